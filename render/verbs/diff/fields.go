@@ -33,6 +33,16 @@ func (f FieldChange) IsIn(path string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
+// IsWithin reports whether the field is at one of the paths, or below.
+func (f FieldChange) IsWithin(paths sets.Set[string]) bool {
+	for start := range f.Starts() {
+		if paths.Has(start) {
+			return true
+		}
+	}
+	return false
+}
+
 // Starts returns the paths that the field is at or below: all starts of its own, and its own last.
 func (f FieldChange) Starts() iter.Seq[string] {
 	return func(yield func(string) bool) {

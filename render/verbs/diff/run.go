@@ -89,48 +89,59 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 	return d, errors.Join(errs...)
 }
 
-// compare compares a rendering with the previous one, each as Flux applies it. It does not parse equal
-// files.
-func (b *previousRendering) compare(ctx context.Context, examined *render.Examination, rendering *render.Rendering) (EnvironmentDiff, error) {
-	name := rendering.Environment
+// sides are the objects of an environment before and after, as Flux applies them.
+type sides struct {
+	was, is, unchanged []manifest.Object
+}
+
+// readSides reads the previous rendering of an environment. It does not parse files that stay the same.
+func (b *previousRendering) readSides(ctx context.Context, rendering *render.Rendering) (s sides, warnings []manifest.Problem, err error) {
 	now := map[string][]byte{}
 	for _, file := range rendering.Files {
 		now[file.Path] = file.Content
 	}
-	files, same, err := b.readChanged(ctx, name, now)
+	files, same, err := b.readChanged(ctx, rendering.Environment, now)
 	if err != nil {
-		return EnvironmentDiff{}, err
+		return s, nil, err
 	}
-	was, warnings := b.parse(name, files)
-	values, err := b.postBuild(ctx, rendering, was)
+	s.was, warnings = b.parse(rendering.Environment, files)
+	values, err := b.postBuild(ctx, rendering, s.was)
 	if err != nil {
 		warnings = append(warnings, manifest.Problem{Warning: true, Message: fmt.Sprintf("the previous values of variables are unknown, so objects with variables count as changed: %v", err)})
 	}
 	haveSameValues := reflect.DeepEqual(values, rendering.PostBuild)
-	var unchanged, is []manifest.Object
 	for i, o := range rendering.Objects {
 		switch {
 		case !same[rendering.Files[i].Path]:
-			is = append(is, o)
+			s.is = append(s.is, o)
 		case !haveSameValues && (values.Substitutes(o) || rendering.PostBuild.Substitutes(o)):
-			was, is = append(was, o), append(is, o)
+			s.was, s.is = append(s.was, o), append(s.is, o)
 		default:
-			unchanged = append(unchanged, o)
+			s.unchanged = append(s.unchanged, o)
 		}
 	}
-	was, is, unchanged = applied(values, was, &warnings), applied(rendering.PostBuild, is, &warnings), applied(rendering.PostBuild, unchanged, &warnings)
-	wasInstalled, problems := b.installed(ctx, examined, slices.Concat(was, unchanged))
-	warnings = append(warnings, problems...)
-	e := withInstalled(b.repository.Kinds(), name, was, is, wasInstalled, rendering.Installed)
+	s.was, s.is, s.unchanged = applied(values, s.was, &warnings), applied(rendering.PostBuild, s.is, &warnings), applied(rendering.PostBuild, s.unchanged, &warnings)
+	return s, warnings, nil
+}
+
+// compare compares a rendering with the previous one.
+func (b *previousRendering) compare(ctx context.Context, examined *render.Examination, rendering *render.Rendering) (EnvironmentDiff, error) {
+	name := rendering.Environment
+	s, warnings, err := b.readSides(ctx, rendering)
+	if err != nil {
+		return EnvironmentDiff{}, err
+	}
+	wasInstalled, problems := b.installed(ctx, examined, slices.Concat(s.was, s.unchanged))
+	e := withInstalled(b.repository.Kinds(), name, s.was, s.is, wasInstalled, rendering.Installed)
+	e.Problems, e.PostBuild = slices.Concat(warnings, problems), rendering.PostBuild
 	ofCharts, err := b.unread(ctx, rendering)
 	if err != nil {
 		return EnvironmentDiff{}, err
 	}
 	e.Unread = append(e.Unread, ofCharts...)
-	for _, o := range unchanged {
+	for _, o := range s.unchanged {
 		e.Unchanged = append(e.Unchanged, o.Unstructured)
 	}
-	e.Problems, e.PostBuild = warnings, rendering.PostBuild
 	renderedFor, isRendered, err := b.renderedFor(name)
 	if isRendered && len(rendering.Objects) > 0 && renderedFor != rendering.Index.Kubernetes {
 		e.Kubernetes = &KubernetesChange{renderedFor, rendering.Index.Kubernetes}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"path"
 	"reflect"
-	"slices"
 	"strings"
 
 	"example.com/gatehouse/render"
@@ -28,16 +27,14 @@ type Unread struct {
 
 // newlyUnread returns the values that a chart reads no more.
 func newlyUnread(object manifest.ID, chart string, was, is *charts.Settings) []Unread {
-	unread := is.Unread()
-	if len(unread) == 0 {
+	values := is.Unread()
+	if len(values) > 0 {
+		values = Without(values, was.Unread())
+	}
+	if len(values) == 0 {
 		return nil
 	}
-	before := was.Unread()
-	unread = slices.DeleteFunc(unread, func(name string) bool { return slices.Contains(before, name) })
-	if len(unread) == 0 {
-		return nil
-	}
-	return []Unread{{object, chart, unread}}
+	return []Unread{{object, chart, values}}
 }
 
 // unreadOfRelease returns the values that a release reads no more.

@@ -12,6 +12,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verbs/review/comment"
+	"example.com/gatehouse/render/verbs/review/effect"
 )
 
 // Marker is the first line of every comment. Programs find the comment to update by it.
@@ -73,7 +74,8 @@ func (e EnvironmentReview) withoutName() string {
 	return strings.ReplaceAll(string(encoded), "rendered/"+name+"/", "rendered//")
 }
 
-// tableOf returns the table for environments with equal changes. Names of omitted rows end with of.
+// tableOf returns the table for environments with equal changes. The effects on an object share a row. Names of
+// omitted rows end with of.
 func tableOf(alike []EnvironmentReview, of string) *comment.Section {
 	const most = 12 // names in a brief title
 	e := alike[0]
@@ -85,23 +87,35 @@ func tableOf(alike []EnvironmentReview, of string) *comment.Section {
 			installed[c.Object] = "<br>of " + codeSpan(c.InstalledBy.String())
 		}
 	}
-	for _, effect := range e.Effects {
-		object, what, risk := codeSpan(effect.Object.String()), effect.What.Format(manifest.CodeSpan), effect.Risk.Format(manifest.CodeSpan)
-		object += installed[effect.Object]
-		row := comment.Line{Text: rowOf(object, what, risk), Name: object + of, IsRisk: risk != ""}
-		if len(row.Text) > comment.Long {
-			if len(risk) > comment.Long/4 {
-				risk = "and so is the risk"
-			}
-			row.Brief = rowOf(object, "an effect that is too long for this comment", risk)
-		}
-		if row.IsRisk {
+	for _, found := range e.Effects {
+		object := codeSpan(found.Object.String())
+		t.Lines = append(t.Lines, lineOf(object+installed[found.Object], object+of, found))
+		if found.Risk != "" {
 			risks++
 		}
-		t.Lines = append(t.Lines, row)
 	}
 	t.Title = comment.Line{Text: titleOf(alike, len(alike), risks), Brief: titleOf(alike, most, risks), Name: codeSpan(e.Name)}
 	return t
+}
+
+// lineOf returns the line of an effect.
+func lineOf(row, name string, e effect.Effect) comment.Line {
+	what, risk := e.What.Format(manifest.CodeSpan), e.Risk.Format(manifest.CodeSpan)
+	l := comment.Line{Row: row, Text: withRisk(what, risk), Name: name, IsRisk: risk != ""}
+	if len(l.Text) > comment.Long {
+		if len(risk) > comment.Long/4 {
+			risk = "and so is the risk"
+		}
+		l.Brief = withRisk("an effect that is too long for this comment", risk)
+	}
+	return l
+}
+
+func withRisk(what, risk string) string {
+	if risk == "" {
+		return what
+	}
+	return what + "<br>**" + risk + "**"
 }
 
 // titleOf returns the heading of environments with equal changes. It names most environments.
@@ -142,7 +156,7 @@ func tableOfFrame(frame []diff.FrameChange) *comment.Section {
 	t := &comment.Section{Title: comment.Line{Text: heading("Around the review", len(frame))}, Open: "| | File | What happens |\n|-|-|-|\n", End: "\n"}
 	for _, c := range frame {
 		file := kind.Say("%s", c.File).Format(manifest.CodeSpan)
-		t.Lines = append(t.Lines, comment.Line{Text: rowOf(file, string(c.Action), c.Risk), Name: file, IsRisk: true})
+		t.Lines = append(t.Lines, comment.Line{Row: file, Text: withRisk(string(c.Action), c.Risk), Name: file, IsRisk: true})
 	}
 	return t
 }
@@ -152,13 +166,6 @@ func heading(text string, risks int) string {
 		text += " · ⚠️ " + string(kind.Count(int64(risks), "risk"))
 	}
 	return "### " + text + "\n\n"
-}
-
-func rowOf(object, what, risk string) string {
-	if risk == "" {
-		return fmt.Sprintf("|  | %s | %s |\n", object, what)
-	}
-	return fmt.Sprintf("| ⚠️ | %s | %s<br>**%s** |\n", object, what, risk)
 }
 
 func codeSpan(name string) string { return manifest.CodeSpan(kind.Visible(name)) }
@@ -172,8 +179,8 @@ func foldOf(alike []EnvironmentReview, of string) *comment.Section {
 	}
 	f := &comment.Section{Open: "<details><summary>" + comment.CountMark + others + "</summary>\n\n", End: "</details>\n\n"}
 	hasRisk := map[manifest.ID]bool{}
-	for _, effect := range e.Effects {
-		hasRisk[effect.Object] = hasRisk[effect.Object] || effect.Risk != ""
+	for _, found := range e.Effects {
+		hasRisk[found.Object] = hasRisk[found.Object] || found.Risk != ""
 	}
 	for _, c := range e.Changes {
 		name := fmt.Sprintf("%s%s (%s)", codeSpan(c.Object.String()), of, kind.Count(int64(strings.Count(c.Diff, "\n")), "line"))

@@ -128,7 +128,9 @@ func reviewOfSizes(environment string, rows, diffs []int) EnvironmentReview {
 			effect.Risk = "is bad"
 		}
 		e.Effects = append(e.Effects, effect)
-		e.Changes = append(e.Changes, Change{Action: diff.Changed, Object: o, Diff: fmt.Sprintf("+%d ", i) + strings.Repeat("+\n", diffs[i])})
+		if diffs != nil {
+			e.Changes = append(e.Changes, Change{Action: diff.Changed, Object: o, Diff: fmt.Sprintf("+%d ", i) + strings.Repeat("+\n", diffs[i])})
+		}
 	}
 	return e
 }
@@ -215,6 +217,23 @@ func TestCutCommentsKeepTheHighestRanks(t *testing.T) {
 	}
 }
 
+// A cut comment keeps the risks of a row before its other effects.
+func TestEffectsOnAnObjectShareARow(t *testing.T) {
+	o := manifest.ID{Kind: "ConfigMap", Namespace: "n", Name: "a"}
+	e := EnvironmentReview{Name: "prod", Counts: Counts{}}
+	for _, found := range []kind.Effect{{What: "changes a", Risk: "is bad"}, {What: "changes b", Risk: "is worse"}, {What: kind.Sentence(strings.Repeat("x", 1000))}} {
+		e.Effects = append(e.Effects, effect.Effect{Object: o, Effect: found})
+	}
+	const risks = "| ⚠️ | `ConfigMap n/a` | changes a<br>**is bad**<br>changes b<br>**is worse**"
+	r := &Review{Environments: []EnvironmentReview{e}}
+	if got := r.Markdown(5000, "cmd"); !strings.Contains(got, " · ⚠️ 2 risks\n") || !strings.Contains(got, risks+"<br>xxx") {
+		t.Error(got)
+	}
+	if got := r.Markdown(1000, "cmd"); !strings.Contains(got, risks+" |\n") || !strings.Contains(got, "This comment is cut. `cmd`") || strings.Contains(got, "Without a row") {
+		t.Error(got)
+	}
+}
+
 // A hostile change has many objects, environments, or characters that get longer.
 func TestLargeCommentsAreFast(t *testing.T) {
 	const limit, most = 65536, 20 * time.Second // on a busy machine; else a tenth of a second
@@ -224,12 +243,16 @@ func TestLargeCommentsAreFast(t *testing.T) {
 	for i := range unseen.Changes {
 		unseen.Changes[i].Diff = strings.Repeat("\u200b", 100)
 	}
+	one := reviewOfSizes("prod", sizes, nil)
+	for i := range one.Effects {
+		one.Effects[i].Object = one.Effects[0].Object
+	}
 	var distinct, alike []EnvironmentReview
 	for i := range 2000 {
 		distinct = append(distinct, reviewOfSizes(fmt.Sprintf("distinct-%d", i), []int{i}, []int{1}))
 		alike = append(alike, reviewOfSizes(fmt.Sprintf("alike-with-a-name-that-is-quite-long-%d", i), []int{1}, []int{1}))
 	}
-	for name, environments := range map[string][]EnvironmentReview{"objects": {large}, "invisible characters": {unseen}, "environments": distinct, "alike": alike} {
+	for name, environments := range map[string][]EnvironmentReview{"objects": {large}, "one object": {one}, "invisible characters": {unseen}, "environments": distinct, "alike": alike} {
 		start := time.Now()
 		comment := (&Review{Environments: environments}).Markdown(limit, "cmd")
 		if taken := time.Since(start); taken > most || len(comment) > limit || !strings.Contains(comment, "**is bad**") {

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -11,70 +12,88 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verbs/review/effect"
+	"example.com/gatehouse/render/verbs/review/guards"
 	"example.com/gatehouse/render/verbs/review/world"
 )
 
-// complete keeps a review complete: rules only choose better words. A field needs no words of its own if it
-// follows from the source object, whose own change has an effect. complete adds the effects of changed objects and fields that no effect explains.
+// complete keeps a review complete: rules only choose better words. It adds the changed fields and objects that no
+// effect tells, and the risks of fields to the effects that tell them. A field needs no words of its own if it
+// follows from the source object, whose own change has an effect, unless it is a risk.
 func complete(w *world.World, effects []effect.Effect) []effect.Effect {
-	explained := map[manifest.ID][]kind.Effect{}
-	for _, e := range effects {
-		explained[e.Object] = append(explained[e.Object], e.Effect)
+	of := map[manifest.ID][]int{} // indexes of effects
+	for i, e := range effects {
+		of[e.Object] = append(of[e.Object], i)
 	}
 	following := map[manifest.ID][]diff.Change{}
-	var more []effect.Effect
 	for _, c := range slices.Concat(w.Changes, w.Definitions) {
-		id := c.Object().ID()
-		fields, owner := ownFields(w, c)
-		if e := reviewFields(c, fields, explained[id]); e.Type != "" {
-			e.Risk = lossOf(w, c)
-			more = append(more, effect.Of(id, e)...)
-		} else if owner != id && len(explained[id]) == 0 {
+		id, told := c.Object().ID(), sets.Set[string]{}
+		for _, i := range of[id] {
+			told.Insert(effects[i].Fields...)
+		}
+		risks := guards.Risks(w, c)
+		fields, owner := ownFields(w, c, risks)
+		fields = slices.DeleteFunc(fields, func(f diff.FieldChange) bool { return f.IsWithin(told) })
+		isBare := c.Action() != diff.Changed && owner == id && len(of[id]) == 0 // nothing else tells it
+		isLost := c.After == nil && guards.Loss(w, c) != ""
+		if isLost || isBare || len(fields) > 0 && (c.After != nil || len(of[id]) == 0) {
+			of[id], effects = append(of[id], len(effects)), append(effects, effect.Of(id, reviewFields(w, c, fields, risks))...)
+		} else if owner != id && len(of[id]) == 0 {
 			following[owner] = append(following[owner], c)
 		}
-	}
-	for i, e := range more {
-		if changes := following[e.Object]; changes != nil {
-			follow := reviewFollowing(w, changes)
-			more[i].What, more[i].Risk = e.What+"; "+follow.What, max(e.Risk, follow.Risk)
-			delete(following, e.Object)
+		for _, i := range of[id] {
+			risks = addRisks(&effects[i], risks)
 		}
 	}
 	for _, owner := range slices.SortedFunc(maps.Keys(following), effect.CompareObjects) {
-		more = append(more, effect.Of(owner, reviewFollowing(w, following[owner]))...)
+		effects = append(effects, effect.Of(owner, reviewFollowing(w, following[owner]))...)
 	}
-	return append(effects, more...)
+	return effects
 }
 
-// reviewFields returns the effect of the changed fields that other effects leave unexplained, if any.
-// An object without another effect has one, unless it has an owner and follows it.
-func reviewFields(c diff.Change, fields []diff.FieldChange, explained []kind.Effect) kind.Effect {
-	told := sets.Set[string]{}
-	for _, e := range explained {
-		told.Insert(e.Fields...)
+// reviewFields returns the effect of fields that no other effect tells, or of a removed object.
+func reviewFields(w *world.World, c diff.Change, fields []diff.FieldChange, risks []guards.Risk) (e kind.Effect) {
+	if c.After == nil {
+		return kind.Effect{Type: effect.ObjectRemoved, What: "is removed", Risk: cmp.Or(lossOf(w, c), guards.Loss(w, c))}
 	}
-	fields = slices.DeleteFunc(fields, func(f diff.FieldChange) bool { return isWithin(f, told) })
-	switch {
-	case len(fields) == 0, c.After == nil && len(explained) > 0:
-		return kind.Effect{}
-	case c.After == nil:
-		return kind.Effect{Type: effect.ObjectRemoved, What: "is removed"}
+	risky := sets.Set[string]{}
+	for _, r := range risks {
+		risky.Insert(r.Path)
 	}
-	e := effect.OfFields(c, fields)
-	if e.Type = effect.FieldsChanged; c.Before == nil {
-		e.Type = effect.ObjectAdded
-	}
+	e = effect.OfFields(c, fields, risky)
+	e.Risk = lossOf(w, c)
 	return e
 }
 
-// isWithin reports whether a field is at one of the paths, or below.
-func isWithin(f diff.FieldChange, paths sets.Set[string]) bool {
-	for start := range f.Starts() {
-		if paths.Has(start) {
-			return true
+// addRisks adds the risks of fields to the effect that tells these, and returns the others.
+func addRisks(e *effect.Effect, risks []guards.Risk) (others []guards.Risk) {
+	if len(risks) == 0 {
+		return nil
+	}
+	told := sets.New(e.Fields...)
+	var found []kind.Sentence
+	paths := map[kind.Sentence][]string{}
+	for _, r := range risks {
+		switch {
+		case !(diff.FieldChange{Path: r.Path}).IsWithin(told):
+			others = append(others, r)
+			continue
+		case !slices.Contains(found, r.Risk):
+			found = append(found, r.Risk)
+		}
+		if !r.OfObject {
+			paths[r.Risk] = append(paths[r.Risk], r.Path)
 		}
 	}
-	return false
+	for _, risk := range found {
+		if n := len(paths[risk]); 0 < n && n < len(e.Fields) {
+			risk += ": " + effect.Quote(paths[risk])
+		}
+		if e.Risk != "" {
+			e.Risk += "; "
+		}
+		e.Risk += risk
+	}
+	return others
 }
 
 // identity are the fields in the ID of an object.
@@ -86,9 +105,9 @@ var generated = []string{
 	"metadata.annotations[" + registry.RenderingAnnotation + "]",
 }
 
-// ownFields returns the changed fields of an object that do not follow from a change of its source
-// object, and the source object, or the object itself if it has none.
-func ownFields(w *world.World, c diff.Change) (fields []diff.FieldChange, owner manifest.ID) {
+// ownFields returns the changed fields of an object that do not follow from a change of its source object, or are
+// a risk, and the source object, or the object itself if it has none.
+func ownFields(w *world.World, c diff.Change, risks []guards.Risk) (fields []diff.FieldChange, owner manifest.ID) {
 	o := c.Object().Unstructured
 	fields = slices.DeleteFunc(w.FieldsOf(c), func(f diff.FieldChange) bool {
 		return slices.ContainsFunc(generated, f.IsIn) || c.Action() != diff.Changed && slices.Contains(identity, f.Path)
@@ -102,8 +121,13 @@ func ownFields(w *world.World, c diff.Change) (fields []diff.FieldChange, owner 
 		overridden.Insert(f.Path)
 		around.Insert(slices.Collect(f.Starts())...)
 	}
+	for _, r := range risks {
+		if !r.IsLimit {
+			around.Insert(slices.Collect(diff.FieldChange{Path: r.Path}.Starts())...)
+		}
+	}
 	return slices.DeleteFunc(fields, func(f diff.FieldChange) bool {
-		return !isWithin(f, overridden) && !around.Has(f.Path)
+		return !f.IsWithin(overridden) && !around.Has(f.Path)
 	}), owner
 }
 

@@ -30,7 +30,7 @@ func TestReviewReportsDefaultDeadlines(t *testing.T) {
 		"changed": {before + patch("60"), after + patch("1"), "",
 			[]string{"starts at most 1 second late instead of at most 60 seconds late"}, []string{"⚠️"}},
 		"default removed": {before + patch("60"), after, "",
-			[]string{"| ⚠️ | `CustomResourceDefinition ats.cnat.programming-kubernetes.info` | an At without a starting deadline of its own starts however late instead of at most 60 seconds late<br>**a new cluster, or one restored from a backup, would run again all that is past** |"}, nil},
+			[]string{"| ⚠️ | `CustomResourceDefinition ats.cnat.programming-kubernetes.info` | an At without a starting deadline of its own starts however late instead of at most 60 seconds late<br>**a new cluster, or one restored from a backup, would run again all that is past**<br>changes"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			archive := txtar.Parse([]byte(test.before + "-- before/environments/prod/ats.yaml --\n" + strings.Replace(at, "%", "a", 1) + test.after))

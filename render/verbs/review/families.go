@@ -84,7 +84,7 @@ func childChange(w *world.World, before, after *unstructured.Unstructured) kind.
 			after = before
 		}
 	}
-	return kind.ChildChange{Before: before, After: after, Pods: pods.RolloutOf(w, before, after).Rollout}
+	return kind.ChildChange{Before: before, After: after, Pods: pods.RolloutOf(w, before, after)}
 }
 
 // reviewFamily returns the review of the owner's kind, if it has any.

@@ -15,7 +15,6 @@ import (
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verbs/review/effect"
-	"example.com/gatehouse/render/verbs/review/world"
 	"example.com/gatehouse/test/changes"
 	"example.com/gatehouse/test/testkind"
 )
@@ -61,9 +60,9 @@ func TestKindWithoutReviewTellsItsObjects(t *testing.T) {
 		before, after string
 		want          []string
 	}{
-		"added":                  {"", fleet(fleetPod("f-0-0"), fleetPod("f-1-0"), fleetFront("i")), []string{"Pod ns/f-0-0: is added with metadata.labels[testing.example.com/fleet]: f; spec.containers[c].image: i; spec.containers[c].name: c", "Pod ns/f-1-0: is added with metadata.labels[testing.example.com/fleet]: f; spec.containers[c].image: i; spec.containers[c].name: c", "Deployment ns/f-front: is added with metadata.labels[testing.example.com/fleet]: f; spec.replicas: 2; spec.selector.matchLabels.a: b; spec.template.metadata.labels.a: b; spec.template.spec.containers[c].image: i; spec.template.spec.containers[c].name: c"}},
-		"added bare":             {"", fleet(), nil},
-		"added and open":         {"", fleet(open), []string{"Service ns/f: is added with spec.type: LoadBalancer | its Pods are reachable from outside of the cluster", "Service ns/f: is added with metadata.labels[testing.example.com/fleet]: f; spec.ports[0].port: 80"}},
+		"added":                  {"", fleet(fleetPod("f-0-0"), fleetPod("f-1-0"), fleetFront("i")), []string{"Fleet ns/f: is added", "Pod ns/f-0-0: is added with metadata.labels[testing.example.com/fleet]: f; spec.containers[c].image: i; spec.containers[c].name: c", "Pod ns/f-1-0: is added with metadata.labels[testing.example.com/fleet]: f; spec.containers[c].image: i; spec.containers[c].name: c", "Deployment ns/f-front: is added with metadata.labels[testing.example.com/fleet]: f; spec.replicas: 2; spec.selector.matchLabels.a: b; spec.template.metadata.labels.a: b; spec.template.spec.containers[c].image: i; spec.template.spec.containers[c].name: c"}},
+		"added bare":             {"", fleet(), []string{"Fleet ns/f: is added"}},
+		"added and open":         {"", fleet(open), []string{"Service ns/f: is added with metadata.labels[testing.example.com/fleet]: f; spec.ports[0].port: 80; spec.type: LoadBalancer | its Pods are reachable from outside of the cluster: spec.type", "Fleet ns/f: is added"}},
 		"removed":                {fleet(fleetPod("f-0-0"), fleetFront("i"), open), "", []string{"Pod ns/f-0-0: is removed" + stops, "Deployment ns/f-front: is removed" + stops, "Fleet ns/f: is removed", "Service ns/f: is removed"}},
 		"removed, no Pods":       {fleet(config("b")), "", []string{"ConfigMap ns/f: is removed", "Fleet ns/f: is removed"}},
 		"message":                {fleet(fleetPod("f-0-0"), fleetPod("f-1-0"), fleetPod("f-2-0")), fleet(fleetPod("f-0-1"), fleetPod("f-1-1"), fleetPod("f-2-1")), []string{"Fleet ns/f: its rendered objects follow: Pod ns/f-0-1 (replaced), Pod ns/f-1-1 (replaced), Pod ns/f-2-1 (replaced)" + stops}},
@@ -76,7 +75,7 @@ func TestKindWithoutReviewTellsItsObjects(t *testing.T) {
 		"spec alone":             {fleet(fleetPod("f-0-0")), strings.Replace(fleet(fleetPod("f-0-0")), "namespace: ns}}", "namespace: ns}, spec: {loud: true}}", 1), []string{"Fleet ns/f: changes spec.loud: unset → true"}},
 		"another build":          {builtBy("a", "b")(fleetPod("f-0-0")), builtBy("a", "c")(fleetPod("f-0-1")), []string{"Fleet ns/f: is rendered by another build of its kind: this changes 1 Fleet | a controller of the previous build reports ControllerDiffers: roll out the controller of the same build", "Fleet ns/f: its rendered objects follow: Pod ns/f-0-1 (replaced)" + stops}},
 		"another spec and build": {builtBy("a", "b")(fleetPod("f-0-0")), builtBy("b", "c")(fleetPod("f-0-1")), []string{"Fleet ns/f: its rendered objects follow: Pod ns/f-0-1 (replaced)" + stops}},
-		"label alone":            {"", fleetFront("i"), []string{"Deployment ns/f-front: starts with 2 Pods: container c runs image i", "Deployment ns/f-front: is added with metadata.labels[testing.example.com/fleet]: f; spec.selector.matchLabels.a: b; spec.template.metadata.labels.a: b; spec.template.spec.containers[c].image: i; spec.template.spec.containers[c].name: c"}},
+		"label alone":            {"", fleetFront("i"), []string{"Deployment ns/f-front: starts with 2 Pods: container c runs image i", "Deployment ns/f-front: is added with metadata.labels[testing.example.com/fleet]: f; spec.selector.matchLabels.a: b; spec.template.metadata.labels.a: b"}},
 		"kept":                   {strings.Replace(fleet(fleetPod("f-0-0")), "namespace: ns}}", `namespace: ns, annotations: {kustomize.toolkit.fluxcd.io/prune: disabled}}}`, 1), fleetPod("f-0-0"), []string{"Fleet ns/f: stays in the cluster: kustomize.toolkit.fluxcd.io/prune prevents pruning"}},
 	} {
 		got := changes.Lines(effects(diff.Objects(kinds, "prod", changes.Objects(t, test.before), changes.Objects(t, test.after)), time.Time{}))
@@ -88,9 +87,10 @@ func TestKindWithoutReviewTellsItsObjects(t *testing.T) {
 
 // ruled returns the effects that rules find, in the order of a review.
 func ruled(e diff.EnvironmentDiff, now time.Time) []effect.Effect {
-	effects := effectsOfRules(world.New(e), now)
-	slices.SortStableFunc(effects, effect.Compare)
-	return effects
+	return slices.DeleteFunc(effects(e, now), func(e effect.Effect) bool {
+		isPlain := slices.Contains([]string{effect.FieldsChanged, effect.ObjectAdded, effect.ObjectRemoved, effect.RenderedFollow}, e.Type)
+		return isPlain && e.Risk == ""
+	})
 }
 
 // The review of a kind replaces other effects on its objects, except changes that the API server

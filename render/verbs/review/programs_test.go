@@ -27,21 +27,21 @@ func TestReviewTellsAllContainers(t *testing.T) {
 		name, before, after string
 		want                []string
 	}{
-		{"a new container", podsWith(app), podsWith(strings.Replace(app, "}]", "}, {name: x, image: evil, command: [sh, -c], args: [curl evil.org]}]", 1)), []string{"Deployment ns/a: new container x runs image evil: sh -c curl evil.org" + shares, "Deployment ns/a: Pods are replaced: spec.template.spec.containers[x].args[0]: unset → curl evil.org; spec.template.spec.containers[x].command[0]: unset → sh; spec.template.spec.containers[x].command[1]: unset → -c; spec.template.spec.containers[x].image: unset → evil; spec.template.spec.containers[x].name: unset → x"}},
-		{"a new init container", podsWith(app), podsWith(app + ", initContainers: [{name: x, image: evil}]"), []string{"Deployment ns/a: new init container x runs image evil" + shares, "Deployment ns/a: Pods are replaced: spec.template.spec.initContainers[x].image: unset → evil; spec.template.spec.initContainers[x].name: unset → x"}},
-		{"a new sidecar", podsWith(app), podsWith(app + ", initContainers: [{name: x, image: evil, restartPolicy: Always}]"), []string{"Deployment ns/a: new sidecar x runs image evil" + shares, "Deployment ns/a: Pods are replaced: spec.template.spec.initContainers[x].image: unset → evil; spec.template.spec.initContainers[x].name: unset → x; spec.template.spec.initContainers[x].restartPolicy: unset → Always"}},
+		{"a new container", podsWith(app), podsWith(strings.Replace(app, "}]", "}, {name: x, image: evil, command: [sh, -c], args: [curl evil.org]}]", 1)), []string{"Deployment ns/a: new container x runs image evil: sh -c curl evil.org" + shares, "Deployment ns/a: Pods are replaced"}},
+		{"a new init container", podsWith(app), podsWith(app + ", initContainers: [{name: x, image: evil}]"), []string{"Deployment ns/a: new init container x runs image evil" + shares, "Deployment ns/a: Pods are replaced"}},
+		{"a new sidecar", podsWith(app), podsWith(app + ", initContainers: [{name: x, image: evil, restartPolicy: Always}]"), []string{"Deployment ns/a: new sidecar x runs image evil" + shares, "Deployment ns/a: Pods are replaced: spec.template.spec.initContainers[x].restartPolicy: unset → Always"}},
 		{"a renamed container", podsWith(app), podsWith(strings.Replace(app, "name: app", "name: x", 1)), []string{`Deployment ns/a: Pods are replaced: spec.template.spec.containers[app]: {"args":["serve"],"image":"web:1","name":"app"} → unset; spec.template.spec.containers[x].args[0]: unset → serve; spec.template.spec.containers[x].image: unset → web:1; spec.template.spec.containers[x].name: unset → x`}},
 		{"a renamed container of another version", podsWith(app), podsWith(strings.NewReplacer("name: app", "name: x", "web:1", "web:2").Replace(app)), []string{`Deployment ns/a: Pods are replaced: spec.template.spec.containers[app]: {"args":["serve"],"image":"web:1","name":"app"} → unset; spec.template.spec.containers[x].args[0]: unset → serve; spec.template.spec.containers[x].image: unset → web:2; spec.template.spec.containers[x].name: unset → x`}},
-		{"another container", podsWith(app), podsWith("containers: [{name: x, image: evil}]"), []string{"Deployment ns/a: new container x runs image evil" + shares, `Deployment ns/a: Pods are replaced: spec.template.spec.containers[app]: {"args":["serve"],"image":"web:1","name":"app"} → unset; spec.template.spec.containers[x].image: unset → evil; spec.template.spec.containers[x].name: unset → x`}},
+		{"another container", podsWith(app), podsWith("containers: [{name: x, image: evil}]"), []string{"Deployment ns/a: new container x runs image evil" + shares, `Deployment ns/a: Pods are replaced: spec.template.spec.containers[app]: {"args":["serve"],"image":"web:1","name":"app"} → unset`}},
 		{"a moved container", podsWith(strings.Replace(app, "}]", "}, {name: x, image: b:1}]", 1)), podsWith(app + ", initContainers: [{name: x, image: b:1}]"), []string{`Deployment ns/a: Pods are replaced: spec.template.spec.containers[x]: {"image":"b:1","name":"x"} → unset; spec.template.spec.initContainers[x].image: unset → b:1; spec.template.spec.initContainers[x].name: unset → x`}},
 		{"a removed container", podsWith(strings.Replace(app, "}]", "}, {name: x, image: proxy}]", 1)), podsWith(app), []string{`Deployment ns/a: Pods are replaced: spec.template.spec.containers[x]: {"image":"proxy","name":"x"} → unset`}},
 
 		{"another tag", image("web:1"), image("web:2"), []string{"Deployment ns/a: Pods are replaced: image web:1 → web:2"}},
-		{"another registry", image("web:1"), image("ghcr.io/x/web:1"), []string{"Deployment ns/a: container app runs image ghcr.io/x/web:1 instead of web:1" + elsewhere, "Deployment ns/a: Pods are replaced: image web:1 → ghcr.io/x/web:1"}},
+		{"another registry", image("web:1"), image("ghcr.io/x/web:1"), []string{"Deployment ns/a: container app runs image ghcr.io/x/web:1 instead of web:1" + elsewhere, "Deployment ns/a: Pods are replaced"}},
 		{"the same registry in full", image("web:1"), image("docker.io/library/web:1"), []string{"Deployment ns/a: Pods are replaced: image web:1 → docker.io/library/web:1"}},
 		{"a registry with a port", image("r:5000/web:2"), image("r:5000/web:1"), []string{"Deployment ns/a: Pods are replaced: image r:5000/web:2 → r:5000/web:1"}},
-		{"a variable", image(`"${R}/web:1"`), image(`"${S}/web:1"`), []string{"Deployment ns/a: container app runs image ${S}/web:1 instead of ${R}/web:1" + elsewhere, "Deployment ns/a: Pods are replaced: image ${R}/web:1 → ${S}/web:1"}},
-		{"a tag in place of a digest", image("web:1" + digest), image("web:1"), []string{"Deployment ns/a: container app runs image web:1 instead of web:1" + digest + unpinned, "Deployment ns/a: Pods are replaced: image web:1" + digest + " → web:1"}},
+		{"a variable", image(`"${R}/web:1"`), image(`"${S}/web:1"`), []string{"Deployment ns/a: container app runs image ${S}/web:1 instead of ${R}/web:1" + elsewhere, "Deployment ns/a: Pods are replaced"}},
+		{"a tag in place of a digest", image("web:1" + digest), image("web:1"), []string{"Deployment ns/a: container app runs image web:1 instead of web:1" + digest + unpinned, "Deployment ns/a: Pods are replaced"}},
 		{"a digest in place of a tag", image("web:1"), image("web:1" + digest), []string{"Deployment ns/a: Pods are replaced: image web:1 → web:1" + digest}},
 
 		{"another command", field("command: [a]"), field("command: [b, c]"), []string{"Deployment ns/a: Pods are replaced: spec.template.spec.containers[app].command[0]: a → unset; spec.template.spec.containers[app].command[0]: unset → b; spec.template.spec.containers[app].command[1]: unset → c"}},
@@ -50,7 +50,7 @@ func TestReviewTellsAllContainers(t *testing.T) {
 		{"a hook", field("stdin: true"), field("stdin: true, lifecycle: {postStart: {exec: {command: [curl, evil.org]}}}"), []string{"Deployment ns/a: Pods are replaced: spec.template.spec.containers[app].lifecycle.postStart.exec.command[0]: unset → curl; spec.template.spec.containers[app].lifecycle.postStart.exec.command[1]: unset → evil.org"}},
 		{"another probe", field("livenessProbe: {exec: {command: [a]}}"), field("livenessProbe: {exec: {command: [b]}}"), []string{"Deployment ns/a: Pods are replaced: spec.template.spec.containers[app].livenessProbe.exec.command[0]: a → b"}},
 		{"a probe without a command", field("livenessProbe: {tcpSocket: {port: 1}}"), field("livenessProbe: {tcpSocket: {port: 2}}"), []string{"Deployment ns/a: Pods are replaced: spec.template.spec.containers[app].livenessProbe.tcpSocket.port: 1 → 2"}},
-		{"shared processes", podsWith(app), podsWith(app + ", shareProcessNamespace: true"), []string{"Deployment ns/a: sets spec.template.spec.shareProcessNamespace: true | each container can read and signal the processes of the others", "Deployment ns/a: Pods are replaced: spec.template.spec.shareProcessNamespace: unset → true"}},
+		{"shared processes", podsWith(app), podsWith(app + ", shareProcessNamespace: true"), []string{"Deployment ns/a: Pods are replaced: spec.template.spec.shareProcessNamespace: unset → true | each container can read and signal the processes of the others"}},
 		{"ephemeral containers", workload("v1", "Pod", app), workload("v1", "Pod", app+", ephemeralContainers: [{name: x, image: evil}]"), []string{
 			"Pod ns/a: new ephemeral container x runs image evil" + shares,
 		}},
@@ -110,7 +110,7 @@ func TestReviewTellsWhenPodsAreReplaced(t *testing.T) {
 	}{
 		{"paused", of("Deployment", "paused: true, ", "1"), of("Deployment", "paused: true, ", "2"), []string{"Deployment ns/a: is paused: Pods are replaced when it is resumed" + swap}},
 		{"resumed", of("Deployment", "paused: true, ", "1"), of("Deployment", "", "1"), []string{"Deployment ns/a: is resumed: rolls out its Pods: " + running + "1" + unknown}},
-		{"resumed with a change", of("Deployment", "paused: true, ", "1"), of("Deployment", "replicas: 2, ", "2"), []string{"Deployment ns/a: is resumed: rolls out its Pods with image web:1 → web:2: " + running + "2; 1 → 2 Pods" + unknown}},
+		{"resumed with a change", of("Deployment", "paused: true, ", "1"), of("Deployment", "replicas: 2, ", "2"), []string{"Deployment ns/a: is resumed: rolls out its Pods: " + running + "2; image web:1 → web:2; 1 → 2 Pods" + unknown}},
 		{"paused from the start", "", of("Deployment", "paused: true, ", "1"), []string{"Deployment ns/a: is paused: when it is resumed, it starts with 1 Pod: " + running + "1"}},
 		{"from nothing", of("Deployment", "replicas: 0, ", "1"), of("Deployment", "replicas: 2, ", "2"), []string{"Deployment ns/a: 0 → 2 Pods: " + running + "2"}},
 		{"OnDelete", of("DaemonSet", onDelete, "1"), of("DaemonSet", onDelete, "2"), []string{"DaemonSet ns/a: each Pod is replaced when it is deleted" + swap}},
@@ -136,38 +136,40 @@ func TestPrivilegesAreReportedForTemplatesOfAnyKind(t *testing.T) {
 		security = "containers: [{name: c, image: i, securityContext: {FIELDS}}]"
 		ofPod    = "securityContext: {FIELDS}, containers: [{name: c, image: i}]"
 		risk     = " | its Pods can reach beyond their containers (Pod Security baseline forbids it)"
+		at       = "spec.template.spec."
 	)
 	in := func(pattern, fields string) string { return strings.Replace(pattern, "FIELDS", fields, 1) }
 	volume := func(path string) string {
 		return "volumes: [{name: v, hostPath: {path: " + path + "}}], containers: [{name: c, image: i}]"
 	}
 	for _, test := range []struct{ before, after, want string }{
-		{in(c, ""), "hostNetwork: true, " + in(c, ""), "spec.template.spec.hostNetwork: true"},
-		{in(c, ""), "hostIPC: true, hostPID: true, " + in(c, ""), "spec.template.spec.hostIPC: true; spec.template.spec.hostPID: true"},
+		{in(c, ""), "hostNetwork: true, " + in(c, ""), at + "hostNetwork: unset → true" + risk},
+		{in(c, ""), "hostIPC: true, hostPID: true, " + in(c, ""), at + "hostIPC: unset → true; " + at + "hostPID: unset → true" + risk},
 		{in(c, ""), "hostPID: false, " + in(c, ""), ""},
-		{in(c, ""), volume("/"), "spec.template.spec.volumes[v].hostPath.path: /"},
-		{volume("/log"), volume("/"), "spec.template.spec.volumes[v].hostPath.path: /"},
-		{"volumes: [{name: v, emptyDir: {}}], " + in(c, ""), volume("/log"), "spec.template.spec.volumes[v].hostPath.path: /log"},
+		{in(c, ""), volume("/"), at + "volumes[v].hostPath.path: unset → /; " + at + "volumes[v].name: unset → v" + risk + ": " + at + "volumes[v].hostPath.path"},
+		{volume("/log"), volume("/"), at + "volumes[v].hostPath.path: /log → /" + risk},
+		{"volumes: [{name: v, emptyDir: {}}], " + in(c, ""), volume("/log"), at + "volumes[v].emptyDir: {} → unset; " + at + "volumes[v].hostPath.path: unset → /log" + risk + ": " + at + "volumes[v].hostPath.path"},
 		{volume("/"), volume("/") + ", subdomain: a", ""},
-		{in(security, ""), in(security, "privileged: true"), "spec.template.spec.containers[c].securityContext.privileged: true"},
-		{in(security, ""), in(security, "procMount: Unmasked"), "spec.template.spec.containers[c].securityContext.procMount: Unmasked"},
-		{in(security, ""), in(security, "seccompProfile: {type: Unconfined}"), "spec.template.spec.containers[c].securityContext.seccompProfile.type: Unconfined"},
+		{in(security, ""), in(security, "privileged: true"), at + "containers[c].securityContext.privileged: unset → true" + risk},
+		{in(security, ""), in(security, "procMount: Unmasked"), at + "containers[c].securityContext.procMount: unset → Unmasked" + risk},
+		{in(security, ""), in(security, "seccompProfile: {type: Unconfined}"), at + "containers[c].securityContext.seccompProfile.type: unset → Unconfined" + risk},
 		{in(security, ""), in(security, "seccompProfile: {type: RuntimeDefault}"), ""},
-		{in(security, ""), in(security, "appArmorProfile: {type: Unconfined}"), "spec.template.spec.containers[c].securityContext.appArmorProfile.type: Unconfined"},
-		{in(security, ""), in(security, "capabilities: {add: [CHOWN, SYS_ADMIN]}"), "spec.template.spec.containers[c].securityContext.capabilities.add[1]: SYS_ADMIN"},
+		{in(security, ""), in(security, "appArmorProfile: {type: Unconfined}"), at + "containers[c].securityContext.appArmorProfile.type: unset → Unconfined" + risk},
+		{in(security, ""), in(security, "capabilities: {add: [CHOWN, SYS_ADMIN]}"), at + "containers[c].securityContext.capabilities.add[0]: unset → CHOWN; " + at + "containers[c].securityContext.capabilities.add[1]: unset → SYS_ADMIN" + risk + ": " + at + "containers[c].securityContext.capabilities.add[1]"},
 		{in(security, ""), in(security, "capabilities: {add: []}"), ""},
-		{in(ofPod, ""), in(ofPod, "seLinuxOptions: {type: spc_t, user: u}"), "spec.template.spec.securityContext.seLinuxOptions.type: spc_t; spec.template.spec.securityContext.seLinuxOptions.user: u"},
+		{in(ofPod, ""), in(ofPod, "seLinuxOptions: {type: spc_t, user: u}"), at + "securityContext.seLinuxOptions.type: unset → spc_t; " + at + "securityContext.seLinuxOptions.user: unset → u" + risk},
 		{in(ofPod, ""), in(ofPod, "seLinuxOptions: {type: container_t}"), ""},
-		{in(ofPod, ""), in(ofPod, "sysctls: [{name: kernel.msgmax, value: \"1\"}]"), "spec.template.spec.securityContext.sysctls[kernel.msgmax].name: kernel.msgmax; spec.template.spec.securityContext.sysctls[kernel.msgmax].value: 1"},
+		{in(ofPod, ""), in(ofPod, "sysctls: [{name: kernel.msgmax, value: \"1\"}]"), at + "securityContext.sysctls[kernel.msgmax].name: unset → kernel.msgmax; " + at + "securityContext.sysctls[kernel.msgmax].value: unset → 1" + risk},
 		{in(ofPod, ""), in(ofPod, "sysctls: [{name: net.ipv4.tcp_syncookies, value: \"1\"}]"), ""},
-		{in(ofPod, ""), in(ofPod, "windowsOptions: {hostProcess: true}"), "spec.template.spec.securityContext.windowsOptions.hostProcess: true"},
-		{in(c, ""), in(c, "ports: [{containerPort: 1, hostPort: 2}]"), "spec.template.spec.containers[c].ports[0].hostPort: 2"},
-		{in(c, ""), in(c, "livenessProbe: {httpGet: {port: 1, host: a.org}}"), "spec.template.spec.containers[c].livenessProbe.httpGet.host: a.org"},
+		{in(ofPod, ""), in(ofPod, "windowsOptions: {hostProcess: true}"), at + "securityContext.windowsOptions.hostProcess: unset → true" + risk},
+		{in(c, ""), in(c, "ports: [{containerPort: 1, hostPort: 2}]"), at + "containers[c].ports[0].containerPort: unset → 1; " + at + "containers[c].ports[0].hostPort: unset → 2" + risk + ": " + at + "containers[c].ports[0].hostPort"},
+		{in(c, ""), in(c, "livenessProbe: {httpGet: {port: 1, host: a.org}}"), at + "containers[c].livenessProbe.httpGet.host: unset → a.org; " + at + "containers[c].livenessProbe.httpGet.port: unset → 1" + risk + ": " + at + "containers[c].livenessProbe.httpGet.host"},
 	} {
 		for _, kind := range []string{"Deployment", "Rollout"} {
 			version := map[string]string{"Deployment": "apps/v1", "Rollout": "argoproj.io/v1alpha1"}[kind]
-			got := slices.DeleteFunc(reviewLines(t, workload(version, kind, test.before), workload(version, kind, test.after)), func(line string) bool { return !strings.Contains(line, " sets ") })
-			if want := kind + " ns/a: sets " + test.want + risk; test.want == "" && len(got) > 0 || test.want != "" && !slices.Equal(got, []string{want}) {
+			got := slices.DeleteFunc(reviewLines(t, workload(version, kind, test.before), workload(version, kind, test.after)), func(line string) bool { return !strings.Contains(line, risk) })
+			when := map[string]string{"Deployment": "Pods are replaced: ", "Rollout": "its Pods change: "}[kind]
+			if want := kind + " ns/a: " + when + test.want; test.want == "" && len(got) > 0 || test.want != "" && !slices.Equal(got, []string{want}) {
 				t.Errorf("%s:\n%q\nwant\n%q", kind, got, want)
 			}
 		}
@@ -179,12 +181,12 @@ func TestRootGroupsAreARisk(t *testing.T) {
 	const c = "containers: [{name: c, image: i, securityContext: {runAsGroup: "
 	for fields, want := range map[string]string{
 		c + "1}}]": "",
-		c + "0}}]": "spec.template.spec.containers[c].securityContext.runAsGroup: 0",
-		"securityContext: {fsGroup: 0, supplementalGroups: [1, 0]}, " + c + "2}}]": "spec.template.spec.securityContext.fsGroup: 0; spec.template.spec.securityContext.supplementalGroups[1]: 0",
+		c + "0}}]": "containers[c].securityContext.runAsGroup: 2 → 0 | its Pods can read and change files of the group root",
+		"securityContext: {fsGroup: 0, supplementalGroups: [1, 0]}, " + c + "2}}]": "supplementalGroups[1]: unset → 0 | its Pods can read and change files of the group root: spec.template.spec.securityContext.fsGroup, spec.template.spec.securityContext.supplementalGroups[1]",
 	} {
 		got := strings.Join(reviewLines(t, podsWith(c+"2}}]"), podsWith(fields)), "\n")
-		if line := "Deployment ns/a: sets " + want + " | its Pods can read and change files of the group root"; (want != "") != strings.Contains(got, line) || want == "" && strings.Contains(got, "root") {
-			t.Errorf("%s:\n%s\nwant\n%s", fields, got, line)
+		if !strings.Contains(got, want) || want == "" && strings.Contains(got, "root") {
+			t.Errorf("%s:\n%s\nwant\n%s", fields, got, want)
 		}
 	}
 }
@@ -197,10 +199,10 @@ func TestUnreadableTemplatesAreARisk(t *testing.T) {
 		name, after string
 		want        []string
 	}{
-		{"replicas", strings.Replace(podsWith("hostPID: true, containers: [{name: c, image: i}]"), "spec: {", `spec: {replicas: "${N}", `, 1), []string{"hostPID: true"}},
+		{"replicas", strings.Replace(podsWith("hostPID: true, containers: [{name: c, image: i}]"), "spec: {", `spec: {replicas: "${N}", `, 1), []string{"hostPID: unset → true | its Pods can reach"}},
 		{"a field of the template", podsWith(`hostPID: true, hostNetwork: "${H}", containers: [{name: c, image: i, ports: [{containerPort: "${P}"}]}, {name: x, image: evil}]`), []string{
 			unreadable + "spec.template.spec.containers[0].ports[0].containerPort, spec.template.spec.hostNetwork | this review may miss risks: check every field",
-			"new container x runs image evil", "hostNetwork: ${H}; spec.template.spec.hostPID: true",
+			"new container x runs image evil", "(Pod Security baseline forbids it): spec.template.spec.hostNetwork, spec.template.spec.hostPID",
 		}},
 		{"the template", strings.Replace(before, "template: {", `template: "${T}", other: {`, 1), []string{unreadable + "spec.template"}},
 		{"containers", podsWith(`containers: "${C}"`), []string{unreadable + "spec.template.spec.containers"}},
@@ -271,6 +273,7 @@ func TestReviewNamesUsersOfConfigMapsAndSecrets(t *testing.T) {
 
 // A rule claims a field only if it tells the value.
 func TestRulesClaimOnlyFieldsThatTheyTell(t *testing.T) {
+	const at = "spec.jobTemplate.spec.template.spec.containers[c]"
 	image := func(image string) string { return "containers: [{name: c, image: " + image + "}]" }
 	long := strings.Repeat("a", 100)
 	for _, test := range []struct {
@@ -282,7 +285,7 @@ func TestRulesClaimOnlyFieldsThatTheyTell(t *testing.T) {
 		{fill(deployment), fill(deployment, "REPLICAS=3"), []string{"spec.replicas"}},
 		{fill(deployment), unsized, nil},
 		{fill(deployment), fill(deployment, "REPLICAS=0", "IMAGE=i:2"), []string{"spec.replicas"}},
-		{"", fill(cronJob), []string{"spec.schedule", "spec.timeZone"}},
+		{"", fill(cronJob), []string{at + ".name", at + ".image", at + ".command", at + ".args", "spec.schedule", "spec.timeZone"}},
 	} {
 		var got []string
 		for _, e := range ruled(changes.Between(t, test.before, test.after), time.Time{}) {

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"example.com/gatehouse/render/verbs/review/world"
 	"example.com/gatehouse/test/changes"
 )
 
@@ -24,6 +23,7 @@ func TestRoutesAndGuardsAreReviewed(t *testing.T) {
 		admits         = "it decides which objects the cluster admits, or changes them: it may read and change all of them"
 		syncs          = "it decides which objects are applied to the cluster, from which source, and with which rights"
 		schedules      = "it decides where Pods run, and which of them stop for others"
+		inCloud        = " | its Pods get these rights in the cloud"
 		losesData      = "data is lost as soon as its claim or object is deleted"
 		outside        = " | its Pods are reachable from outside of the cluster"
 		balancer       = "type: LoadBalancer, selector: {app: a}, ports: [{port: 80}]"
@@ -37,6 +37,7 @@ func TestRoutesAndGuardsAreReviewed(t *testing.T) {
 	ingressOf := func(spec string, metadata ...string) string {
 		return object("networking.k8s.io/v1", "Ingress", strings.Join(metadata, ""), "spec: {"+spec+"}")
 	}
+	account := func(annotations string) string { return object("v1", "ServiceAccount", annotated(annotations), "") }
 	route := func(kind, spec string) string { return object(gateway, kind, "", "spec: {"+spec+"}") }
 	for _, test := range []struct {
 		name, before, after string
@@ -55,7 +56,7 @@ func TestRoutesAndGuardsAreReviewed(t *testing.T) {
 		{"no selector", service("selector: {app: a}, ports: [{port: 80}]"), service("ports: [{port: 80}]"), []string{`Service ns/o: changes spec.selector: {"app":"a"} → unset | ` + connects}},
 		{"another target", service("selector: {app: a}, ports: [{port: 80}]"), service("selector: {app: a}, ports: [{port: 80, targetPort: 81}]"), []string{"Service ns/o: changes spec.ports[0].targetPort: unset → 81 | " + connects}},
 		{"an external address", service("ports: [{port: 80}]"), service("ports: [{port: 80}], externalIPs: [1.2.3.4]"), []string{"Service ns/o: changes spec.externalIPs[0]: unset → 1.2.3.4 | it receives all connections to these addresses, also if they belong to other servers"}},
-		{"an external name", "", service("type: ExternalName, externalName: a.org"), []string{"Service ns/o: is added with spec.externalName: a.org | its clients connect to this host"}},
+		{"an external name", "", service("type: ExternalName, externalName: a.org"), []string{"Service ns/o: is added with spec.externalName: a.org; spec.type: ExternalName | its clients connect to this host: spec.externalName"}},
 		{"another external name", service("type: ExternalName, externalName: a.org"), service("type: ExternalName, externalName: b.org"), []string{"Service ns/o: changes spec.externalName: a.org → b.org | its clients connect to this host"}},
 		{"Pods that are not ready", service("ports: [{port: 80}]"), service("ports: [{port: 80}], publishNotReadyAddresses: true"), []string{"Service ns/o: changes spec.publishNotReadyAddresses: unset → true | requests reach Pods that are not ready"}},
 		{"one more open port", service("type: NodePort, ports: [{port: 80}]"), service("type: NodePort, ports: [{port: 80, name: a}, {port: 81, name: b}]"), []string{`Service ns/o: changes spec.ports[0]: {"port":80} → unset; spec.ports[0].name: unset → a; spec.ports[0].port: unset → 80; spec.ports[1].name: unset → b; spec.ports[1].port: unset → 81 | ` + connects}},
@@ -70,7 +71,7 @@ func TestRoutesAndGuardsAreReviewed(t *testing.T) {
 		{"another class", ingressOf(web + ", ingressClassName: internal"), ingressOf(web + ", ingressClassName: public"), []string{"Ingress ns/o: changes spec.ingressClassName: internal → public | " + connects}},
 		{"no authentication", ingressOf(web, annotated("nginx.ingress.kubernetes.io/auth-url: https://a.org")), ingressOf(web), []string{`Ingress ns/o: changes metadata.annotations: {"nginx.ingress.kubernetes.io/auth-url":"https://a.org"} → unset | ` + clients}},
 		{"more clients", ingressOf(web, annotated("nginx.ingress.kubernetes.io/whitelist-source-range: 10.0.0.0/8")), ingressOf(web, annotated("nginx.ingress.kubernetes.io/whitelist-source-range: 0.0.0.0/0")), []string{"Ingress ns/o: changes metadata.annotations[nginx.ingress.kubernetes.io/whitelist-source-range]: 10.0.0.0/8 → 0.0.0.0/0 | " + clients}},
-		{"a snippet", "", ingressOf(web, annotated("nginx.ingress.kubernetes.io/configuration-snippet: a")), []string{"Ingress ns/o: is added with metadata.annotations[nginx.ingress.kubernetes.io/configuration-snippet]: a | it is code in the proxy: its author may read all requests and the keys of all routes", "Ingress ns/o: is added with spec.rules[0].host: a.org; spec.rules[0].http.paths[0].backend.service.name: s; spec.rules[0].http.paths[0].backend.service.port.number: 80; spec.rules[0].http.paths[0].path: /; spec.rules[0].http.paths[0].pathType: Prefix | " + connects}},
+		{"a snippet", "", ingressOf(web, annotated("nginx.ingress.kubernetes.io/configuration-snippet: a")), []string{"Ingress ns/o: is added with metadata.annotations[nginx.ingress.kubernetes.io/configuration-snippet]: a; spec.rules[0].host: a.org; spec.rules[0].http.paths[0].backend.service.name: s; spec.rules[0].http.paths[0].backend.service.port.number: 80; spec.rules[0].http.paths[0].path: /; spec.rules[0].http.paths[0].pathType: Prefix | it is code in the proxy: its author may read all requests and the keys of all routes: metadata.annotations[nginx.ingress.kubernetes.io/configuration-snippet]; " + connects}},
 
 		{"another backend of a route", route("HTTPRoute", "rules: [{backendRefs: [{name: s, port: 80}]}]"), route("HTTPRoute", "rules: [{backendRefs: [{name: s, namespace: x, port: 80}]}]"), []string{"HTTPRoute ns/o: changes spec.rules[0].backendRefs[s].namespace: unset → x | " + connects}},
 		{"another Gateway", route("GRPCRoute", "parentRefs: [{name: internal}]"), route("GRPCRoute", "parentRefs: [{name: public, sectionName: web}]"), []string{`GRPCRoute ns/o: changes spec.parentRefs[internal]: {"name":"internal"} → unset; spec.parentRefs[public].name: unset → public; spec.parentRefs[public].sectionName: unset → web | ` + connects}},
@@ -90,11 +91,16 @@ func TestRoutesAndGuardsAreReviewed(t *testing.T) {
 		{"a volume", object("v1", "PersistentVolume", "", "spec: {persistentVolumeReclaimPolicy: Retain}"), object("v1", "PersistentVolume", "", "spec: {persistentVolumeReclaimPolicy: Delete}"), []string{"PersistentVolume ns/o: changes spec.persistentVolumeReclaimPolicy: Retain → Delete | " + losesData}},
 		{"a taint", object("v1", "Node", "", "spec: {taints: [{key: a}]}"), object("v1", "Node", "", "spec: {}"), []string{"Node ns/o: changes spec.taints: " + `[{"key":"a"}] → unset | ` + schedules}},
 
+		{"a cloud role", account(""), account("iam.gke.io/gcp-service-account: a@b"), []string{"ServiceAccount ns/o: changes metadata.annotations[iam.gke.io/gcp-service-account]: unset → a@b" + inCloud}},
+		{"another cloud role", account("azure.workload.identity/client-id: a"), account("azure.workload.identity/client-id: b"), []string{"ServiceAccount ns/o: changes metadata.annotations[azure.workload.identity/client-id]: a → b" + inCloud}},
+		{"a new account with a cloud role", "", account("eks.amazonaws.com/role-arn: 'arn:a'"), []string{"ServiceAccount ns/o: is added with metadata.annotations[eks.amazonaws.com/role-arn]: arn:a" + inCloud}},
+		{"an account that goes", account(""), "", []string{"ServiceAccount ns/o: is removed | its new Pods are refused; a cluster creates the ServiceAccount default again, and mounts its token"}},
+
 		{"a version of Pod Security", fill(namespace, "LABEL=pod-security.kubernetes.io/enforce: restricted"), fill(namespace, "LABEL=pod-security.kubernetes.io/enforce: restricted, pod-security.kubernetes.io/enforce-version: v1.20"), []string{"Namespace ns: changes metadata.labels[pod-security.kubernetes.io/enforce-version]: unset → v1.20 | Pods that it refused are let in, or others are refused"}},
 		{"no warnings of Pod Security", fill(namespace, "LABEL=pod-security.kubernetes.io/warn: baseline"), fill(namespace), []string{"Namespace ns: changes metadata.labels[pod-security.kubernetes.io/warn]: baseline → unset | Pods that it refused are let in, or others are refused"}},
 		{"a label of a Namespace", fill(namespace, "LABEL=istio-injection: enabled"), fill(namespace), []string{"Namespace ns: changes metadata.labels.istio-injection: enabled → unset | policies and webhooks select Namespaces by their labels: they may no longer apply to it, or allow it more"}},
 	} {
-		got := changes.Lines(effectsOfRules(world.New(changes.Between(t, test.before, test.after)), time.Time{}))
+		got := changes.Lines(ruled(changes.Between(t, test.before, test.after), time.Time{}))
 		for _, line := range test.want {
 			if !slices.Contains(got, line) {
 				t.Errorf("%s: got\n%s\nwithout\n%s", test.name, strings.Join(got, "\n"), line)

@@ -12,7 +12,6 @@ import (
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verbs/review/definitions"
 	"example.com/gatehouse/render/verbs/review/effect"
-	"example.com/gatehouse/render/verbs/review/guards"
 	"example.com/gatehouse/render/verbs/review/pods"
 	"example.com/gatehouse/render/verbs/review/world"
 )
@@ -32,23 +31,14 @@ var rules = map[string]rule{
 	"ReplicationController": pods.ReviewWorkload,
 	"StatefulSet.apps":      pods.ReviewWorkload,
 
-	"HorizontalPodAutoscaler.autoscaling": pods.ReviewAutoscaler,
-	"ScaledObject.keda.sh":                pods.ReviewAutoscaler,
-
-	"Service": removalOf(effect.RouteRemoved, "clients cannot resolve its name"),
-
 	"CustomResourceDefinition.apiextensions.k8s.io": reviewDefinition,
-	"Namespace":             reviewNamespace,
-	"ConfigMap":             pods.ReviewConfig,
-	"Secret":                pods.ReviewConfig,
-	"ServiceAccount":        pods.ReviewAccount,
-	"PersistentVolume":      removalOf(effect.StorageRemoved, "claims lose their data, unless it is retained"),
-	"PersistentVolumeClaim": removalOf(effect.StorageRemoved, "its data is lost, unless its volume is retained"),
+	"ConfigMap": pods.ReviewConfig,
+	"Secret":    pods.ReviewConfig,
 }
 
 // coveredTypes are the effects on rendered objects that the effect on the source object replaces.
 var coveredTypes = []string{
-	effect.GuardRemoved, effect.RouteRemoved, effect.WorkloadAdded, effect.WorkloadRemoved, effect.WorkloadRolled, effect.WorkloadScaled,
+	effect.WorkloadAdded, effect.WorkloadRemoved, effect.WorkloadRolled, effect.WorkloadScaled,
 	kind.RunAtOnce, kind.RunCanceled, kind.RunPlanned, kind.RunSuspended,
 }
 
@@ -57,8 +47,11 @@ func review(w *world.World, c diff.Change) (effects []kind.Effect) {
 	o := c.Object().Unstructured
 	if e, ok := w.Refused[world.IDOf(o)]; ok {
 		effects = []kind.Effect{e}
-		if created := (diff.Change{After: c.After}); world.IsForced(o) {
-			effects = slices.Concat(effects, ruleOf(o)(w, created), guards.Review(w, created))
+		if world.IsForced(o) {
+			effects = append(effects, ruleOf(o)(w, diff.Change{After: c.After})...)
+		}
+		for i := range effects {
+			effects[i].Fields = nil // they are of the change
 		}
 		return effects
 	}
@@ -71,7 +64,7 @@ func review(w *world.World, c diff.Change) (effects []kind.Effect) {
 			return []kind.Effect{{Type: effect.ObjectKept, What: kind.Say("stays in the cluster: %s prevents pruning", by)}}
 		}
 	}
-	effects = append(ruleOf(o)(w, c), guards.Review(w, c)...)
+	effects = ruleOf(o)(w, c)
 	if isCovered {
 		effects = slices.DeleteFunc(effects, func(e kind.Effect) bool { return slices.Contains(coveredTypes, e.Type) })
 	}
@@ -83,25 +76,6 @@ func ruleOf(o *unstructured.Unstructured) rule {
 		return rule
 	}
 	return pods.ReviewCustom
-}
-
-// removalOf returns the rule of an object that matters only when it is removed.
-func removalOf(name string, risk kind.Sentence) rule {
-	return func(_ *world.World, c diff.Change) []kind.Effect {
-		if c.After != nil {
-			return nil
-		}
-		return effect.Removed(name, risk)
-	}
-}
-
-// reviewNamespace reviews Namespaces: removal deletes all objects inside.
-func reviewNamespace(w *world.World, c diff.Change) []kind.Effect {
-	if c.After != nil {
-		return nil
-	}
-	inside := kind.Count(int64(w.Removed[c.Before.GetName()]), "object")
-	return effect.Removed(effect.NamespaceRemoved, kind.Say("everything in it is deleted: %s of this repository, and all others", inside))
 }
 
 // reviewDefinition reviews CustomResourceDefinitions. A kind may review its own.

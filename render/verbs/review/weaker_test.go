@@ -89,13 +89,12 @@ func TestViolationsOfBaselineAreReportedOnce(t *testing.T) {
 		before, after string
 		want          []string
 	}{
-		{fill(deployment), host("hostPID: true"), []string{"Deployment ns/a: sets spec.template.spec.hostPID: true" + baseline, rolls + "spec.template.spec.hostPID: unset → true"}},
-		{hardened("drop: [ALL]"), hardened("add: [SYS_ADMIN]"), []string{"Deployment ns/a: sets spec.template.spec.containers[c].securityContext.capabilities.add[0]: SYS_ADMIN" + baseline, rolls + `spec.template.spec.containers[c].securityContext.capabilities.add[0]: unset → SYS_ADMIN; spec.template.spec.containers[c].securityContext.capabilities.drop: ["ALL"] → unset`}},
-		{host("securityContext: {seccompProfile: {type: RuntimeDefault}}"), host("securityContext: {seccompProfile: {type: Unconfined}}"), []string{"Deployment ns/a: sets spec.template.spec.securityContext.seccompProfile.type: Unconfined" + baseline, rolls + "spec.template.spec.securityContext.seccompProfile.type: RuntimeDefault → Unconfined"}},
+		{fill(deployment), host("hostPID: true"), []string{rolls + "spec.template.spec.hostPID: unset → true" + baseline}},
+		{hardened("drop: [ALL]"), hardened("add: [SYS_ADMIN]"), []string{rolls + `spec.template.spec.containers[c].securityContext.capabilities.add[0]: unset → SYS_ADMIN; spec.template.spec.containers[c].securityContext.capabilities.drop: ["ALL"] → unset` + baseline + ": spec.template.spec.containers[c].securityContext.capabilities.add[0]"}},
+		{host("securityContext: {seccompProfile: {type: RuntimeDefault}}"), host("securityContext: {seccompProfile: {type: Unconfined}}"), []string{rolls + "spec.template.spec.securityContext.seccompProfile.type: RuntimeDefault → Unconfined" + baseline}},
 		{hardened("drop: [ALL]"), strings.Replace(fill(deployment, "MORE=hostPID: true,"), "FIELD", "", 1), []string{
+			rolls + `spec.template.spec.containers[c].securityContext: {"capabilities":{"drop":["ALL"]}} → unset; spec.template.spec.hostPID: unset → true` + baseline + ": spec.template.spec.hostPID",
 			"Deployment ns/a: Pods are less protected: Pod Security restricted forbids unrestricted capabilities | an attacker in a container can do more than before",
-			"Deployment ns/a: sets spec.template.spec.hostPID: true" + baseline,
-			rolls + `spec.template.spec.containers[c].securityContext: {"capabilities":{"drop":["ALL"]}} → unset; spec.template.spec.hostPID: unset → true`,
 		}},
 	} {
 		if got := reviewLines(t, test.before, test.after); !slices.Equal(got, test.want) {
@@ -112,9 +111,9 @@ func TestMountedTokensAreReported(t *testing.T) {
 	const refuses = "automountServiceAccountToken: false"
 	pods := func(fields string) string { return fill(deployment, "MORE="+fields+",") }
 	const (
-		gets   = "Deployment ns/a: Pods get the token of the ServiceAccount web | an attacker in a container can act as it at the API server"
-		mounts = "mounts its token in all its Pods, unless a Pod opts out | an attacker in a container can act as it at the API server"
-		rolls  = "Deployment ns/a: Pods are replaced: spec.template.spec.automountServiceAccountToken: "
+		gets  = "Deployment ns/a: Pods get the token of the ServiceAccount web | an attacker in a container can act as it at the API server"
+		gone  = "is removed | its new Pods are refused; a cluster creates the ServiceAccount default again, and mounts its token"
+		rolls = "Deployment ns/a: Pods are replaced: spec.template.spec.automountServiceAccountToken: "
 	)
 	for _, test := range []struct {
 		name, before, after string
@@ -124,9 +123,9 @@ func TestMountedTokensAreReported(t *testing.T) {
 		{"left to one that refuses", pods("serviceAccountName: web, "+refuses) + account("web", refuses), pods("serviceAccountName: web") + account("web", refuses), []string{rolls + "false → unset"}},
 		{"left to one that mounts", pods("serviceAccountName: web, "+refuses) + account("web", ""), pods("serviceAccountName: web") + account("web", ""), []string{gets, rolls + "false → unset"}},
 		{"asked for in spite of one", pods("serviceAccountName: web") + account("web", refuses), pods("serviceAccountName: web, automountServiceAccountToken: true") + account("web", refuses), []string{gets, rolls + "unset → true"}},
-		{"a ServiceAccount", account("web", refuses), account("web", ""), []string{"ServiceAccount ns/web: " + mounts}},
-		{"a ServiceAccount that goes", account("web", refuses), "", nil},
-		{"the default one goes", account("default", refuses), "", []string{"ServiceAccount ns/default: " + mounts}},
+		{"a ServiceAccount", account("web", refuses), account("web", ""), []string{"ServiceAccount ns/web: changes automountServiceAccountToken: false → unset | its Pods get its token, unless they opt out: an attacker in a container can act as it at the API server"}},
+		{"a ServiceAccount that goes", account("web", refuses), "", []string{"ServiceAccount ns/web: " + gone}},
+		{"the default one goes", account("default", refuses), "", []string{"ServiceAccount ns/default: " + gone}},
 		{"a ServiceAccount that comes", "", account("web", ""), nil},
 	} {
 		mustHaveLines(t, test.name, test.before, test.after, test.want)
@@ -138,6 +137,7 @@ func TestWeakerRenderedPodsAreReportedOnce(t *testing.T) {
 	reviewed := testkind.Definition()
 	reviewed.Review = func(kind.Change[testkind.Fleet]) []kind.Effect { return nil }
 	const less = "Pods are less protected: Pod Security restricted forbids runAsNonRoot != true | an attacker in a container can do more than before"
+	const lost = `changes spec.containers[c].securityContext: {"runAsNonRoot":true} → unset | its running Pods are stopped`
 	strong := strings.NewReplacer("image: i}", "image: i, securityContext: {runAsNonRoot: true}}")
 	weak := fleet(fleetPod("f-0-1"), fleetPod("f-1-1"), fleetFront("i"))
 	before := strong.Replace(fleet(fleetPod("f-0-0"), fleetPod("f-1-0"), fleetFront("i")))
@@ -147,7 +147,7 @@ func TestWeakerRenderedPodsAreReportedOnce(t *testing.T) {
 		want []string
 	}{
 		{"with a Review", kind.Define(reviewed), []string{"Fleet ns/f: " + less, "Deployment ns/f-front: " + less}},
-		{"without", testkind.Kind, []string{"Fleet ns/f: " + less, "Deployment ns/f-front: " + less, `Deployment ns/f-front: Pods are replaced: spec.template.spec.containers[c].securityContext: {"runAsNonRoot":true} → unset`}},
+		{"without", testkind.Kind, []string{"Fleet ns/f: " + less, `Pod ns/f-0-1: ` + lost, `Pod ns/f-1-1: ` + lost, "Deployment ns/f-front: " + less, `Deployment ns/f-front: Pods are replaced: spec.template.spec.containers[c].securityContext: {"runAsNonRoot":true} → unset`}},
 	} {
 		kinds, err := registry.New(test.kind)
 		if err != nil {

@@ -15,7 +15,6 @@ import (
 // Comment is a comment that shows as many lines as fit.
 type Comment struct {
 	Tables, Folds []*Section
-	room          int // the bytes that are left
 }
 
 // Section is a title and lines, each optional.
@@ -29,20 +28,21 @@ type Section struct {
 // CountMark in a section's open is the place of the number of shown lines. No name contains it.
 const CountMark = "\x00"
 
-// Line is a title, a row of a table, or the diff of an object.
+// Line is a title, an effect in a row of a table, or the diff of an object.
 type Line struct {
+	Row     string // the first cell of the row, which other lines share, or empty
 	Text    string
 	Brief   string // a shorter text for a comment with too many rows, or empty
 	Name    string // in the list of omitted lines
-	isTitle bool
 	IsRisk  bool
 	IsDiff  bool // text is a diff, still to be formatted
 	Size    int  // of a diff
+	isTitle bool
 	isShown bool
 	in      *Section
 }
 
-// linesOf returns the titles and lines of sections.
+// linesOf returns the titles and lines of sections, by rank.
 func linesOf(sections []*Section) (lines []*Line) {
 	for _, s := range sections {
 		if s.Title.isTitle, s.Title.in = true, s; s.Title.Text != "" {
@@ -53,10 +53,11 @@ func linesOf(sections []*Section) (lines []*Line) {
 			lines = append(lines, &s.Lines[i])
 		}
 	}
+	slices.SortStableFunc(lines, func(a, b *Line) int { return CompareRanks(*a, *b) })
 	return lines
 }
 
-// Long is the length of a row that has a brief text.
+// Long is the length of a text that has a brief one.
 const Long = 4096
 
 // CompareRanks orders lines by rank: lines with a risk, then titles, then other lines; small diffs first.
@@ -73,104 +74,87 @@ func CompareRanks(a, b Line) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Size, b.Size))
 }
 
-// Compose returns at most limit bytes: all sections or, if they do not fit, lines by rank and a note.
+// Compose returns at most limit bytes: all sections or, if they do not fit, lines by rank, lists of the omitted
+// lines, and a note. No diff takes the place of a row.
 func (c *Comment) Compose(limit int, command string) string {
-	const counts = 120 // the bytes of two lists without names, and of a longer note
-	if _, isWhole := c.fill(limit); isWhole {
-		return c.format()
-	}
-	names := limit / 8 // for omitted objects; lines without a risk make room for more
-	for range 5 {      // a longer list omits lines, which make it longer
-		room := limit - names - counts - len(c.note(command))
-		hasRows, _ := c.fill(room)
-		last := c.Folds
-		if !hasRows {
-			c.abbreviate()
-			c.fill(room)
-			last = c.Tables
+	const counts = 200 // the bytes of two lists without names, and of a longer note
+	rows, diffs := linesOf(c.Tables), linesOf(c.Folds)
+	if left, hasRows := show(rows, limit, 0); hasRows {
+		if _, isWhole := show(diffs, left, 0); isWhole {
+			return c.format()
 		}
-		needed := len(c.listOmitted(limit))
-		if needed <= names {
-			break
-		}
-		names = min(needed, names+spare(last))
 	}
+	room, names := limit-counts-len(c.note(command)), limit/8
+	left, hasRows := show(rows, room, names)
+	if !hasRows {
+		for _, l := range rows {
+			l.Text = cmp.Or(l.Brief, l.Text)
+		}
+		left, hasRows = show(rows, room, names)
+	}
+	if !hasRows {
+		left = 0
+	}
+	show(diffs, left, names)
 	text, note := c.format(), c.note(command)
-	return text + c.listOmitted(limit-len(text)-len(note)) + note
-}
-
-// listOmitted lists the objects without a row and, if all have a row, those without a diff.
-func (c *Comment) listOmitted(room int) string {
-	const count = 40 // the bytes of a list without names
-	rows := listNames("Without a row", omitted(c.Tables), room-count)
-	if rows != "" {
-		room = 0
+	left = limit - len(text) - len(note)
+	withoutRow := listNames("Without a row", omitted(rows), left-counts/2)
+	if withoutRow != "" {
+		left = 0
 	}
-	return rows + listNames("Without a diff", omitted(c.Folds), room)
+	return text + withoutRow + listNames("Without a diff", omitted(diffs), left) + note
 }
 
-// spare returns the bytes of shown lines without a risk.
-func spare(sections []*Section) (size int) {
-	for _, l := range linesOf(sections) {
-		if l.isShown && !l.isTitle && !l.IsRisk {
-			size += len(l.Text)
+// show shows the lines that fit in room, and reports whether all do. A line leaves room for the names of all
+// objects without a line; a line with a risk for names of reserved bytes only. Without reserved bytes there is no list.
+func show(lines []*Line, room, reserved int) (left int, all bool) {
+	names, total := map[string]int{}, 0 // bytes
+	for _, l := range lines {
+		l.isShown, l.in.shown, l.in.Title.isShown = false, 0, false
+		if _, ok := names[l.Name]; !ok && reserved > 0 {
+			names[l.Name] = len(l.item())
+			total += len(l.item())
 		}
 	}
-	return size
-}
-
-// fill shows the lines that fit in room: rows, and diffs if all rows fit.
-func (c *Comment) fill(room int) (hasRows, isWhole bool) {
-	c.room = room
-	for _, l := range linesOf(slices.Concat(c.Tables, c.Folds)) {
-		l.isShown, l.in.shown = false, 0
-	}
-	hasRows = c.show(c.Tables)
-	return hasRows, hasRows && c.show(c.Folds)
-}
-
-// show shows lines that fit, by rank, and reports whether all do.
-func (c *Comment) show(sections []*Section) bool {
-	lines, all := linesOf(sections), true
-	slices.SortStableFunc(lines, func(a, b *Line) int { return CompareRanks(*a, *b) })
+	all = true
 	for _, l := range lines {
-		all = c.showLine(l.in, l) && all
+		others := total - names[l.Name]
+		if l.IsRisk {
+			others = min(others, reserved)
+		}
+		cost := l.cost(room - others)
+		if cost > room-others {
+			all = false
+			continue
+		}
+		room, total, names[l.Name] = room-cost, total-names[l.Name], 0
+		if l.in.Title.isShown, l.isShown = true, true; !l.isTitle {
+			l.in.shown++
+		}
 	}
-	return all
+	return room, all
 }
 
-// showLine shows a line, and the title of its section, if both fit.
-func (c *Comment) showLine(s *Section, l *Line) bool {
+// cost returns the bytes that a line adds, with the title of its section. It formats a diff that may fit in room.
+func (l *Line) cost(room int) (cost int) {
 	const count = 24 // the bytes of a count
-	cost := 0
+	s := l.in
 	if !s.Title.isShown {
 		cost = len(s.Title.Text)
 	}
-	if !l.isTitle && s.shown == 0 {
+	if l.isTitle {
+		return cost
+	}
+	if l.Row != "" {
+		cost += len(l.rowStart()) + len(rowEnd)
+	}
+	if s.shown == 0 {
 		cost += len(s.Open) + len(s.End) + count
 	}
-	if l.IsDiff && cost+len(l.Text) <= c.room { // formatting makes it longer
+	if l.IsDiff && cost+len(l.Text) <= room { // formatting makes it longer
 		l.Text, l.IsDiff = manifest.CodeBlock("diff", kind.Visible(l.Text, '\n', '\t'))+"\n", false
 	}
-	if !l.isTitle {
-		cost += len(l.Text)
-	}
-	if cost > c.room {
-		return false
-	}
-	c.room -= cost
-	s.Title.isShown, l.isShown = true, true
-	if !l.isTitle {
-		s.shown++
-	}
-	return true
-}
-
-// abbreviate makes long rows and titles brief.
-func (c *Comment) abbreviate() {
-	for _, l := range linesOf(c.Tables) {
-		l.Text = cmp.Or(l.Brief, l.Text)
-	}
+	return cost + len(l.Text)
 }
 
 // format returns the shown lines.
@@ -187,52 +171,80 @@ func (c *Comment) format() string {
 		if s.shown < len(s.Lines) {
 			count = fmt.Sprintf("%d of %s", s.shown, count)
 		}
-		b.WriteString(strings.Replace(s.Open, CountMark, count, 1))
-		for _, l := range s.Lines {
-			if l.isShown {
-				b.WriteString(l.Text)
-			}
-		}
-		b.WriteString(s.End)
+		b.WriteString(strings.Replace(s.Open, CountMark, count, 1) + s.rows() + s.End)
 	}
 	return b.String()
 }
 
-// omitted returns the omitted lines by rank, one for each name. An object with a shown line is there
-// only for an omitted risk.
-func omitted(sections []*Section) (lines []Line) {
-	isThere := map[string]bool{"": true}
-	for _, l := range linesOf(sections) {
-		if isThere[l.Name] = isThere[l.Name] || l.isShown; !l.isShown {
-			lines = append(lines, *l)
+// rows returns the shown lines, and joins the lines of a row.
+func (s *Section) rows() string {
+	var b strings.Builder
+	texts := map[string][]string{}
+	for _, l := range s.Lines {
+		if l.isShown {
+			texts[l.Row] = append(texts[l.Row], l.Text)
 		}
 	}
-	slices.SortStableFunc(lines, CompareRanks)
-	isListed := map[string]bool{}
-	return slices.DeleteFunc(lines, func(l Line) bool {
-		isRepeated := isListed[l.Name] || isThere[l.Name] && !l.IsRisk
-		isListed[l.Name] = true
-		return isRepeated
-	})
+	for _, l := range s.Lines {
+		switch {
+		case !l.isShown:
+		case l.Row == "":
+			b.WriteString(l.Text)
+		case texts[l.Row] != nil:
+			b.WriteString(l.rowStart() + strings.Join(texts[l.Row], "<br>") + rowEnd)
+			delete(texts, l.Row)
+		}
+	}
+	return b.String()
 }
 
-// listNames returns a list of the names of lines, one a line. It counts names that do not fit in room.
-func listNames(title string, lines []Line, room int) string {
+const rowEnd = " |\n"
+
+func (l *Line) rowStart() string {
+	mark := ""
+	if l.IsRisk {
+		mark = "⚠️"
+	}
+	return fmt.Sprintf("| %s | %s | ", mark, l.Row)
+}
+
+// omitted returns the names of lines that are not shown, each once. An object with a shown line is there only for
+// an omitted risk.
+func omitted(lines []*Line) (items []string) {
+	isTold := map[string]bool{"": true}
+	for _, l := range lines {
+		isTold[l.Name] = isTold[l.Name] || l.isShown
+	}
+	isListed := map[string]bool{"": true}
+	for _, l := range lines {
+		if !l.isShown && !isListed[l.Name] && (l.IsRisk || !isTold[l.Name]) {
+			isListed[l.Name], items = true, append(items, l.item())
+		}
+	}
+	return items
+}
+
+// item is the line in the list of omitted lines.
+func (l *Line) item() string {
+	if l.IsRisk {
+		return "- ⚠️ " + l.Name + "\n"
+	}
+	return "- " + l.Name + "\n"
+}
+
+// listNames returns a list of items. It counts items that do not fit in room.
+func listNames(title string, items []string, room int) string {
 	const counts = 20 // the bytes of a count
-	if len(lines) == 0 {
+	if len(items) == 0 {
 		return ""
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s:\n\n", title)
-	for i, l := range lines {
-		item := "- " + l.Name + "\n"
-		if l.IsRisk {
-			item = "- ⚠️ " + l.Name + "\n"
-		}
+	for i, item := range items {
 		if b.Len()+len(item)+counts > room {
-			rest := string(kind.Count(int64(len(lines)), "object"))
+			rest := string(kind.Count(int64(len(items)), "object"))
 			if i > 0 {
-				rest = fmt.Sprintf("%d more", len(lines)-i)
+				rest = fmt.Sprintf("%d more", len(items)-i)
 			}
 			b.WriteString("- " + rest + "\n")
 			break

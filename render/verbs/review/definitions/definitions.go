@@ -137,7 +137,7 @@ func reviewStored(o diff.StoredObject, add func(manifest.Problem, kind.Effect)) 
 	ofNew := slices.DeleteFunc(slices.Clone(o.Fields), func(f diff.FieldChange) bool { return isExisting[f.Path] })
 	say := func(name, what string, fields []diff.FieldChange, risk kind.Sentence) {
 		if len(fields) > 0 {
-			e := effect.OfFields(diff.Change{Before: o.Subject.Unstructured, After: o.Subject.Unstructured}, fields)
+			e := effect.OfFields(diff.Change{Before: o.Subject.Unstructured, After: o.Subject.Unstructured}, fields, nil)
 			add(o.Problem, kind.Effect{Type: name, What: kind.Sentence(what) + kind.Say(" (%s): it ", o.Position()) + e.What, Risk: risk})
 		}
 	}

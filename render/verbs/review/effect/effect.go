@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 
 	"example.com/gatehouse/kind"
@@ -29,10 +30,7 @@ const (
 	WorkloadScaled  = "workloadScaled"
 	WorkloadRemoved = "workloadRemoved"
 
-	AutoscalingChanged = "autoscalingChanged"
-
 	RouteOpened  = "routeOpened"
-	RouteChanged = "routeChanged"
 	RouteRemoved = "routeRemoved"
 
 	ReachOpened  = "reachOpened"
@@ -47,10 +45,8 @@ const (
 	ObjectKept    = "objectKept"
 	ObjectMutated = "objectMutated"
 
-	NamespaceRemoved  = "namespaceRemoved"
 	DefinitionRemoved = "definitionRemoved"
 	DefinitionChanged = "definitionChanged"
-	StorageRemoved    = "storageRemoved"
 
 	ObjectRefused   = "objectRefused"
 	ObjectWarned    = "objectWarned"
@@ -58,10 +54,6 @@ const (
 	StoredOtherwise = "storedOtherwise"
 
 	RightsGranted    = "rightsGranted"
-	GuardAdded       = "guardAdded"
-	GuardRemoved     = "guardRemoved"
-	GuardChanged     = "guardChanged"
-	PodPrivileged    = "podPrivileged"
 	BuildChanged     = "buildChanged"
 	PodWeakened      = "podWeakened"
 	PodUnreadable    = "podUnreadable"
@@ -100,7 +92,8 @@ func Once(effects []Effect) []Effect {
 	})
 }
 
-// Compare puts refused changes first, then effects with a risk, then earlier effects.
+// Compare puts refused changes first, then effects with a risk, then earlier effects, and lists of rendered objects
+// last.
 func Compare(a, b Effect) int {
 	rank := func(e Effect) int {
 		switch {
@@ -108,6 +101,8 @@ func Compare(a, b Effect) int {
 			return 0
 		case e.Risk != "":
 			return 1
+		case e.Type == RenderedFollow:
+			return 3
 		}
 		return 2
 	}
@@ -120,7 +115,11 @@ func CompareObjects(a, b manifest.ID) int {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Group, b.Group))
 }
 
-// Removed returns the effect of removing an object.
-func Removed(effect string, risk kind.Sentence) []kind.Effect {
-	return []kind.Effect{{Type: effect, What: "is removed", Risk: risk}}
+// Told returns the fields that effects tell.
+func Told(effects []kind.Effect) sets.Set[string] {
+	told := sets.Set[string]{}
+	for _, e := range effects {
+		told.Insert(e.Fields...)
+	}
+	return told
 }

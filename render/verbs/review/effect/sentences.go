@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/verbs/diff"
 )
@@ -44,18 +46,35 @@ const (
 	mostAdded   = 16
 )
 
-// OfFields describes the fields of an added or changed object, and claims them.
-func OfFields(c diff.Change, fields []diff.FieldChange) (e kind.Effect) {
+// OfFields describes the fields of an added or changed object, and claims them. If there are too many, it tells
+// the fields at risky paths one by one.
+func OfFields(c diff.Change, fields []diff.FieldChange, risky sets.Set[string]) kind.Effect {
+	e, most, say := kind.Effect{Type: FieldsChanged, What: "changes "}, MostChanged, SayChange
+	if c.Before == nil {
+		e.Type, e.What, most, say = ObjectAdded, "is added with ", mostAdded, SayValue
+	}
+	if len(fields) == 0 {
+		e.What = "is added"
+		return e
+	}
+	var first, others []diff.FieldChange
 	for _, f := range fields {
 		e.Fields = append(e.Fields, f.Path)
+		if len(fields) > most && risky.Has(f.Path) {
+			first = append(first, f)
+		} else {
+			others = append(others, f)
+		}
 	}
-	if e.What = "changes " + SayFields(fields, MostChanged, SayChange); c.Before == nil {
-		e.What = "is added with " + SayFields(fields, mostAdded, SayValue)
+	if e.What += SayFields(first, most, say); len(first) > 0 && len(others) > 0 {
+		e.What += "; "
 	}
+	e.What += SayFields(others, most, say)
 	return e
 }
 
-// SayFields lists fields with their values. If there are too many, it counts the fields of branches.
+// SayFields lists fields with their values. If there are too many, it counts the fields of the longest branches
+// that are few enough.
 func SayFields(fields []diff.FieldChange, most int, say func(diff.FieldChange) kind.Sentence) kind.Sentence {
 	var said []kind.Sentence
 	if len(fields) <= most {
@@ -64,15 +83,38 @@ func SayFields(fields []diff.FieldChange, most int, say func(diff.FieldChange) k
 		}
 		return Join(said, "; ")
 	}
-	for _, branch := range branchesOf(fields, most) {
-		if len(branch.fields) == 1 {
-			said = append(said, say(branch.fields[0]))
-		} else {
-			said = append(said, kind.Say("%s (%s)", branch.path, kind.Count(int64(len(branch.fields)), "field")))
+	const deepest = 16
+	steps := make([][][]int, len(fields))
+	for i, f := range fields {
+		steps[i] = pathStep.FindAllStringIndex(f.Path, deepest)
+	}
+	branch := func(i, depth int) string {
+		path := fields[i].Path
+		if len(steps[i]) >= depth {
+			path = path[:steps[i][depth-1][1]]
+		}
+		return path
+	}
+	for depth := deepest; depth > 0 && (said == nil || len(said) > most); depth-- {
+		said = nil
+		for from := 0; from < len(fields); {
+			path, to := branch(from, depth), from+1
+			for to < len(fields) && branch(to, depth) == path {
+				to++
+			}
+			if to-from == 1 {
+				said = append(said, say(fields[from]))
+			} else {
+				said = append(said, kind.Say("%s (%s)", path, kind.Count(int64(to-from), "field")))
+			}
+			from = to
 		}
 	}
 	return Join(said, "; ")
 }
+
+// pathStep matches a key or index in a path.
+var pathStep = regexp.MustCompile(`\.?[^.\[]+|\[[^]]*\]`)
 
 // SayValue describes a field of an added object.
 func SayValue(f diff.FieldChange) kind.Sentence {
@@ -91,36 +133,3 @@ func SayChange(f diff.FieldChange) kind.Sentence {
 	was, is := kind.SayBoth(*f.Before, *f.After)
 	return kind.Say("%s: %s → %s", f.Path, was, is)
 }
-
-// branch is a common start of the paths of fields.
-type branch struct {
-	path   string
-	fields []diff.FieldChange
-}
-
-// branchesOf returns the longest branches of sorted fields, at most a number of them if possible.
-func branchesOf(fields []diff.FieldChange, most int) (branches []branch) {
-	const deepest = 16
-	steps := make([][][]int, len(fields))
-	for i, f := range fields {
-		steps[i] = pathStep.FindAllStringIndex(f.Path, deepest)
-	}
-	for depth := deepest; depth > 0 && (branches == nil || len(branches) > most); depth-- {
-		branches = nil
-		for i, f := range fields {
-			path := f.Path
-			if len(steps[i]) >= depth {
-				path = path[:steps[i][depth-1][1]]
-			}
-			if last := len(branches) - 1; last >= 0 && branches[last].path == path {
-				branches[last].fields = append(branches[last].fields, f)
-			} else {
-				branches = append(branches, branch{path, []diff.FieldChange{f}})
-			}
-		}
-	}
-	return branches
-}
-
-// pathStep matches a key or index in a path.
-var pathStep = regexp.MustCompile(`\.?[^.\[]+|\[[^]]*\]`)

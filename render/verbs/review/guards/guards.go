@@ -1,5 +1,6 @@
-// Package guards answers: does a change touch objects or fields that decide about other objects? A row of
-// the table in guards.go is a risk without code. TestRoutesAndGuardsAreReviewed of package review proves it.
+// Package guards answers: which changed fields and removed objects are risks, because they decide about other
+// objects, or give Pods privileges? A row of the tables in guards.go and privileges.go is a risk without code.
+// TestRoutesAndGuardsAreReviewed of package review proves it.
 package guards
 
 import (
@@ -8,21 +9,22 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/verbs/diff"
-	"example.com/gatehouse/render/verbs/review/effect"
 	"example.com/gatehouse/render/verbs/review/world"
 	"example.com/gatehouse/render/verdict/secret"
 )
 
 // guard is a kind of objects, or fields of it, that decide about other objects, their clients or their data.
 type guard struct {
-	fields []string       // empty for the whole object, without its metadata and status
-	paths  *regexp.Regexp // of these fields, if not all count
-	values *regexp.Regexp // of the fields, if only these are a risk
-	risk   kind.Sentence  // empty for fields that are harmless
-	lost   kind.Sentence  // the risk of removing the object, empty for the same; or such a value, empty for none
-	limits bool           // a new object is no risk
+	fields *regexp.Regexp // of paths; nil for the whole object, without its metadata and status
+	// isRisk tells values that are a risk, with the match of fields; nil for all values.
+	isRisk func(match []string, value string) bool
+	risk   kind.Sentence // empty for fields that are harmless
+	lost   kind.Sentence // the risk of removing the object, empty for the same; or such a value, empty for none
+	limits bool          // a new object is no risk
 }
 
 const (
@@ -34,33 +36,46 @@ const (
 	schedules  = "it decides where Pods run, and which of them stop for others"
 	selects    = "policies and webhooks select Namespaces by their labels: they may no longer apply to it, or allow it more"
 	isolates   = "it decides how Pods are isolated from their nodes"
-	stillLimit = "check in the diff that it still protects: without it, "
 	losesData  = "data is lost as soon as its claim or object is deleted"
 )
 
 func limit(risk kind.Sentence) []guard {
-	return []guard{{risk: stillLimit + risk, lost: risk, limits: true}}
+	return []guard{{risk: "check in the diff that it still protects: without it, " + risk, lost: risk, limits: true}}
 }
 
-const (
-	annotations = "metadata.annotations"
-	labels      = "metadata.labels"
-	tools       = `\[([^/]*\.)?(argoproj\.io|toolkit\.fluxcd\.io|helm\.sh|kubectl\.kubernetes\.io|app\.kubernetes\.io|gatehouse\.example\.com)/`
-)
+// at matches the fields at paths, and all fields below.
+func at(paths ...string) *regexp.Regexp {
+	return regexp.MustCompile(`^(` + strings.ReplaceAll(regexp.QuoteMeta(strings.Join(paths, " ")), " ", "|") + `)([.\[]|$)`)
+}
+
+func oneOf(values ...string) func([]string, string) bool {
+	return func(_ []string, value string) bool { return slices.Contains(values, value) }
+}
+
+// tools matches the annotations and labels of tools.
+const tools = `\[([^/]*\.)?(argoproj\.io|toolkit\.fluxcd\.io|helm\.sh|kubectl\.kubernetes\.io|app\.kubernetes\.io|gatehouse\.example\.com)/`
 
 // settings guard the annotations of routes, which their controllers read.
 var settings = []guard{
-	{fields: []string{annotations}, paths: regexp.MustCompile(`annotations(\.|\[[^/]*\]$|` + tools + `)`)},
-	{fields: []string{annotations}, paths: regexp.MustCompile(`snippet|lua`), risk: "it is code in the proxy: its author may read all requests and the keys of all routes"},
-	{fields: []string{annotations}, paths: regexp.MustCompile(`auth|white-?list|allow-?list|deny-?list|black-?list|source-range|inbound-cidrs|allowed-ip|cors|waf|modsecurity|oidc|jwt|scheme|internal|load-balancer-type|security-group`), risk: "it decides which clients may connect or send requests", limits: true},
-	{fields: []string{annotations}, risk: "it configures the controller: other clients may connect, or other servers may answer", limits: true},
+	{fields: regexp.MustCompile(`^metadata\.annotations(\.|\[[^/]*\]$|` + tools + `)`)},
+	{fields: regexp.MustCompile(`^metadata\.annotations.*(snippet|lua)`), risk: "it is code in the proxy: its author may read all requests and the keys of all routes"},
+	{fields: regexp.MustCompile(`^metadata\.annotations.*(auth|white-?list|allow-?list|deny-?list|black-?list|source-range|inbound-cidrs|allowed-ip|cors|waf|modsecurity|oidc|jwt|scheme|internal|load-balancer-type|security-group)`), risk: "it decides which clients may connect or send requests", limits: true},
+	{fields: at("metadata.annotations"), risk: "it configures the controller: other clients may connect, or other servers may answer", limits: true},
+}
+
+// scaler guards the number of Pods under load.
+var scaler = []guard{
+	{fields: at("spec.maxReplicas", "spec.maxReplicaCount", "spec.scaleTargetRef"), limits: true, risk: "it decides how many Pods run under load"},
+	{lost: "its workload keeps its current number of Pods, or the number in its spec"},
 }
 
 // guards maps kinds with their group, and groups after a dot, to their guards. The first guard of a field counts.
 var guards = map[string][]guard{
-	"LimitRange":                 limit("Pods may use more resources, and lose their defaults"),
-	"PodDisruptionBudget.policy": limit("a drain may stop all Pods at once"),
-	"ResourceQuota":              limit("the resources of its namespace are unlimited"),
+	"LimitRange":                          limit("Pods may use more resources, and lose their defaults"),
+	"PodDisruptionBudget.policy":          limit("a drain may stop all Pods at once"),
+	"HorizontalPodAutoscaler.autoscaling": scaler,
+	"ScaledObject.keda.sh":                scaler,
+	"ResourceQuota":                       limit("the resources of its namespace are unlimited"),
 
 	"MutatingAdmissionPolicy.admissionregistration.k8s.io":          {{risk: admits, lost: unmutated}},
 	"MutatingAdmissionPolicyBinding.admissionregistration.k8s.io":   {{risk: admits, lost: unmutated}},
@@ -69,7 +84,7 @@ var guards = map[string][]guard{
 	"ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io": {{risk: admits, lost: "objects that its policy refused are admitted"}},
 	"ValidatingWebhookConfiguration.admissionregistration.k8s.io":   {{risk: admits, lost: unadmitted}},
 	"APIService.apiregistration.k8s.io":                             {{risk: "its server answers all requests for its API, and sees who sends them"}},
-	"CustomResourceDefinition.apiextensions.k8s.io":                 {{fields: []string{"spec.conversion"}, risk: "its webhook reads and changes all objects of this kind"}},
+	"CustomResourceDefinition.apiextensions.k8s.io":                 {{fields: at("spec.conversion"), risk: "its webhook reads and changes all objects of this kind"}},
 	"ClusterTrustBundle.certificates.k8s.io":                        {{risk: "it decides which certificates Pods trust"}},
 
 	".cilium.io":                   {{risk: connects}},
@@ -84,100 +99,150 @@ var guards = map[string][]guard{
 
 	"NetworkPolicy.networking.k8s.io": settings, // connections are computed
 	"Service": append(settings, []guard{
-		{fields: []string{"spec.type"}, values: regexp.MustCompile("^(NodePort|LoadBalancer)$"), risk: "its Pods are reachable from outside of the cluster", lost: "clients outside of the cluster cannot connect"},
-		{fields: []string{"spec.ports", "spec.selector", "spec.loadBalancerClass", "spec.loadBalancerSourceRanges"}, limits: true, risk: connects},
-		{fields: []string{"spec.externalIPs"}, risk: "it receives all connections to these addresses, also if they belong to other servers"},
-		{fields: []string{"spec.externalName"}, risk: "its clients connect to this host"},
-		{fields: []string{"spec.publishNotReadyAddresses"}, values: regexp.MustCompile("^true$"), risk: "requests reach Pods that are not ready"},
+		{fields: at("spec.type"), isRisk: oneOf("NodePort", "LoadBalancer"), risk: "its Pods are reachable from outside of the cluster", lost: "clients outside of the cluster cannot connect"},
+		{fields: at("spec.ports", "spec.selector", "spec.loadBalancerClass", "spec.loadBalancerSourceRanges"), limits: true, risk: connects},
+		{fields: at("spec.externalIPs"), risk: "it receives all connections to these addresses, also if they belong to other servers"},
+		{fields: at("spec.externalName"), risk: "its clients connect to this host"},
+		{fields: at("spec.publishNotReadyAddresses"), isRisk: oneOf("true"), risk: "requests reach Pods that are not ready"},
+		{lost: "clients cannot resolve its name"},
 	}...),
 
 	"Namespace": {
-		{fields: []string{labels}, paths: regexp.MustCompile(tools)},
-		{fields: []string{labels}, paths: regexp.MustCompile(`\[pod-security\.kubernetes\.io/`), risk: "Pods that it refused are let in, or others are refused", limits: true},
-		{fields: []string{labels}, risk: selects, limits: true},
+		{fields: regexp.MustCompile(`^metadata\.labels` + tools)},
+		{fields: regexp.MustCompile(`^metadata\.labels\[pod-security\.kubernetes\.io/`), risk: "Pods that it refused are let in, or others are refused", limits: true},
+		{fields: at("metadata.labels"), risk: selects, limits: true},
+		{lost: "all objects in it are deleted, whether they are in this repository or not"},
 	},
 	".toolkit.fluxcd.io":              {{risk: syncs}},
 	"Application.argoproj.io":         {{risk: syncs}},
 	"ApplicationSet.argoproj.io":      {{risk: syncs}},
 	"AppProject.argoproj.io":          {{risk: syncs}},
-	"Node":                            {{fields: []string{"spec.taints", "spec.unschedulable", "metadata.labels"}, risk: schedules}},
+	"Node":                            {{fields: at("spec.taints", "spec.unschedulable", "metadata.labels"), risk: schedules}},
 	"PriorityClass.scheduling.k8s.io": {{risk: schedules}},
 	"RuntimeClass.node.k8s.io":        {{risk: isolates}},
 
-	"PersistentVolume":            {{fields: []string{"spec.persistentVolumeReclaimPolicy"}, values: regexp.MustCompile("^(Delete|Recycle)$"), risk: losesData}},
+	"PersistentVolume":            {{fields: at("spec.persistentVolumeReclaimPolicy"), isRisk: oneOf("Delete", "Recycle"), risk: losesData}, {lost: "claims lose their data, unless it is retained"}},
+	"PersistentVolumeClaim":       {{lost: "its data is lost, unless its volume is retained"}},
 	"StorageClass.storage.k8s.io": {{risk: "it decides who stores the data of volumes, and whether it is deleted with them"}},
-	"StatefulSet.apps":            {{fields: []string{"spec.persistentVolumeClaimRetentionPolicy.whenDeleted", "spec.persistentVolumeClaimRetentionPolicy.whenScaled"}, values: regexp.MustCompile("^Delete$"), risk: losesData}},
-	"Secret":                      {{fields: []string{"metadata.annotations[" + secret.PublicAnnotation + "]"}, risk: "its values are public: everyone who reads this repository has them"}},
+	"StatefulSet.apps":            {{fields: at("spec.persistentVolumeClaimRetentionPolicy.whenDeleted", "spec.persistentVolumeClaimRetentionPolicy.whenScaled"), isRisk: oneOf("Delete"), risk: losesData}},
+	"ServiceAccount": {
+		{fields: at("automountServiceAccountToken"), isRisk: oneOf("false"), lost: "its Pods get its token, unless they opt out: an attacker in a container can act as it at the API server"},
+		{fields: at("metadata.annotations[eks.amazonaws.com/role-arn]", "metadata.annotations[iam.gke.io/gcp-service-account]", "metadata.annotations[azure.workload.identity/client-id]", "metadata.annotations[pod-identity.alibabacloud.com/role-name]"), isRisk: except(""), risk: "its Pods get these rights in the cloud"},
+		{lost: "its new Pods are refused; a cluster creates the ServiceAccount default again, and mounts its token"},
+	},
+	"Secret": {{fields: at("metadata.annotations[" + secret.PublicAnnotation + "]"), risk: "its values are public: everyone who reads this repository has them"}},
 }
 
-// Review reviews the fields of an object that decide about other objects.
-func Review(w *world.World, c diff.Change) (effects []kind.Effect) {
-	o, fields := c.Object().Unstructured, w.FieldsOf(c)
-	all := guardsOf(world.KindOf(o))
-	if w.IsParameter(o) {
-		all = []guard{{risk: "admission policies take their parameters from it: " + admits}}
+// Risk is the risk of a changed field.
+type Risk struct {
+	Path string
+	Risk kind.Sentence
+	// OfObject tells that all fields of the object have this risk.
+	OfObject bool
+	// IsLimit tells an object that limits others. If a field follows from a source object, the effect on the
+	// source object is enough.
+	IsLimit bool
+}
+
+// Risks returns the risks of the changed fields of an object.
+func Risks(w *world.World, c diff.Change) (risks []Risk) {
+	rows := guardsOf(w, c)
+	if len(w.Templates(c.After)) > 0 {
+		rows = slices.Concat(privileges, rows)
 	}
-	for _, g := range all {
-		isLimit := len(g.fields) == 0 && g.limits
-		decided := slices.DeleteFunc(slices.Clone(fields), func(f diff.FieldChange) bool { return !g.decides(f) })
-		fields = slices.DeleteFunc(fields, g.decides)
-		if !isLimit || !w.IsCovered(o) { // or else its source object tells it
-			effects = append(effects, g.review(decided, c)...)
+	if c.After == nil || len(rows) == 0 {
+		return nil
+	}
+	for _, f := range leaves(w, c) {
+		for _, g := range rows {
+			if risk, isDecided := g.judge(f); isDecided {
+				if risk != "" && (c.Before != nil || !g.limits) {
+					risks = append(risks, Risk{f.Path, risk, g.fields == nil, g.fields == nil && g.limits})
+				}
+				break
+			}
 		}
 	}
-	return effects
+	return risks
 }
 
-// guardsOf returns the guards of a kind, or of the longest end of its group.
-func guardsOf(kind string) []guard {
-	if all, ok := guards[kind]; ok {
-		return all
+// Loss returns the risk of removing an object, if any. The effect on a source object, or on a removed
+// Namespace, stands for its own.
+func Loss(w *world.World, c diff.Change) kind.Sentence {
+	o := c.Before
+	isTold := w.IsCovered(o) && o.GetKind() != "PersistentVolumeClaim" || w.Gone[o.GetNamespace()] || world.KeptBy(o) != ""
+	for _, g := range guardsOf(w, c) {
+		if g.fields == nil && !isTold {
+			return cmp.Or(g.lost, g.risk)
+		}
+	}
+	return ""
+}
+
+// guardsOf returns the guards of an object by its kind, or by the longest end of its group. The first guard of
+// a field counts.
+func guardsOf(w *world.World, c diff.Change) []guard {
+	o := c.Object().Unstructured
+	if w.IsParameter(o) {
+		return []guard{{risk: "admission policies take their parameters from it: " + admits}}
+	}
+	kind := world.KindOf(o)
+	if rows, ok := guards[kind]; ok {
+		return rows
 	}
 	for _, group, ok := strings.Cut(kind, "."); ok; _, group, ok = strings.Cut(group, ".") {
-		if all := guards["."+group]; all != nil {
-			return all
+		if rows := guards["."+group]; rows != nil {
+			return rows
 		}
 	}
 	return nil
 }
 
-// review returns the effect of changed fields of the guard.
-func (g guard) review(fields []diff.FieldChange, c diff.Change) []kind.Effect {
-	switch {
-	case c.After == nil && len(g.fields) == 0:
-		return effect.Removed(effect.GuardRemoved, cmp.Or(g.lost, g.risk))
-	case c.After == nil, len(fields) == 0, g.risk == "", c.Before == nil && g.limits:
-		return nil
+// leaves returns the changed fields. In place of a removed branch it has the fields below, and it adds them to
+// a branch in another order or in place of a text. A removed item of a list stays whole.
+func leaves(w *world.World, c diff.Change) (all []diff.FieldChange) {
+	removed, replaced := sets.Set[string]{}, sets.Set[string]{}
+	isBranch := func(text *string) bool {
+		return text != nil && (strings.HasPrefix(*text, "{") || strings.HasPrefix(*text, "["))
 	}
-	e := effect.OfFields(c, fields)
-	if e.Type, e.Risk = effect.GuardChanged, g.risk; c.Before == nil {
-		e.Type = effect.GuardAdded
+	for _, f := range w.FieldsOf(c) {
+		if f.After == nil && isBranch(f.Before) && !strings.HasSuffix(f.Path, "]") {
+			removed.Insert(f.Path)
+			continue
+		}
+		if all = append(all, f); f.Before != nil && isBranch(f.After) {
+			replaced.Insert(f.Path)
+		}
 	}
-	if !slices.ContainsFunc(fields, func(f diff.FieldChange) bool { return g.hasRisk(f.After) }) {
-		e.Risk = g.lost
+	if len(removed)+len(replaced) == 0 {
+		return all
 	}
-	return []kind.Effect{e}
+	was := map[string]string{}
+	for _, f := range w.FieldsOf(diff.Change{After: c.Before}) {
+		if was[f.Path] = *f.After; f.IsWithin(removed) {
+			all = append(all, diff.FieldChange{Path: f.Path, Before: f.After})
+		}
+	}
+	for _, f := range w.FieldsOf(diff.Change{After: c.After}) {
+		if f.IsWithin(replaced) && was[f.Path] != *f.After {
+			all = append(all, f)
+		}
+	}
+	return all
 }
 
-// decides reports whether the changed field is among the fields of the guard.
-func (g guard) decides(f diff.FieldChange) bool {
-	isIn := func(path string) bool { return f.IsIn(path) || diff.FieldChange{Path: path}.IsIn(f.Path) }
+// judge returns the risk of a changed field, and whether the guard decides it.
+func (g guard) judge(f diff.FieldChange) (risk kind.Sentence, isDecided bool) {
+	if g.fields == nil {
+		return g.risk, !slices.ContainsFunc([]string{"apiVersion", "kind", "metadata", "status"}, f.IsIn)
+	}
+	match := g.fields.FindStringSubmatch(f.Path)
+	hasRisk := func(value *string) bool { return value != nil && g.isRisk(match, *value) }
 	switch {
-	case len(g.fields) == 0:
-		return !slices.ContainsFunc([]string{"apiVersion", "kind", "metadata", "status"}, f.IsIn)
-	case !slices.ContainsFunc(g.fields, isIn):
-		return false
+	case match == nil:
+		return "", false
+	case g.isRisk == nil, hasRisk(f.After):
+		return g.risk, true
 	}
-	path := f.Path
-	if slices.Contains(g.fields, path) && f.Before != nil {
-		path += *f.Before // the keys of a removed map
-	}
-	if g.paths != nil && !g.paths.MatchString(path) {
-		return false
-	}
-	return g.hasRisk(f.After) || g.lost != "" && g.hasRisk(f.Before)
-}
-
-func (g guard) hasRisk(value *string) bool {
-	return g.values == nil || value != nil && g.values.MatchString(*value)
+	return g.lost, g.lost != "" && hasRisk(f.Before)
 }

@@ -1,6 +1,6 @@
-// Package pods answers: which programs start, stop or restart, with which privileges, protections and
-// configuration? TestEffectsOfChanges of package review proves the workloads, TestReviewTellsAllContainers the
-// programs, TestWeakerPodsAreReported the protections.
+// Package pods answers: which programs start, stop or restart, and how are they protected and configured?
+// TestEffectsOfChanges of package review proves the workloads, TestReviewTellsAllContainers the programs,
+// TestWeakerPodsAreReported the protections.
 package pods
 
 import (
@@ -26,11 +26,10 @@ func Review(w *world.World, c diff.Change) []effect.Effect {
 			effects = append(effects, kind.Effect{Type: effect.PodUnreadable, What: kind.Say("its Pod template cannot be read because of %s", effect.Quote(t.Is.Misfits)), Risk: "this review may miss risks: check every field"})
 		}
 		if c.Before != nil {
-			was, is := &cmp.Or(t.Was, &podsecurity.Template{}).Spec, &t.Is.Spec
-			effects = slices.Concat(effects, reviewPrograms(was, is), weaker(renamed(was, is), is))
+			was := cmp.Or(t.Was, &podsecurity.Template{})
+			effects = slices.Concat(effects, reviewPrograms(was, t.Is), weaker(&was.Spec, &t.Is.Spec))
 		}
 	}
-	effects = append(effects, reviewPrivileges(w, c)...)
 	if w.IsCovered(o) {
 		effects = slices.DeleteFunc(effects, func(e kind.Effect) bool { return e.Risk == "" })
 	}

@@ -1,6 +1,7 @@
 package pods
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -12,19 +13,25 @@ import (
 	"example.com/gatehouse/kind/pod"
 	"example.com/gatehouse/render/verbs/review/effect"
 	"example.com/gatehouse/render/verbs/review/world"
+	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
-// runs describes all containers of an object's Pods, after a colon.
-func runs(w *world.World, o *unstructured.Unstructured) kind.Sentence {
-	templates := w.Templates(o)
-	said := make([]kind.Sentence, 0, len(templates))
-	for _, t := range templates {
-		said = append(said, pod.SayAll(&t.Spec))
+// runs describes all containers of an object's Pods, after a colon, and returns the fields that it tells.
+func runs(w *world.World, o *unstructured.Unstructured) (said kind.Sentence, fields []string) {
+	separator := kind.Sentence(": ")
+	for _, t := range w.Templates(o) {
+		said, separator = said+separator+pod.SayAll(&t.Spec), "; "
+		for _, p := range pod.Programs(&t.Spec) {
+			fields = append(fields, fieldsOf(t.Field, p)...)
+		}
 	}
-	if len(said) == 0 {
-		return ""
-	}
-	return ": " + effect.Join(said, "; ")
+	return said, fields
+}
+
+// fieldsOf returns the fields of a container that its words tell.
+func fieldsOf(spec string, p pod.Program) []string {
+	at := fmt.Sprintf("%s.%s[%s]", spec, p.List, p.Name)
+	return []string{at + ".name", at + ".image", at + ".command", at + ".args"}
 }
 
 // predecessors returns the indexes of the containers that new ones replace, each at most once, or -1.
@@ -50,47 +57,50 @@ func predecessor(of pod.Program, was, is []pod.Program) int {
 	})
 }
 
-// renamed returns the old Pods with the names of the containers that replace theirs, so that a new name does
-// not hide a lost protection. Containers with nothing in common replace each other in their order.
-func renamed(was, is *corev1.PodSpec) *corev1.PodSpec {
+// compared is a container with the old containers that it is compared with.
+type compared struct {
+	corev1.Container
+	was   []corev1.Container
+	isNew bool
+}
+
+// compare returns the containers of Pods, so that a new name does not hide a lost protection: containers with
+// nothing in common replace each other in their order. An additional container is compared with all old ones.
+func compare(was, is *corev1.PodSpec) (all []compared) {
 	old, current := pod.Programs(was), pod.Programs(is)
-	names := map[string]string{} // of successors
-	var left []string
-	for i, of := range predecessors(old, current) {
-		if of >= 0 {
-			names[old[of].Name] = current[i].Name
-		} else {
-			left = append(left, current[i].Name)
+	of := predecessors(old, current)
+	next := 0 // old container without a successor
+	for i, p := range current {
+		for of[i] < 0 && next < len(old) && slices.Contains(of, next) {
+			next++
 		}
-	}
-	was = was.DeepCopy()
-	rename := func(name *string) {
-		switch successor := names[*name]; {
-		case successor != "":
-			*name = successor
-		case len(left) > 0:
-			*name, left = left[0], left[1:]
+		if of[i] < 0 && next < len(old) {
+			of[i] = next
 		}
+		c := compared{Container: p.Container, was: world.Containers(was), isNew: of[i] < 0}
+		if !c.isNew {
+			c.was = c.was[of[i] : of[i]+1]
+		}
+		all = append(all, c)
 	}
-	for i := range was.Containers {
-		rename(&was.Containers[i].Name)
-	}
-	for i := range was.InitContainers {
-		rename(&was.InitContainers[i].Name)
-	}
-	return was
+	return all
 }
 
 // reviewPrograms returns the effects of containers that are added, or get an image that is a risk.
-func reviewPrograms(was, is *corev1.PodSpec) (effects []kind.Effect) {
-	old, current := pod.Programs(was), pod.Programs(is)
+func reviewPrograms(was, is *podsecurity.Template) (effects []kind.Effect) {
+	old, current := pod.Programs(&was.Spec), pod.Programs(&is.Spec)
 	for i, of := range predecessors(old, current) {
 		p := current[i]
+		fields := fieldsOf(is.Field, p)
 		if of < 0 {
-			effects = append(effects, kind.Effect{Type: effect.ContainerAdded, What: "new " + p.Say(), Risk: "it shares the network and the volumes of its Pods"})
+			effects = append(effects, kind.Effect{Type: effect.ContainerAdded, What: "new " + p.Say(), Risk: "it shares the network and the volumes of its Pods", Fields: fields})
 		} else if risk := imageRisk(old[of].Image, p.Image); risk != "" {
 			from, to := kind.SayBoth(old[of].Image, p.Image)
-			effects = append(effects, kind.Effect{Type: effect.ImageMoved, What: p.Named() + kind.Say(" runs image %s instead of %s", to, from), Risk: risk})
+			e := kind.Effect{Type: effect.ImageMoved, What: p.Named() + kind.Say(" runs image %s instead of %s", to, from), Risk: risk}
+			if old[of].Name == p.Name && old[of].List == p.List {
+				e.Fields = fields[1:2] // the image
+			}
+			effects = append(effects, e)
 		}
 	}
 	return effects

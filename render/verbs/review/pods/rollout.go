@@ -21,35 +21,24 @@ func isPaused(o *unstructured.Unstructured) bool {
 	return paused
 }
 
-// isReplicaSet reports whether a workload never replaces Pods.
-func isReplicaSet(o *unstructured.Unstructured) bool {
-	return o.GetKind() == "ReplicaSet" || o.GetKind() == "ReplicationController"
-}
-
-// held returns the number of Pods that a workload leaves as they are when its template changes.
-func held(o *unstructured.Unstructured) int64 {
+// whenReplaced returns the number of Pods that a workload leaves as they are when its template changes, and says
+// when it replaces them.
+func whenReplaced(o *unstructured.Unstructured) (held int64, when kind.Sentence) {
 	all := max(replicas(o), 1)
-	if isPaused(o) || isReplicaSet(o) || world.Text(o, "spec", "updateStrategy", "type") == "OnDelete" {
-		return all
-	}
-	return min(all, pod.Number(o, 0, "spec", "updateStrategy", "rollingUpdate", "partition"))
-}
-
-// whenReplaced says when a workload replaces Pods that differ from its template.
-func whenReplaced(o *unstructured.Unstructured) kind.Sentence {
-	switch number := held(o); {
+	partition := pod.Number(o, 0, "spec", "updateStrategy", "rollingUpdate", "partition")
+	switch {
 	case isPaused(o):
-		return "is paused: Pods are replaced when it is resumed"
-	case isReplicaSet(o):
-		return "running Pods stay, and new Pods differ"
+		return all, "is paused: Pods are replaced when it is resumed"
+	case o.GetKind() == "ReplicaSet" || o.GetKind() == "ReplicationController":
+		return all, "running Pods stay, and new Pods differ"
 	case world.Text(o, "spec", "updateStrategy", "type") == "OnDelete":
-		return "each Pod is replaced when it is deleted"
-	case number == max(replicas(o), 1):
-		return kind.Say("Pods are replaced when the partition of its update is below %d", number)
-	case number > 0:
-		return kind.Say("Pods from number %d are replaced", number)
+		return all, "each Pod is replaced when it is deleted"
+	case partition >= all:
+		return all, kind.Say("Pods are replaced when the partition of its update is below %d", all)
+	case partition > 0:
+		return partition, kind.Say("Pods from number %d are replaced", partition)
 	}
-	return "Pods are replaced"
+	return 0, "Pods are replaced"
 }
 
 // replicasIn returns the number of Pods of a workload: the minimum of an autoscaler, if the spec has none.
@@ -60,15 +49,27 @@ func replicasIn(s world.Side, o *unstructured.Unstructured) int64 {
 	return replicas(o)
 }
 
-// Rollout is the effect of a change of a workload on its Pods.
-type Rollout struct {
+// rollout is the effect of a change of a workload on its Pods.
+type rollout struct {
 	kind.Rollout
-	fields     kind.Sentence // the difference in full
-	told, size []string      // fields that the full difference and the numbers tell
+	fields     kind.Sentence // the changed fields of the templates, unless other effects tell them
+	told, size []string      // fields that these words and the numbers tell
+}
+
+// after returns the changed fields of the templates after a separator, or nothing.
+func (r rollout) after(separator kind.Sentence) kind.Sentence {
+	if r.fields == "" {
+		return ""
+	}
+	return separator + r.fields
 }
 
 // RolloutOf returns the effect of a change of a workload on its Pods. before or after may be nil.
-func RolloutOf(w *world.World, before, after *unstructured.Unstructured) (r Rollout) {
+func RolloutOf(w *world.World, before, after *unstructured.Unstructured) kind.Rollout {
+	return rolloutOf(w, before, after).Rollout
+}
+
+func rolloutOf(w *world.World, before, after *unstructured.Unstructured) (r rollout) {
 	const unset = -1
 	written := func(o *unstructured.Unstructured) int64 { return pod.Number(o, unset, "spec", "replicas") }
 	if before != nil {
@@ -88,38 +89,42 @@ func RolloutOf(w *world.World, before, after *unstructured.Unstructured) (r Roll
 		r.Before = r.After // git does not know the live number
 	}
 	if before != after {
-		compareTemplates(w, &r, before, after)
+		r.compareTemplates(w, before, after)
 	}
 	return r
 }
 
 // compareTemplates adds the differences of the templates to a rollout.
-func compareTemplates(w *world.World, r *Rollout, before, after *unstructured.Unstructured) {
+func (r *rollout) compareTemplates(w *world.World, before, after *unstructured.Unstructured) {
+	all, was := w.FieldsOf(diff.Change{Before: before, After: after}), w.Templates(before)
 	var fields []diff.FieldChange
 	var short []kind.Sentence
-	all, was, isChanged := w.FieldsOf(diff.Change{Before: before, After: after}), w.Templates(before), false
+	isChanged := false
 	for i, is := range w.Templates(after) {
 		if i >= len(was) || was[i].Field != is.Field || equality.Semantic.DeepEqual(was[i].PodTemplateSpec, is.PodTemplateSpec) {
 			continue
 		}
 		isChanged = true
+		told := effect.Told(reviewPrograms(&was[i], &is))
 		for _, f := range all {
-			if f.IsIn(strings.TrimSuffix(is.Field, ".spec")) {
+			if f.IsIn(strings.TrimSuffix(is.Field, ".spec")) && !f.IsWithin(told) {
 				fields, r.told = append(fields, f), append(r.told, f.Path)
 			}
-			if name := ofTemplate.FindStringSubmatch(strings.TrimPrefix(f.Path, is.Field)); f.IsIn(is.Field) && isImage(f) {
+			if part := ofTemplate.FindStringSubmatch(strings.TrimPrefix(f.Path, is.Field)); f.IsIn(is.Field) && isImage(f) {
 				short = append(short, sayField(f))
-			} else if f.IsIn(is.Field) && name != nil {
-				short = append(short, kind.Say("another %s", name[1]))
+			} else if f.IsIn(is.Field) && part != nil {
+				short = append(short, kind.Say("another %s", part[1]))
 			}
 		}
 	}
-	if isChanged {
-		slices.Sort(short)
-		r.Difference = cmp.Or(effect.List(slices.Compact(short)), "other labels or annotations")
-		r.fields = cmp.Or(effect.SayFields(fields, effect.MostChanged, sayField), r.Difference)
-		r.Replaced = held(after) < max(replicas(after), 1) && (r.Before > 0 || after.GetKind() == "DaemonSet")
+	if !isChanged {
+		return
 	}
+	slices.Sort(short)
+	r.Difference = cmp.Or(effect.List(slices.Compact(short)), "other labels or annotations")
+	r.fields = effect.SayFields(fields, effect.MostChanged, sayField)
+	held, _ := whenReplaced(after)
+	r.Replaced = held < max(replicas(after), 1) && (r.Before > 0 || after.GetKind() == "DaemonSet")
 }
 
 // ofTemplate matches the field of a Pod spec, or of a container there.

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
@@ -18,26 +17,16 @@ import (
 
 const actsAsAccount = "an attacker in a container can act as it at the API server"
 
-// ReviewAccount reviews ServiceAccounts. If the ServiceAccount default is removed, the cluster recreates it,
-// and mounts its token.
-func ReviewAccount(w *world.World, c diff.Change) []kind.Effect {
-	account := c.Object().IDInNamespace()
-	if !w.Before.Tokenless[account] || w.After.Tokenless[account] || c.After == nil && account.Name != "default" {
-		return nil
-	}
-	return []kind.Effect{{Type: effect.TokenMounted, What: "mounts its token in all its Pods, unless a Pod opts out", Risk: actsAsAccount}}
-}
-
 // weaker returns the effects of a less protected spec of Pods.
 func weaker(was, is *corev1.PodSpec) (effects []kind.Effect) {
-	if lost := lostProtections(was, is); len(lost) > 0 {
+	containers := compare(was, is)
+	if lost := lostProtections(was, is, containers); len(lost) > 0 {
 		effects = append(effects, kind.Effect{Type: effect.PodWeakened, What: "Pods are less protected: Pod Security restricted forbids " + effect.List(lost), Risk: doesMore})
 	}
 	for _, field := range containerFields {
 		var names []string
-		for _, c := range world.Containers(is) {
-			wasSet := func(old corev1.Container) bool { return old.Name == c.Name && field.isSet(old) }
-			if !field.isSet(c) && slices.ContainsFunc(world.Containers(was), wasSet) {
+		for _, c := range containers {
+			if !c.isNew && !field.isSet(c.Container) && field.isSet(c.was[0]) {
 				names = append(names, c.Name)
 			}
 		}
@@ -56,7 +45,7 @@ func weaker(was, is *corev1.PodSpec) (effects []kind.Effect) {
 		}
 		effects = append(effects, e)
 	}
-	if added := addedCapabilities(was, is); len(added) > 0 {
+	if added := addedCapabilities(is, containers); len(added) > 0 {
 		effects = append(effects, kind.Effect{Type: effect.PodWeakened, What: kind.Say("Pods get the capability %s", effect.List(added)), Risk: doesMore})
 	}
 	return effects
@@ -64,14 +53,14 @@ func weaker(was, is *corev1.PodSpec) (effects []kind.Effect) {
 
 const doesMore = "an attacker in a container can do more than before"
 
-// addedCapabilities returns the new capabilities of containers, unless the effect podPrivileged covers them.
-func addedCapabilities(was, is *corev1.PodSpec) (added []kind.Sentence) {
-	for _, c := range world.Containers(is) {
-		if !judge("capabilities_baseline", only(c.Name, is)).Allowed {
+// addedCapabilities returns the new capabilities of containers, unless they are privileges.
+func addedCapabilities(is *corev1.PodSpec, containers []compared) (added []kind.Sentence) {
+	for _, c := range containers {
+		if !judge("capabilities_baseline", is, c.Container).Allowed {
 			continue
 		}
-		left := sets.New(capabilities(c).Add...)
-		for _, old := range world.Containers(only(c.Name, was)) {
+		left := sets.New(capabilities(c.Container).Add...)
+		for _, old := range c.was {
 			left.Delete(capabilities(old).Add...)
 			if dropped := sets.New(capabilities(old).Drop...); !dropped.Has("ALL") {
 				left = left.Intersection(dropped)
@@ -103,24 +92,21 @@ var containerFields = []struct {
 	{effect.ProbeRemoved, "startupProbe", "other probes act on the container while it starts", func(c corev1.Container) bool { return c.StartupProbe != nil }},
 }
 
-// lostProtections returns new violations of the Pod Security level restricted, unless the effect
-// podPrivileged covers them. A new container is weaker if it fails a check that all
-// containers passed before.
-func lostProtections(was, is *corev1.PodSpec) (lost []kind.Sentence) {
+// lostProtections returns new violations of the Pod Security level restricted, unless they are privileges.
+func lostProtections(was, is *corev1.PodSpec, containers []compared) (lost []kind.Sentence) {
 	for _, check := range policy.DefaultChecks() {
 		if check.Level != api.LevelRestricted {
 			continue
 		}
 		var names []string
-		for _, c := range world.Containers(is) {
-			before, after := only(c.Name, was), only(c.Name, is)
-			isPrivileged := func(baseline policy.CheckID) bool { return !judge(baseline, after).Allowed }
-			if judge(check.ID, before).Allowed && !judge(check.ID, after).Allowed && !slices.ContainsFunc(latestChecks[check.ID].OverrideCheckIDs, isPrivileged) {
+		for _, c := range containers {
+			isPrivileged := func(baseline policy.CheckID) bool { return !judge(baseline, is, c.Container).Allowed }
+			if judge(check.ID, was, c.was...).Allowed && !judge(check.ID, is, c.Container).Allowed && !slices.ContainsFunc(world.Checks[check.ID].OverrideCheckIDs, isPrivileged) {
 				names = append(names, c.Name)
 			}
 		}
-		reason := kind.Say("%s", judge(check.ID, is).ForbiddenReason)
-		if len(names) > 0 && len(names) < len(world.Containers(is)) {
+		reason := kind.Say("%s", world.Judge(check.ID, is).ForbiddenReason)
+		if 0 < len(names) && len(names) < len(containers) {
 			reason += " in container " + effect.Quote(names)
 		}
 		if len(names) > 0 {
@@ -130,26 +116,9 @@ func lostProtections(was, is *corev1.PodSpec) (lost []kind.Sentence) {
 	return lost
 }
 
-// judge returns the result of a Pod Security check.
-func judge(id policy.CheckID, spec *corev1.PodSpec) policy.CheckResult {
-	return latestChecks[id].CheckPod(&metav1.ObjectMeta{}, spec)
-}
-
-var latestChecks = func() map[policy.CheckID]policy.VersionedCheck {
-	latest := map[policy.CheckID]policy.VersionedCheck{}
-	for _, check := range policy.DefaultChecks() {
-		latest[check.ID] = check.Versions[len(check.Versions)-1]
-	}
-	return latest
-}()
-
-// only returns the spec with one container, or the spec itself if it has no such container.
-func only(name string, spec *corev1.PodSpec) *corev1.PodSpec {
+// judge returns the result of a Pod Security check of Pods with only these containers.
+func judge(id policy.CheckID, spec *corev1.PodSpec, containers ...corev1.Container) policy.CheckResult {
 	pods := *spec
-	isOther := func(c corev1.Container) bool { return c.Name != name }
-	pods.InitContainers, pods.EphemeralContainers, pods.Containers = nil, nil, slices.DeleteFunc(world.Containers(spec), isOther)
-	if len(pods.Containers) == 0 {
-		return spec
-	}
-	return &pods
+	pods.InitContainers, pods.EphemeralContainers, pods.Containers = nil, nil, containers
+	return world.Judge(id, &pods)
 }

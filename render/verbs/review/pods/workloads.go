@@ -7,7 +7,6 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/pod"
-	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verbs/review/effect"
 	"example.com/gatehouse/render/verbs/review/world"
@@ -18,7 +17,8 @@ func ReviewWorkload(w *world.World, c diff.Change) []kind.Effect {
 	if c.After == nil {
 		return []kind.Effect{reviewStop(c.Before)}
 	}
-	r := RolloutOf(w, c.Before, c.After)
+	r := rolloutOf(w, c.Before, c.After)
+	runs, told := runs(w, c.After)
 	if c.Before == nil {
 		starts := "starts with " + kind.Count(r.After, "Pod")
 		if c.After.GetKind() == "DaemonSet" {
@@ -29,11 +29,11 @@ func ReviewWorkload(w *world.World, c diff.Change) []kind.Effect {
 		if isPaused(c.After) {
 			starts = "is paused: when it is resumed, it " + starts
 		}
-		return []kind.Effect{{Type: effect.WorkloadAdded, What: starts + runs(w, c.After), Fields: r.size}}
+		return []kind.Effect{{Type: effect.WorkloadAdded, What: starts + runs, Fields: append(r.size, told...)}}
 	}
 	e := reviewFirstScaling(w, c.Before, c.After)
 	if e.Type == "" {
-		e = reviewRollout(w, r, c)
+		e = reviewRollout(r, c, runs)
 	}
 	if e.Type == "" {
 		return nil
@@ -55,7 +55,8 @@ func reviewStop(o *unstructured.Unstructured) kind.Effect {
 
 // hasClaims reports whether each Pod of a StatefulSet has volumes of its own.
 func hasClaims(o *unstructured.Unstructured) bool {
-	return len(world.Items(o.Object, "spec", "volumeClaimTemplates")) > 0
+	claims, _, _ := unstructured.NestedSlice(o.Object, "spec", "volumeClaimTemplates")
+	return len(claims) > 0
 }
 
 // reviewFirstScaling returns the effect of replacing spec.replicas by a new autoscaler: the API server first
@@ -72,20 +73,22 @@ func reviewFirstScaling(w *world.World, before, after *unstructured.Unstructured
 }
 
 // reviewRollout returns the effect of a changed workload.
-func reviewRollout(w *world.World, r Rollout, c diff.Change) (e kind.Effect) {
+func reviewRollout(r rollout, c diff.Change, runs kind.Sentence) (e kind.Effect) {
 	isResized, hasPods := r.Before != r.After, r.Before > 0 || c.After.GetKind() == "DaemonSet"
 	size, lost := kind.Say("%d → %s", r.Before, kind.Count(r.After, "Pod")), lostVolumes(r, c.After)
+	was, _ := whenReplaced(c.Before)
+	is, when := whenReplaced(c.After)
 	switch {
 	case r.Before > 0 && r.After == 0:
 		return kind.Effect{Type: effect.WorkloadScaled, What: size, Risk: "all its Pods stop", Fields: r.size}
 	case isResized && !hasPods:
-		return kind.Effect{Type: effect.WorkloadScaled, What: size + runs(w, c.After), Fields: r.size}
-	case hasPods && held(c.After) < held(c.Before):
-		e = reviewRelease(w, r, c.After)
+		return kind.Effect{Type: effect.WorkloadScaled, What: size + runs, Fields: r.size}
+	case hasPods && is < was:
+		e = reviewRelease(r, runs)
 	case r.Replaced && world.Text(c.After, "spec", "strategy", "type") == "Recreate":
-		return kind.Effect{Type: effect.WorkloadRolled, What: "all Pods are replaced at once: " + r.fields, Risk: "its strategy is Recreate: no Pod runs meanwhile", Fields: r.told}
+		return kind.Effect{Type: effect.WorkloadRolled, What: "all Pods are replaced at once" + r.after(": "), Risk: "its strategy is Recreate: no Pod runs meanwhile", Fields: r.told}
 	case hasPods && r.Difference != "":
-		e = kind.Effect{Type: effect.WorkloadRolled, What: whenReplaced(c.After) + ": " + r.fields, Risk: lost, Fields: r.told}
+		e = kind.Effect{Type: effect.WorkloadRolled, What: when + r.after(": "), Risk: lost, Fields: r.told}
 	case isResized:
 		return kind.Effect{Type: effect.WorkloadScaled, What: size, Risk: lost, Fields: r.size}
 	}
@@ -96,7 +99,7 @@ func reviewRollout(w *world.World, r Rollout, c diff.Change) (e kind.Effect) {
 }
 
 // lostVolumes returns the risk of a StatefulSet that deletes the volumes of fewer Pods.
-func lostVolumes(r Rollout, after *unstructured.Unstructured) kind.Sentence {
+func lostVolumes(r rollout, after *unstructured.Unstructured) kind.Sentence {
 	if r.After >= r.Before || !hasClaims(after) || world.Text(after, "spec", "persistentVolumeClaimRetentionPolicy", "whenScaled") != "Delete" {
 		return ""
 	}
@@ -104,41 +107,9 @@ func lostVolumes(r Rollout, after *unstructured.Unstructured) kind.Sentence {
 }
 
 // reviewRelease returns the effect of a workload that replaces Pods again.
-func reviewRelease(w *world.World, r Rollout, after *unstructured.Unstructured) kind.Effect {
-	e := kind.Effect{Type: effect.WorkloadRolled, What: "is resumed: rolls out its Pods", Fields: r.told}
-	if r.Difference != "" {
-		e.What += " with " + r.fields
-	}
-	e.What += runs(w, after)
-	e.Risk = "earlier changes may have waited: the difference from the running Pods is unknown"
-	return e
-}
-
-// ReviewAutoscaler reviews autoscalers.
-func ReviewAutoscaler(_ *world.World, c diff.Change) []kind.Effect {
-	is, ok := pod.ReadAutoscaler(c.Object().Unstructured)
-	if !ok {
-		return nil
-	}
-	e := kind.Effect{Type: effect.AutoscalingChanged, What: kind.Say("scales %s from %s", nameOf(is.Target), between(is))}
-	switch {
-	case c.After == nil:
-		e.What, e.Risk = kind.Say("is removed: %s is no longer scaled", nameOf(is.Target)), "it keeps its current number of Pods, or the number in its spec"
-	case c.Before != nil:
-		was, _ := pod.ReadAutoscaler(c.Before)
-		switch {
-		case was == is:
-			return nil
-		case was.Target != is.Target:
-			e.What += kind.Say(" instead of %s", nameOf(was.Target))
-		default:
-			e.What += kind.Say(" instead of %s", between(was))
-		}
-		if is.Max < was.Max {
-			e.Risk = "under load it has fewer Pods than before"
-		}
-	}
-	return []kind.Effect{e}
+func reviewRelease(r rollout, runs kind.Sentence) kind.Effect {
+	const risk = "earlier changes may have waited: the difference from the running Pods is unknown"
+	return kind.Effect{Type: effect.WorkloadRolled, What: "is resumed: rolls out its Pods" + runs + r.after("; "), Fields: r.told, Risk: risk}
 }
 
 // autoscalerOf returns the autoscaler of a workload, if any.
@@ -150,8 +121,6 @@ func autoscalerOf(s world.Side, o *unstructured.Unstructured) (pod.Autoscaler, b
 	return pod.ReadAutoscaler(scaler)
 }
 
-func nameOf(w pod.Workload) string { return manifest.ID(w).String() }
-
 // between returns the range of Pods of an autoscaler.
 func between(a pod.Autoscaler) kind.Sentence {
 	return kind.Say("%d to %s", a.Min, kind.Count(a.Max, "Pod"))
@@ -161,71 +130,58 @@ const runsUnasked = "it runs as soon as the change is synced"
 
 // ReviewRun reviews Jobs and Pods, which run when they are added or resumed.
 func ReviewRun(w *world.World, c diff.Change) []kind.Effect {
+	runs, told := runs(w, c.After)
 	switch {
 	case c.After == nil:
 	case c.Before == nil && replicas(c.After) > 0:
-		return []kind.Effect{{Type: kind.RunAtOnce, What: "runs at once" + runs(w, c.After), Risk: runsUnasked}}
+		return []kind.Effect{{Type: kind.RunAtOnce, What: "runs at once" + runs, Risk: runsUnasked, Fields: told}}
 	case c.Before == nil && c.After.GetKind() == "Job":
-		return []kind.Effect{{Type: kind.RunSuspended, What: "is suspended, and would run" + runs(w, c.After)}}
+		return []kind.Effect{{Type: kind.RunSuspended, What: "is suspended, and would run" + runs, Fields: told}}
 	case c.Before == nil:
 	case replicas(c.Before) > 0 && replicas(c.After) == 0:
 		return []kind.Effect{{Type: kind.RunSuspended, What: "is suspended: its Pods are stopped, unless it is done"}}
 	case replicas(c.Before) == 0 && replicas(c.After) > 0:
-		return []kind.Effect{{Type: kind.RunAtOnce, What: "is resumed and runs at once" + runs(w, c.After), Risk: runsUnasked}}
+		return []kind.Effect{{Type: kind.RunAtOnce, What: "is resumed and runs at once" + runs, Risk: runsUnasked}}
 	}
 	return nil
 }
 
-// ReviewCronJob reviews CronJobs: changes of the schedule and of the Pods.
+// ReviewCronJob reviews CronJobs: their schedules, and other Pods.
 func ReviewCronJob(w *world.World, c diff.Change) []kind.Effect {
-	before, after := c.Before, c.After
-	wasSuspended := before != nil && isSuspended(before)
-	e := kind.Effect{Type: kind.RunPlanned}
-	switch {
-	case after == nil:
-		return []kind.Effect{{Type: kind.RunCanceled, What: kind.Say("no longer runs on the schedule %s", schedule(before))}}
-	case isSuspended(after) && wasSuspended:
+	switch r := rolloutOf(w, c.Before, c.After); {
+	case c.After == nil:
+		return []kind.Effect{{Type: kind.RunCanceled, What: kind.Say("no longer runs on the schedule %s", schedule(c.Before))}}
+	case c.Before != nil && r.Difference == "":
 		return nil
-	case isSuspended(after):
-		e.Type, e.What = kind.RunSuspended, kind.Say("is suspended: does not run on the schedule %s", schedule(after))
-	default:
-		e.What = kind.Say("runs on the schedule %s", schedule(after))
+	case c.Before != nil:
+		return []kind.Effect{{Type: kind.RunPlanned, What: "its next runs differ" + r.after(": "), Fields: r.told}}
 	}
-	if wasSuspended {
-		e.What = "is resumed: " + e.What
+	e := kind.Effect{Type: kind.RunPlanned, What: kind.Say("runs on the schedule %s", schedule(c.After))}
+	if isSuspended(c.After) {
+		e.Type, e.What = kind.RunSuspended, kind.Say("is suspended: does not run on the schedule %s", schedule(c.After))
 	}
-	if before != nil {
-		r, was := RolloutOf(w, before, after), schedule(before)
-		if wasSuspended == isSuspended(after) && was == schedule(after) && r.Difference == "" {
-			return nil
-		}
-		if was != schedule(after) {
-			e.What += kind.Say(" instead of %s", was)
-		}
-		if r.Difference != "" {
-			e.What, e.Fields = e.What+" with "+r.fields, r.told
-		}
-	}
-	e.What += runs(w, after)
-	e.Fields = append(e.Fields, "spec.schedule", "spec.timeZone")
+	runs, told := runs(w, c.After)
+	e.What, e.Fields = e.What+runs, slices.Concat(told, []string{"spec.schedule", "spec.timeZone"})
 	return []kind.Effect{e}
 }
 
 // ReviewCustom reviews objects of custom kinds with Pod templates. Their controllers decide when Pods start.
 func ReviewCustom(w *world.World, c diff.Change) []kind.Effect {
-	runs := runs(w, c.Object().Unstructured)
-	switch r := RolloutOf(w, c.Before, c.After); {
+	runs, told := runs(w, c.Object().Unstructured)
+	switch r := rolloutOf(w, c.Before, c.After); {
 	case runs == "":
 	case c.After == nil:
 		return []kind.Effect{reviewStop(c.Before)}
 	case c.Before == nil:
-		return []kind.Effect{{Type: effect.WorkloadAdded, What: "starts Pods" + runs}}
+		return []kind.Effect{{Type: effect.WorkloadAdded, What: "starts Pods" + runs, Fields: told}}
 	case isPaused(c.Before) && !isPaused(c.After):
-		return []kind.Effect{reviewRelease(w, r, c.After)}
-	case r.Difference != "" && isPaused(c.After):
-		return []kind.Effect{{Type: effect.WorkloadRolled, What: whenReplaced(c.After) + ": " + r.fields, Fields: r.told}}
+		return []kind.Effect{reviewRelease(r, runs)}
 	case r.Difference != "":
-		return []kind.Effect{{Type: effect.WorkloadRolled, What: "its Pods change: " + r.fields, Fields: r.told}}
+		when := kind.Sentence("its Pods change")
+		if isPaused(c.After) {
+			_, when = whenReplaced(c.After)
+		}
+		return []kind.Effect{{Type: effect.WorkloadRolled, What: when + r.after(": "), Fields: r.told}}
 	}
 	return nil
 }

@@ -39,9 +39,9 @@ func (r *reach) add(n note, peers, target kind.Sentence) {
 }
 
 // tellNotes returns the effects of all notes.
-func (r *reach) tellNotes(w *world.World) (effects []effect.Effect) {
+func (r *reach) tellNotes() (effects []effect.Effect) {
 	isRemoved := map[manifest.ID]bool{}
-	for _, c := range w.Changes {
+	for _, c := range r.world.Changes {
 		isRemoved[c.Object().ID()] = c.After == nil
 	}
 	for n, connections := range r.notes {
@@ -60,7 +60,7 @@ func (r *reach) tellNotes(w *world.World) (effects []effect.Effect) {
 	if r.spend(0) {
 		return effects
 	}
-	return append(effects, r.uncompared(w)...)
+	return append(effects, r.uncompared()...)
 }
 
 // sayConnections lists connections, and joins those of the same Pods.
@@ -87,9 +87,9 @@ func sayConnections(d direction, connections map[kind.Sentence][]kind.Sentence) 
 
 // uncompared returns the effect of an incomplete comparison, on all changed policies or on the first changed
 // Pods or Namespace.
-func (r *reach) uncompared(w *world.World) (effects []effect.Effect) {
+func (r *reach) uncompared() (effects []effect.Effect) {
 	e := kind.Effect{Type: effect.ReachOpened, What: "changes connections", Risk: "its environment has too many NetworkPolicies and Pods to compare all connections"}
-	for _, c := range w.Changes {
+	for _, c := range r.world.Changes {
 		switch id := c.Object().ID(); {
 		case world.KindOf(c.Object().Unstructured) == "NetworkPolicy.networking.k8s.io", len(r.changed) == 0 && len(effects) == 0 && (id.Kind == "Namespace" || manifest.MakesPods(c.Object().Unstructured)):
 			effects = append(effects, effect.Of(id, e)...)

@@ -32,14 +32,15 @@ func (r *reach) comparePeers() {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.namespaces)) {
-		was, is := &peerState{r.labelsOf(before, name), nil}, &peerState{r.labelsOf(after, name), nil}
-		switch o := r.namespaces[name]; {
-		case o[after] == nil || o[before] == o[after]:
-		case o[before] == nil:
-			r.comparePeer(world.IDOf(o[after]), nil, is)
-		default:
-			r.comparePeer(world.IDOf(o[after]), was, is)
+		o := r.namespaces[name]
+		if o[after] == nil || o[before] == o[after] {
+			continue
 		}
+		was, is := &peerState{r.labelsOf(before, name), nil}, &peerState{r.labelsOf(after, name), nil}
+		if o[before] == nil {
+			was = nil
+		}
+		r.comparePeer(world.IDOf(o[after]), was, is)
 	}
 }
 
@@ -140,7 +141,9 @@ func (r *reach) allows(g allowance, of *peerState, selected *world.Selector) boo
 func (r *reach) compareUnknownPods(namespace string) {
 	known := make([]labels.Set, 0, len(r.workloads[namespace]))
 	for _, o := range r.workloads[namespace] {
-		known = append(known, readPods(o[after]).labels)
+		for _, t := range r.world.Templates(o[after]) {
+			known = append(known, t.Labels)
+		}
 	}
 	for _, pair := range r.changed[namespace] {
 		if p := cmp.Or(pair[after], pair[before]); p == nil || r.notes[note{p.id, inward, false}] != nil || r.notes[note{p.id, outward, false}] != nil {

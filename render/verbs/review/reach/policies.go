@@ -56,7 +56,7 @@ var (
 	everything = allowance{peer: peer{name: "everywhere"}, ports: everyPort}
 )
 
-// readPolicy returns the policy of an object, or nil if there is none.
+// readPolicy returns the policy of an object, or nil without a valid one.
 func readPolicy(o *unstructured.Unstructured) *networkPolicy {
 	if o == nil {
 		return nil

@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -18,6 +17,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/review/effect"
 	"example.com/gatehouse/render/verbs/review/world"
+	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
 // pods is the set of Pods of a workload.
@@ -44,8 +44,9 @@ const (
 // objectPair is an object before and after a change.
 type objectPair [2]*unstructured.Unstructured
 
-// Review compares the connections of an environment.
+// reach compares the connections of an environment.
 type reach struct {
+	world      *world.World
 	policies   [2]map[string][]*networkPolicy // by namespace
 	changed    map[string][][2]*networkPolicy // by namespace
 	namespaces map[string]objectPair
@@ -70,7 +71,7 @@ func (r *reach) spend(steps int) bool {
 // Review returns the effects of a change on the connections that NetworkPolicies allow.
 func Review(w *world.World) []effect.Effect {
 	r := &reach{
-		policies: [2]map[string][]*networkPolicy{{}, {}}, changed: map[string][][2]*networkPolicy{}, namespaces: map[string]objectPair{},
+		world: w, policies: [2]map[string][]*networkPolicy{{}, {}}, changed: map[string][][2]*networkPolicy{}, namespaces: map[string]objectPair{},
 		workloads: map[string][]objectPair{}, peers: map[string][]podsChange{}, services: map[string][]*unstructured.Unstructured{}, notes: map[note]map[kind.Sentence][]kind.Sentence{},
 	}
 	for _, o := range w.Unchanged {
@@ -93,7 +94,7 @@ func Review(w *world.World) []effect.Effect {
 	}
 	r.comparePeers()
 	r.reviewBackends()
-	return append(r.tellNotes(w), r.effects...)
+	return append(r.tellNotes(), r.effects...)
 }
 
 // read adds an object, which is nil before or after it exists.
@@ -117,25 +118,17 @@ func (r *reach) read(was, is *unstructured.Unstructured) {
 		r.namespaces[o.GetName()] = objectPair{was, is}
 	case world.KindOf(o) == "Service" && was != nil && is != nil && maps.Equal(selector(was), selector(is)):
 		r.services[namespace] = append(r.services[namespace], is)
-	case manifest.MakesPods(o) && is != nil:
+	case is != nil && len(r.world.Templates(is)) > 0:
 		r.workloads[namespace] = append(r.workloads[namespace], objectPair{was, is})
 	}
 }
 
-// readPods returns the Pods of a workload.
-func readPods(o *unstructured.Unstructured) *pods {
-	path, _ := manifest.PodTemplatePath(o.GetKind())
-	value, _, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
-	template, _ := value.(map[string]any)
-	p := &pods{ports: map[string][]portRange{}}
-	p.labels, _, _ = unstructured.NestedStringMap(template, "metadata", "labels")
-	p.onHost, _, _ = unstructured.NestedBool(template, "spec", "hostNetwork")
-	for _, container := range slices.Concat(world.Items(template, "spec", "initContainers"), world.Items(template, "spec", "containers")) {
-		for _, port := range world.Items(container, "ports") {
-			name, _ := port["name"].(string)
-			protocol, _ := port["protocol"].(string)
-			number, _ := port["containerPort"].(int64)
-			p.ports[name] = append(p.ports[name], portRange{int32(number), int32(number), cmp.Or(protocol, string(corev1.ProtocolTCP)), ""}) //nolint:gosec // a port
+// readPods returns the Pods of a template.
+func readPods(t podsecurity.Template) *pods {
+	p := &pods{labels: t.Labels, ports: map[string][]portRange{}, onHost: t.Spec.HostNetwork}
+	for _, container := range world.Containers(&t.Spec) {
+		for _, port := range container.Ports {
+			p.ports[port.Name] = append(p.ports[port.Name], portRange{port.ContainerPort, port.ContainerPort, string(port.Protocol), ""})
 		}
 	}
 	return p
@@ -147,17 +140,20 @@ func (r *reach) compareWorkloads(namespace string) {
 		if o[before] == o[after] && len(r.changed[namespace]) == 0 {
 			continue
 		}
-		c := podsChange{id: world.IDOf(o[after]), is: readPods(o[after]), isNew: o[before] == nil}
-		c.name, c.was = kind.Say("the Pods of %s", c.id), c.is
-		if o[before] != nil && o[before] != o[after] {
-			if was := readPods(o[before]); !reflect.DeepEqual(was, c.is) {
-				c.was = was
+		old := r.world.Templates(o[before])
+		for i, t := range r.world.Templates(o[after]) {
+			c := podsChange{id: world.IDOf(o[after]), is: readPods(t), isNew: i >= len(old)}
+			c.name, c.was = kind.Say("the Pods of %s", c.id), c.is
+			if !c.isNew && o[before] != o[after] {
+				if was := readPods(old[i]); !reflect.DeepEqual(was, c.is) {
+					c.was = was
+				}
 			}
+			if c.isNew || c.was != c.is {
+				r.peers[namespace] = append(r.peers[namespace], c)
+			}
+			r.compare(namespace, c)
 		}
-		if c.isNew || c.was != c.is {
-			r.peers[namespace] = append(r.peers[namespace], c)
-		}
-		r.compare(namespace, c)
 	}
 }
 

@@ -42,6 +42,7 @@ func TestReachOfNetworkPolicies(t *testing.T) {
 	deny, a := policyOf("deny", all), changes.Deployment("a", "a")
 	from := func(rule string) string { return deny + policyOf("p", onlyA+"ingress: ["+rule+"]") + a }
 	to := func(rule string) string { return policyOf("p", onlyA+"egress: ["+rule+"]") + a }
+	rollout := strings.NewReplacer("apps/v1, kind: Deployment", "argoproj.io/v1alpha1, kind: Rollout").Replace
 	const peers = `{from: [{podSelector: {matchLabels: {app: b}}}]}`
 	for _, test := range []struct {
 		name, before, after string
@@ -60,6 +61,7 @@ func TestReachOfNetworkPolicies(t *testing.T) {
 		{"a removed policy for unknown Pods", deny, "", []string{"NetworkPolicy ns/deny: is removed: connections from everywhere to all Pods without labels are allowed" + opened}},
 		{"a renamed policy", deny + a, policyOf("other", all) + a, nil},
 		{"another label", policyOf("p", onlyA) + a, policyOf("p", onlyA) + changes.Deployment("a", "b"), []string{"Deployment ns/a: connections from everywhere to its Pods are allowed" + opened}},
+		{"another label of a custom kind", policyOf("p", onlyA) + rollout(a), policyOf("p", onlyA) + rollout(changes.Deployment("a", "b")), []string{"Rollout ns/a: connections from everywhere to its Pods are allowed" + opened}},
 		{"a label for another policy", deny + policyOf("p", onlyA+"ingress: ["+peers+"]") + changes.Deployment("a", "c"), from(peers), []string{"Deployment ns/a: connections from Pods with app=b in ns to its Pods are allowed" + opened}},
 		{"the network of the node", deny + a, deny + changes.Deployment("a", "a", "hostNetwork: true, "), []string{"Deployment ns/a: connections from everywhere to its Pods are allowed" + opened}},
 		{"new Pods without a policy", policyOf("p", onlyA) + a, policyOf("p", onlyA) + a + changes.Deployment("b", "b"), []string{"Deployment ns/b: connections from everywhere to its Pods are allowed: no NetworkPolicy isolates them | NetworkPolicies isolate other Pods of its namespace"}},

@@ -78,19 +78,6 @@ func tokenOf(o *unstructured.Unstructured) (rbacv1.Subject, bool) {
 	return account(world.NamespaceOf(o), o.GetAnnotations()[corev1.ServiceAccountNameKey]), true
 }
 
-// reviewCloudRoles returns the effect of a ServiceAccount that gets other rights in a cloud.
-func reviewCloudRoles(change diff.Change) kind.Effect {
-	added := diff.Without(cloudRoles(change.After), cloudRoles(change.Before))
-	if len(added) == 0 {
-		return kind.Effect{}
-	}
-	e := kind.Effect{Type: effect.RightsGranted, What: kind.Say("its Pods get the cloud role %s", effect.Quote(added)), Risk: "an attacker in a container gets its rights in the cloud"}
-	if removed := diff.Without(cloudRoles(change.Before), cloudRoles(change.After)); len(removed) > 0 {
-		e.What += kind.Say(" instead of %s", effect.Quote(removed))
-	}
-	return e
-}
-
 // cloudRoles returns the roles and identities in a cloud of a ServiceAccount's Pods.
 func cloudRoles(o *unstructured.Unstructured) (roles []string) {
 	if o == nil || world.KindOf(o) != "ServiceAccount" {
@@ -113,7 +100,7 @@ func Review(w *world.World) (effects []effect.Effect) {
 			continue
 		}
 		changes := w.PodChanges(change)
-		found := append(make([]kind.Effect, 0, len(changes)+2), r.reviewToken(change), reviewCloudRoles(change))
+		found := append(make([]kind.Effect, 0, len(changes)+1), r.reviewToken(change))
 		for _, pods := range changes {
 			found = append(found, r.reviewPods(change, pods))
 		}

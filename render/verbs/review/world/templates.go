@@ -5,7 +5,9 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/pod-security-admission/policy"
 	"k8s.io/utils/ptr"
 
 	"example.com/gatehouse/kind/pod"
@@ -85,3 +87,17 @@ func Containers(spec *corev1.PodSpec) (all []corev1.Container) {
 	}
 	return all
 }
+
+// Judge returns the result of a Pod Security check.
+func Judge(id policy.CheckID, spec *corev1.PodSpec) policy.CheckResult {
+	return Checks[id].CheckPod(&metav1.ObjectMeta{}, spec)
+}
+
+// Checks are the newest versions of the Pod Security checks.
+var Checks = func() map[policy.CheckID]policy.VersionedCheck {
+	newest := map[policy.CheckID]policy.VersionedCheck{}
+	for _, check := range policy.DefaultChecks() {
+		newest[check.ID] = check.Versions[len(check.Versions)-1]
+	}
+	return newest
+}()

@@ -68,30 +68,30 @@ func (w *World) IsParameter(o *unstructured.Unstructured) bool {
 // parametersOf returns the names of the parameters of admission policies by their kinds, or the name "" for
 // all of a kind.
 func parametersOf(objects []*unstructured.Unstructured) map[string]sets.Set[string] {
-	bound := map[string]sets.Set[string]{} // by policy
+	kinds, names := map[string]string{}, map[string]sets.Set[string]{} // by policy
 	for _, o := range objects {
-		if o.GroupVersionKind().Group == "admissionregistration.k8s.io" && strings.HasSuffix(o.GetKind(), "PolicyBinding") {
-			id := strings.TrimSuffix(o.GetKind(), "Binding") + " " + Text(o, "spec", "policyName")
-			if bound[id] == nil {
-				bound[id] = sets.Set[string]{}
+		if o.GroupVersionKind().Group != "admissionregistration.k8s.io" {
+			continue
+		}
+		if version, kind := Text(o, "spec", "paramKind", "apiVersion"), Text(o, "spec", "paramKind", "kind"); kind != "" {
+			kinds[o.GetKind()+" "+o.GetName()] = schema.FromAPIVersionAndKind(version, kind).GroupKind().String()
+		}
+		if of, isBinding := strings.CutSuffix(o.GetKind(), "Binding"); isBinding {
+			policy := of + " " + Text(o, "spec", "policyName")
+			if names[policy] == nil {
+				names[policy] = sets.Set[string]{}
 			}
-			if _, ok, _ := unstructured.NestedMap(o.Object, "spec", "paramRef"); ok {
-				bound[id].Insert(Text(o, "spec", "paramRef", "name"))
+			if _, hasParameters, _ := unstructured.NestedMap(o.Object, "spec", "paramRef"); hasParameters {
+				names[policy].Insert(Text(o, "spec", "paramRef", "name"))
 			}
 		}
 	}
 	all := map[string]sets.Set[string]{}
-	for _, o := range objects {
-		version, name := Text(o, "spec", "paramKind", "apiVersion"), Text(o, "spec", "paramKind", "kind")
-		if o.GroupVersionKind().Group != "admissionregistration.k8s.io" || name == "" {
-			continue
+	for policy, kind := range kinds {
+		if names[policy] == nil {
+			names[policy] = sets.New("")
 		}
-		names, ok := bound[o.GetKind()+" "+o.GetName()]
-		if !ok {
-			names = sets.New("")
-		}
-		key := schema.FromAPIVersionAndKind(version, name).GroupKind().String()
-		all[key] = names.Union(all[key])
+		all[kind] = names[policy].Union(all[kind])
 	}
 	return all
 }

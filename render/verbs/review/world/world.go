@@ -25,7 +25,6 @@ type World struct {
 	diff.EnvironmentDiff
 	Before, After Side
 	Refused       map[manifest.ID]kind.Effect // changes that the API server refuses
-	Removed       map[string]int              // the number of removed objects in each Namespace
 	Gone          map[string]bool             // removed Namespaces
 	parameters    map[string]sets.Set[string] // names of parameters of admission policies, by kind
 	checks        *verdict.Checker
@@ -45,7 +44,7 @@ type Side struct {
 
 // New returns the world of a change.
 func New(e diff.EnvironmentDiff) *World {
-	w := &World{EnvironmentDiff: e, Removed: map[string]int{}, Gone: map[string]bool{}, pods: map[*unstructured.Unstructured][]podsecurity.Template{}, fields: map[[2]*unstructured.Unstructured][]diff.FieldChange{}}
+	w := &World{EnvironmentDiff: e, Gone: map[string]bool{}, pods: map[*unstructured.Unstructured][]podsecurity.Template{}, fields: map[[2]*unstructured.Unstructured][]diff.FieldChange{}}
 	before, after := slices.Clone(e.Unchanged), slices.Clone(e.Unchanged)
 	for _, c := range e.Changes {
 		if c.Before != nil {
@@ -54,11 +53,8 @@ func New(e diff.EnvironmentDiff) *World {
 		if c.After != nil {
 			after = append(after, c.After)
 		}
-		if c.Action() == diff.Removed {
-			w.Removed[c.Before.GetNamespace()]++
-			if KindOf(c.Before) == "Namespace" && KeptBy(c.Before) == "" {
-				w.Gone[c.Before.GetName()] = true
-			}
+		if c.After == nil && KindOf(c.Before) == "Namespace" && KeptBy(c.Before) == "" {
+			w.Gone[c.Before.GetName()] = true
 		}
 	}
 	w.Before, w.After = newSide(e.Kinds, before), newSide(e.Kinds, after)
@@ -146,27 +142,4 @@ func NamespaceOf(o *unstructured.Unstructured) string {
 func Text(o *unstructured.Unstructured, path ...string) string {
 	value, _, _ := unstructured.NestedString(o.Object, path...)
 	return value
-}
-
-// Items returns the objects of a list.
-func Items(object map[string]any, path ...string) (items []map[string]any) {
-	value, _, _ := unstructured.NestedFieldNoCopy(object, path...)
-	list, _ := value.([]any)
-	for _, item := range list {
-		if item, ok := item.(map[string]any); ok {
-			items = append(items, item)
-		}
-	}
-	return items
-}
-
-// Both returns a value of an object before and after a change. It is zero where there is no object.
-func Both[T any](c diff.Change, of func(*unstructured.Unstructured) T) (was, is T) {
-	if c.Before != nil {
-		was = of(c.Before)
-	}
-	if c.After != nil {
-		is = of(c.After)
-	}
-	return was, is
 }
