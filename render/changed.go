@@ -7,18 +7,19 @@ import (
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
+	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
 	"example.com/gatehouse/render/tree"
 )
 
 // changed returns the environments among names that changed files may change. It reads their sources
-// and builds nothing, so an environment with errors in its sources counts as changed.
+// and builds nothing, so an environment counts as changed if a build may read more files.
 func (r *Repository) changed(names, files []string) (changed []string) {
 	may := make([]bool, len(names))
 	parallel.For(len(names), func(i int) {
-		looks, hasErrors := r.looksAt(names[i])
+		looks, areAll := r.looksAt(names[i])
 		for _, file := range files {
-			may[i] = may[i] || hasErrors || mayChangeAll(file) || looks[file] || looks[path.Dir(file)+"/"] ||
+			may[i] = may[i] || !areAll || mayChangeAll(file) || looks[file] || looks[path.Dir(file)+"/"] ||
 				isBelow(file, path.Join(tree.EnvironmentsFolder, names[i])) || isBelow(file, path.Join(tree.Folder, names[i]))
 		}
 	})
@@ -31,24 +32,30 @@ func (r *Repository) changed(names, files []string) (changed []string) {
 }
 
 // looksAt returns the paths that reading an environment looks at, see Look, and the paths in its kustomizations.
-func (r *Repository) looksAt(name string) (looks map[string]bool, hasErrors bool) {
+// A build may read more files if there are errors, or generators and transformers with files of their own.
+func (r *Repository) looksAt(name string) (looks map[string]bool, areAll bool) {
 	var mu sync.Mutex
 	looks, reading := map[string]bool{}, *r
 	reading.Look = func(name string) {
 		mu.Lock()
 		defer mu.Unlock()
-		looks[name] = true
+		looks[source.Relative(name)] = true
 	}
 	in, problems := readInput(&reading, name)
 	if in.sources == nil || manifest.HasErrors(problems) {
-		return looks, true
+		return looks, false
 	}
+	areAll = true
 	for _, k := range in.sources.Kustomizations {
+		areAll = areAll && len(k.Generators)+len(k.Transformers)+len(k.Validators) == 0
 		for _, file := range k.Paths {
-			looks[strings.TrimPrefix(file, "/")] = true
+			looks[source.Relative(file)] = true
 		}
 	}
-	return looks, false
+	for _, file := range in.sources.FS.FilesRead() { // at the ends of links
+		looks[file] = true
+	}
+	return looks, areAll
 }
 
 // mayChangeAll reports whether a file may change every environment: a chart, or a file that may name

@@ -40,9 +40,9 @@ func warnings(v kind.View[cnatv1alpha1.At]) (warnings []kind.Warning) {
 const exampleDeadline = 3600
 
 // initPatches give each At of an environment a starting deadline.
-var initPatches = map[string]string{"deadline.yaml": `# How late is too late: an At that has not started an hour after its time does not start any
-# more. So a cluster that knows of no earlier run, because it is new or restored from a
-# backup, runs nothing again. An At keeps a startingDeadlineSeconds of its own.
+var initPatches = map[string]string{"deadline.yaml": `# The deadline of Ats: an At that has not started an hour after its time never starts. So a
+# cluster without a record of earlier runs, because it is new or restored from a backup,
+# repeats none of them. An At keeps a startingDeadlineSeconds of its own.
 - op: add
   path: /spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/startingDeadlineSeconds/default
   value: 3600

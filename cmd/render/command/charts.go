@@ -39,8 +39,8 @@ charts.lock, with the repository and digest of each chart. A chart with another 
 than in the lock is an error. With --all, charts in a lock that no environment names are
 removed.
 
-This is the only command that uses the network to render. It sends no credentials. For a
-private repository, run helm pull -d charts, and then this, which locks the chart.
+Rendering itself never uses the network. The download sends no credentials: for a private
+repository, run helm pull -d charts, and then this, which locks the chart.
 
 Exit codes: 0 success; 2 error. An error of one chart does not affect the others.`,
 		Example: `  # Download the charts of all environments

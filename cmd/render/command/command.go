@@ -50,9 +50,9 @@ write one object per file to rendered/NAME, for Argo CD or Flux to sync.
 
 A warning is about something that the API server accepts but that may be a mistake.
 
-With --watch, render again within half a second of each change, until Ctrl-C. The next
-change undoes edits in rendered/. Some network file systems, and containers on macOS
-and Windows, do not report changes: do not use --watch there.
+With --watch, render again on each change, until Ctrl-C. The next change undoes edits in
+rendered/. Some network file systems, and containers on macOS and Windows, do not report
+changes: do not use --watch there.
 
 Exit codes: 0 success, or with --check, rendered/ is up to date; 1 with --check,
 rendered/ is out of date, or has files that no index lists; 1 with --staged, git add is
@@ -93,7 +93,7 @@ disk fails midway, the error lists the changed files; render again.`,
 	}
 	addSelectionFlags(cmd, &f.Selection, "render the environment `NAME`, a folder of environments/ (repeatable)", "render every environment, and prune removed ones")
 	addRootFlag(cmd, &f.root)
-	cmd.Flags().StringVar(&f.since, "changed-since", "", "render the environments that may differ since the `REVISION` of git at which the branch began")
+	cmd.Flags().StringVar(&f.since, "changed-since", "", "render the environments that may differ since the branch left the git `REVISION`")
 	cmd.MarkFlagsMutuallyExclusive("env", "changed-since")
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; print a diff and exit with 1 if rendered/ is out of date")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "treat warnings as errors, including warnings that depend on today's date")

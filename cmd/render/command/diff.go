@@ -45,9 +45,9 @@ With --base, compare with a commit in git, as a pull request does: the merge bas
 REVISION and HEAD or, if they share no history, REVISION itself. The output begins with
 other changed files that affect the review or the sync, such as workflows.
 
-With --against, compare with another environment, as before a promotion: what would change
-there if it became this one. Names and namespaces that the kustomizations at the same place
-of both environments give are no differences.
+With --against, show what would change in another environment if this one were promoted to it.
+Names and namespaces that the kustomizations at the same place of both environments set are
+no differences.
 
 With --live, compare with a cluster by server-side dry runs, which change nothing. They
 apply each object as the tool did before, so defaults and other additions of the API
@@ -68,7 +68,7 @@ Exit codes: 0 no differences; 1 differences; greater than 1 error.`,
   # Print a pull request comment that begins with the effects on clusters
   render diff --base origin/main -o markdown
 
-  # Show what staging has that prod has not
+  # Show what promoting staging to prod would change
   render diff --env staging --against prod
 
   # Show what the next sync would change and prune in the cluster

@@ -31,8 +31,8 @@ func newExplainCommand(kinds *registry.Kinds) *cobra.Command {
 		Long: `Show the file and line that define an object, the entries of kustomizations that change it,
 in the order of application, its rendered objects, and a diff of all changes. Each entry, as
 patches[1], has the fields that no later entry sets. For a rendered object, show its source
-object and the changes by overrides. Show as well the change that MutatingAdmissionPolicies
-of the environment make in the cluster, and no file has.
+object and the changes by overrides. Another diff shows the changes that
+MutatingAdmissionPolicies of the environment make in the cluster.
 
 A change that no single entry explains names the kustomization only. So does each change if
 a file defines or changes very many objects.

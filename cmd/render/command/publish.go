@@ -42,8 +42,8 @@ hydrator.metadata, and with --push a git note if nothing changed.
 With --verify, publish nothing: render the source of a published commit in a temporary
 folder, and list the files that differ. Use the version of render that published it.
 
-Exit codes: 0 success, or nothing to publish; 1 differences; 2 error. On an error no branch changes,
-unless the error names one; publish again to complete it.`,
+Exit codes: 0 success, or nothing to publish; 1 files differ, with --verify; 2 error. On an
+error no branch changes, unless the error names one; publish again to complete it.`,
 		Example: `  # Show what would be published
   render publish --env prod --dry-run
 
