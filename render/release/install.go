@@ -93,7 +93,7 @@ func (i Installer) install(r Release, locked []charts.Locked, hasLock bool) (res
 	if len(nested) > 0 {
 		problems = append(problems, r.Warning("installs "+manifest.FirstOf(3, nested)+", whose objects are not judged: list it in the environment"))
 	}
-	return Installed{r, strings.TrimPrefix(archive, "/"), slices.Clone(rendered.objects), charts.SettingsOf(i.Files, r.entry(archive)), rendered.documents}, problems
+	return Installed{r, strings.TrimPrefix(archive, "/"), slices.Clone(rendered.objects), rendered.settings, rendered.documents}, problems
 }
 
 // Blame turns a problem of an installed object into a problem of its release: at the value that causes it, as far as
@@ -204,6 +204,7 @@ func (i Installer) find(r Release, locked []charts.Locked, hasLock bool) (archiv
 type rendered struct {
 	objects   []manifest.Object
 	documents map[string]source.Document
+	settings  *charts.Settings
 	problems  []manifest.Problem
 }
 
@@ -241,6 +242,7 @@ func (i Installer) render(r Release, archive string) (result rendered) {
 	if len(problems) > 0 {
 		return result
 	}
+	result.settings = made.Settings
 	var err error
 	if err = result.read(made); err == nil {
 		result.objects, err = i.postRender(r, result.objects)

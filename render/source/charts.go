@@ -31,16 +31,12 @@ const ChartsFolder = ".gatehouse-charts"
 // ClusterOf returns the defaults of kubeVersion and apiVersions, given the environment's kustomization.
 type ClusterOf func(environment *Kustomization) charts.Cluster
 
-// Chart is an entry of helmCharts.
+// Chart is an entry of helmCharts. Settings are nil if it has problems.
 type Chart struct {
 	charts.Entry
 	Settings *charts.Settings
-}
 
-// chartLoad is a file with the objects of a chart.
-type chartLoad struct {
-	file string
-	charts.Entry
+	file string // of its objects
 }
 
 // addCharts replaces the charts of a kustomization by a component. Charts without a namespace go to the
@@ -71,7 +67,7 @@ func (w *walk) addCharts(k *Kustomization, inherited string, isConfig bool) {
 		c.Resources, c.Paths[name] = append(c.Resources, name), path.Join(folder, name)
 		l := load{by: c, from: loadFields[0], line: 1, path: c.Paths[name]}
 		c.loads, w.loads = append(c.loads, l), append(w.loads, l)
-		w.charts = append(w.charts, chartLoad{l.path, charts.Entry{
+		w.charts = append(w.charts, Chart{file: l.path, Entry: charts.Entry{
 			HelmChart: chart, Home: path.Join(k.Folder, home), HomeLine: homeLine, Folder: k.Folder, File: Relative(k.File),
 			Node: node.Item(entries, i),
 		}})
@@ -118,8 +114,9 @@ func (w *walk) readCharts(m *memo.Memo, manifests []*Manifest, clusterOf Cluster
 	var read []*Manifest
 	var found problems
 	files := map[string][]byte{}
-	for _, c := range w.charts {
+	for i, c := range w.charts {
 		rendered, problems := charts.Render(chartFiles{w.fs}, c.Entry, cluster)
+		w.charts[i].Settings = rendered.Settings
 		if found = append(found, problems...); len(problems) > 0 {
 			continue
 		}
@@ -321,12 +318,11 @@ func (f chartFiles) ReadAny(name string) ([]byte, error) {
 // isOfChart reports whether a file is of the component with charts.
 func isOfChart(file string) bool { return path.Base(path.Dir(file)) == ChartsFolder }
 
-// addSettings adds the objects of charts by their template, and the settings of each chart.
-func (s *Sources) addSettings(loads []chartLoad, manifests []*Manifest) {
+// addCharts adds the objects of charts by their template, with the settings of their chart.
+func (s *Sources) addCharts(manifests []*Manifest) {
 	of := map[string]*charts.Settings{}
-	for _, c := range loads {
-		of[c.file] = charts.SettingsOf(s.FS.Charts(), c.Entry)
-		s.Charts = append(s.Charts, Chart{c.Entry, of[c.file]})
+	for _, c := range s.Charts {
+		of[c.file] = c.Settings
 	}
 	byTemplate := map[string][]Document{}
 	for _, m := range manifests {

@@ -82,8 +82,9 @@ type Position struct {
 
 // Rendered are the documents of a chart, with the template line of each of their lines.
 type Rendered struct {
-	Content []byte
-	Lines   []Position
+	Content  []byte
+	Lines    []Position
+	Settings *Settings
 }
 
 // Render renders the chart of an entry.
@@ -103,11 +104,14 @@ func Render(files Files, e Entry, cluster Cluster) (Rendered, []manifest.Problem
 	if len(found) > 0 {
 		return Rendered{}, found
 	}
-	documents, found := e.template(files, c, values, cluster)
+	r := newRun()
+	documents, found := e.template(files, c, r, values, cluster)
 	if len(found) > 0 {
 		return Rendered{}, found
 	}
-	return c.join(documents), nil
+	rendered := c.join(r, documents)
+	rendered.Settings = newSettings(e.layers(files), r)
+	return rendered, nil
 }
 
 // line returns the line of a field of the entry.
@@ -151,7 +155,7 @@ type document struct {
 
 // template runs the templates of a chart as `helm template` does. It returns the documents in the order
 // of helm.
-func (e Entry) template(repository Files, c *loaded, values map[string]any, cluster Cluster) ([]document, []manifest.Problem) {
+func (e Entry) template(repository Files, c *loaded, r *run, values map[string]any, cluster Cluster) ([]document, []manifest.Problem) {
 	name, err := e.releaseName()
 	if err != nil {
 		return nil, []manifest.Problem{{File: e.File, Line: e.line("releaseName"), Message: "helmCharts: " + err.Error()}}
@@ -163,12 +167,12 @@ func (e Entry) template(repository Files, c *loaded, values map[string]any, clus
 	if required := c.Metadata.KubeVersion; required != "" && !chartutil.IsCompatibleRange(required, capabilities.KubeVersion.String()) {
 		return nil, e.problems(c, fmt.Errorf("the chart requires kubeVersion %s, and this environment has Kubernetes %s", required, capabilities.KubeVersion.Version))
 	}
-	if e.SkipTests || e.SkipHooks {
-		c.dropTests()
+	r.readDependencies(c.Chart, []string{})
+	err = r.rewriteAll(c, c.Chart) // each template once: aliases share them
+	if err == nil {
+		err = chartutil.ProcessDependencies(c.Chart, values)
 	}
-	m := newMeter()
-	m.instrumentAll(c.Chart) // each template once: aliases share them
-	if err := chartutil.ProcessDependencies(c.Chart, values); err != nil {
+	if err != nil {
 		return nil, e.problems(c, err)
 	}
 	options := common.ReleaseOptions{Name: name, Namespace: cmp.Or(e.Namespace, "default"), Revision: 1, IsInstall: true}
@@ -182,15 +186,34 @@ func (e Entry) template(repository Files, c *loaded, values map[string]any, clus
 		}
 	}
 	c.nameTemplates(c.Chart)
-	files, err := engine.Engine{CustomTemplateFuncs: m.functions(e.Installed != nil)}.RenderWithContext(context.Background(), c.Chart, top)
-	if err != nil {
-		return nil, e.problems(c, err)
+	r.values, _ = top["Values"].(common.Values)
+	r.locate(r.values, []string{})
+	files, err := engine.Engine{CustomTemplateFuncs: r.functions()}.RenderWithContext(context.Background(), c.Chart, top)
+	var documents []document
+	if r.files = files; err == nil {
+		documents, err = e.sort(c, files)
 	}
-	documents, err := e.sort(c, files)
+	isIn := func(file string) bool {
+		return err != nil || slices.ContainsFunc(documents, func(d document) bool { return d.template == file })
+	}
+	if found := e.changing(r, isIn); e.Installed == nil && len(found) > 0 {
+		return nil, found
+	}
 	if err != nil {
 		return nil, e.problems(c, err)
 	}
 	return documents, nil
+}
+
+// changing returns the problems of functions whose results change, in files with documents.
+func (e Entry) changing(r *run, isIn func(file string) bool) (found []manifest.Problem) {
+	for _, c := range r.changing {
+		if isIn(c.file) {
+			message := fmt.Sprintf("chart %s: %s %s%s", e.Name, c.function, errChanging, r.advice(c.site))
+			found = append(found, manifest.Problem{File: strings.TrimPrefix(c.File, "/"), Line: c.Line, Message: message})
+		}
+	}
+	return slices.CompactFunc(manifest.SortProblems(found), func(a, b manifest.Problem) bool { return a.String() == b.String() })
 }
 
 // sort returns the documents of the rendered files in the order of helm.
@@ -244,21 +267,15 @@ func (e Entry) problems(c *loaded, err error) []manifest.Problem {
 		last := found[len(found)-1]
 		line, _ := strconv.Atoi(message[last[4]:last[5]])
 		file := message[last[2]:last[3]]
-		if source := c.templates[file]; source.file != "" {
-			p.File, p.Line = source.file, line
+		if source := c.templates[file]; source != "" {
+			p.File, p.Line = source, line
 		}
 		message = strings.TrimLeft(message[last[1]:], "): \n")
-		if changing := changingCall.FindString(message); changing != "" {
-			message = changing + c.advice(file, line)
-		}
 	}
 	p.File = strings.TrimPrefix(p.File, "/")
-	p.Message += clip(strings.Join(strings.Fields(meterCalls.ReplaceAllString(message, "")), " "))
+	p.Message += clip(strings.Join(strings.Fields(inErrors.ReplaceAllString(message, "$1")), " "))
 	return []manifest.Problem{p}
 }
-
-// changingCall matches the error of a refused function.
-var changingCall = regexp.MustCompile(`[\w ]+ ` + errChanging.Error())
 
 // templateLine matches the line of a template in an error of Helm.
 var templateLine = regexp.MustCompile(`([^\s()"'<>:]+/templates/[^\s()"'<>:]+):(\d+)(?::\d+)?`)
@@ -272,63 +289,26 @@ func clip(message string) string {
 }
 
 // join returns the documents as one file.
-func (c *loaded) join(documents []document) (r Rendered) {
+func (c *loaded) join(r *run, documents []document) (joined Rendered) {
 	var content bytes.Buffer
-	seen := map[string]int{} // documents of a kind in a template
+	next := map[document]int{} // offset in the file of the template
 	for _, d := range documents {
-		header := "---\n# Source: " + d.template + "\n"
-		content.WriteString(header + d.content + "\n")
-		lines := strings.Split(d.content, "\n")
-		kind := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "kind:") })
-		key := d.template
-		if kind >= 0 {
-			key += lines[kind]
+		content.WriteString("---\n# Source: " + d.template + "\n" + d.content + "\n")
+		all := r.lines(d.template)
+		first := 0
+		if at := strings.Index(r.files[d.template][next[d]:], d.content); at >= 0 && len(all) > 0 {
+			first = strings.Count(r.files[d.template][:next[d]+at], "\n")
+			next[d] += at + len(d.content)
 		}
-		template := c.templates[d.template]
-		origin := align(template.lines, lines, kind, seen[key])
-		seen[key]++
-		for _, line := range slices.Concat([]int{origin[0], origin[0]}, origin) {
-			r.Lines = append(r.Lines, Position{template.file, line})
-		}
-	}
-	r.Content = content.Bytes()
-	return r
-}
-
-// maxAhead bounds the lines of a template that align looks ahead.
-const maxAhead = 200
-
-// align returns the line of the template that made each line of a document: the next one that begins
-// with the same text, as far as that is text, and otherwise the one after the last such line, perhaps an action for
-// several lines. The kind is at the line kind of the document, which is the document number nth of that kind in the
-// template.
-func align(template, lines []string, kind, nth int) []int {
-	at := 0
-	for i, line := range template {
-		if kind >= 0 && mayMake(line, lines[kind]) {
-			if at = max(0, i-kind); nth == 0 {
-				break
+		for i := range 3 + strings.Count(d.content, "\n") {
+			line := first + max(0, i-2) // after the header
+			at := line + 1              // of a file that is no template
+			if line < len(all) {
+				at = all[line]
 			}
-			nth--
+			joined.Lines = append(joined.Lines, Position{c.templates[d.template], at})
 		}
 	}
-	origin := make([]int, len(lines))
-	for i, line := range lines {
-		end := min(len(template), at+maxAhead)
-		if ahead := slices.IndexFunc(template[min(at, end):end], func(t string) bool { return mayMake(t, line) }); ahead >= 0 {
-			at += ahead + 1
-			origin[i] = at
-		} else {
-			origin[i] = max(1, min(at+1, len(template)))
-		}
-	}
-	return origin
-}
-
-// mayMake reports whether a line of a template may make a line of a document.
-func mayMake(template, line string) bool {
-	literal, _, hasAction := strings.Cut(template, "{{")
-	literal, line = strings.TrimRight(literal, " \t\r\"'"), strings.TrimRight(line, " \t\r\"'")
-	text := strings.TrimLeft(literal, " ")
-	return text != "" && (literal == line || hasAction && text != "-" && strings.HasPrefix(line, literal))
+	joined.Content = content.Bytes()
+	return joined
 }

@@ -148,13 +148,46 @@ func TestSchemaStaysInTheRepository(t *testing.T) {
 	}
 }
 
-func TestAlignFindsTheLinesOfATemplate(t *testing.T) {
-	template := strings.Split("kind: A\nmetadata:\n  labels:\n    {{- include \"labels\" . | nindent 4 }}\nspec:\n  {{- if .Values.a }}\n  replicas: {{ .Values.replicas }}\n  {{- end }}\n  template:\n    metadata:\n      labels:\n        app: {{ .Release.Name }}\n", "\n")
-	document := strings.Split("kind: A\nmetadata:\n  labels:\n    app: web\n    part: b\nspec:\n  replicas: 3\n  template:\n    metadata:\n      labels:\n        app: web", "\n")
-	if lines, want := align(template, document, 0, 0), []int{1, 2, 3, 4, 4, 5, 7, 9, 10, 11, 12}; !slices.Equal(lines, want) {
-		t.Errorf("lines %v, want %v", lines, want)
+func TestLinesAreThoseOfTheTemplate(t *testing.T) {
+	const template = `{{- range .Values.all }}
+---
+kind: {{ . }}
+metadata:
+  labels:
+    {{- include "labels" $ | nindent 4 }}
+spec:
+  {{- if $.Values.a }}
+  replicas: {{ $.Values.a }}
+  {{- end }}
+  {{ $.Values.none }}
+  template: {a: b,
+    {{ toYaml $.Values.flow }}}
+{{- end }}
+{{- define "labels" }}
+app: web
+part: b
+{{- end }}
+{{- template "last" . }}
+{{- define "last" }}
+---
+kind: Z
+{{- end }}
+`
+	files := tree{
+		"/charts/app/Chart.yaml": "apiVersion: v2\nname: app\nversion: 1.0.0\n", "/charts/app/values.yaml": "all: [B, A, B]\na: 3\nflow: 3\n",
+		"/charts/app/templates/a.yaml": template,
 	}
-	if lines := align(nil, document[:2], 0, 0); !slices.Equal(lines, []int{1, 1}) {
-		t.Errorf("lines %v of no template", lines)
+	rendered, problems := Render(files, Entry{HelmChart: types.HelmChart{Name: "app", ReleaseName: "web"}, Home: "/charts", File: "kustomization.yaml"}, Cluster{Kubernetes: "1.37.0"})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	var got []string
+	for i, line := range strings.Split(strings.TrimSpace(string(rendered.Content)), "\n") {
+		got = append(got, fmt.Sprintf("%d %s", rendered.Lines[i].Line, strings.TrimSpace(line)))
+	}
+	for _, want := range []string{"3 kind: A", "4 metadata:", "5 labels:", "6 app: web", "6 part: b", "7 spec:", "9 replicas: 3", "12 template: {a: b,", "13 3}", "19 kind: Z"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("no line %q in\n%s", want, strings.Join(got, "\n"))
+		}
 	}
 }

@@ -28,6 +28,9 @@ type Unread struct {
 
 // newlyUnread returns the values that a chart reads no more.
 func newlyUnread(object manifest.ID, chart string, was, is *charts.Settings) []Unread {
+	if was == nil || is == nil { // a chart with problems
+		return nil
+	}
 	unread := is.Unread()
 	if len(unread) == 0 {
 		return nil
