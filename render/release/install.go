@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	release "helm.sh/helm/v4/pkg/release/v1"
 	"sigs.k8s.io/kustomize/api/types"
@@ -20,7 +19,6 @@ import (
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
-	"example.com/gatehouse/render/source/node"
 )
 
 // Installer renders the charts of releases.
@@ -105,15 +103,13 @@ func (r Installed) Blame(p manifest.Problem) manifest.Problem {
 	}
 	origin, of := p.Subject.Origin, manifest.NewProblem(r.Source, "", manifest.Value{}, "")
 	if d, is := r.documents[originOf(p.Subject)]; is && p.Field != "" {
-		keys := manifest.SplitField(p.Field)
-		key, value := node.Walk(d.Node, keys, node.TestOf(p.Value))
-		if value != nil && value.Kind == yaml.ScalarNode {
-			at := charts.Position{File: d.File, Line: key.Line}
+		at, cause, ok := source.FindCause(r.Settings, d, manifest.SplitField(p.Field), p.Value)
+		if at.Line > 0 {
 			origin = manifest.Problem{File: source.Relative(at.File), Line: at.Line}.Position()
-			if cause, ok := r.Settings.Cause(at, keys, value.Value); ok {
-				p.Message += "; set by the value " + cause.String()
-				of = r.problem(cause.Keys, "")
-			}
+		}
+		if ok {
+			p.Message += "; set by the value " + cause.String()
+			of = r.problem(cause.Keys, "")
 		}
 	}
 	of.Message = fmt.Sprintf("%s %s (%s): %s", verb, p.Object, origin, p.Message)

@@ -167,7 +167,9 @@ func (e Entry) template(repository Files, c *loaded, r *run, values map[string]a
 	if required := c.Metadata.KubeVersion; required != "" && !chartutil.IsCompatibleRange(required, capabilities.KubeVersion.String()) {
 		return nil, e.problems(c, fmt.Errorf("the chart requires kubeVersion %s, and this environment has Kubernetes %s", required, capabilities.KubeVersion.Version))
 	}
+	r.addresses = append(r.addresses, fmt.Sprintf("%p", capabilities))
 	r.readDependencies(c.Chart, []string{})
+	c.nameTemplates(c.Chart)
 	err = r.rewriteAll(c, c.Chart) // each template once: aliases share them
 	if err == nil {
 		err = chartutil.ProcessDependencies(c.Chart, values)
@@ -185,18 +187,25 @@ func (e Entry) template(repository Files, c *loaded, r *run, values map[string]a
 			return nil, found
 		}
 	}
+	return e.execute(c, r, top)
+}
+
+// execute runs the templates with their values.
+func (e Entry) execute(c *loaded, r *run, top common.Values) (documents []document, found []manifest.Problem) {
 	c.nameTemplates(c.Chart)
 	r.values, _ = top["Values"].(common.Values)
 	r.locate(r.values, []string{})
 	files, err := engine.Engine{CustomTemplateFuncs: r.functions()}.RenderWithContext(context.Background(), c.Chart, top)
-	var documents []document
 	if r.files = files; err == nil {
 		documents, err = e.sort(c, files)
 	}
-	isIn := func(file string) bool {
-		return err != nil || slices.ContainsFunc(documents, func(d document) bool { return d.template == file })
+	isKept := func(file string) bool {
+		if err != nil {
+			return !strings.HasSuffix(file, "NOTES.txt") && !(e.SkipTests && strings.Contains(file, "/tests/"))
+		}
+		return slices.ContainsFunc(documents, func(d document) bool { return d.template == file })
 	}
-	if found := e.changing(r, isIn); e.Installed == nil && len(found) > 0 {
+	if found = e.changing(r, isKept); e.Installed == nil && len(found) > 0 {
 		return nil, found
 	}
 	if err != nil {
@@ -205,10 +214,10 @@ func (e Entry) template(repository Files, c *loaded, r *run, values map[string]a
 	return documents, nil
 }
 
-// changing returns the problems of functions whose results change, in files with documents.
-func (e Entry) changing(r *run, isIn func(file string) bool) (found []manifest.Problem) {
+// changing returns the problems of functions whose results change, in kept files.
+func (e Entry) changing(r *run, isKept func(file string) bool) (found []manifest.Problem) {
 	for _, c := range r.changing {
-		if isIn(c.file) {
+		if isKept(c.file) {
 			message := fmt.Sprintf("chart %s: %s %s%s", e.Name, c.function, errChanging, r.advice(c.site))
 			found = append(found, manifest.Problem{File: strings.TrimPrefix(c.File, "/"), Line: c.Line, Message: message})
 		}
@@ -219,6 +228,11 @@ func (e Entry) changing(r *run, isIn func(file string) bool) (found []manifest.P
 // sort returns the documents of the rendered files in the order of helm.
 func (e Entry) sort(c *loaded, files map[string]string) (documents []document, err error) {
 	maps.DeleteFunc(files, func(name, _ string) bool { return strings.HasSuffix(name, "NOTES.txt") })
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := checkKeys(name, files[name]); err != nil {
+			return nil, err
+		}
+	}
 	hooks, manifests, err := releaseutil.SortManifests(files, nil, releaseutil.InstallOrder)
 	if err != nil {
 		return nil, err
@@ -273,7 +287,7 @@ func (e Entry) problems(c *loaded, err error) []manifest.Problem {
 		message = strings.TrimLeft(message[last[1]:], "): \n")
 	}
 	p.File = strings.TrimPrefix(p.File, "/")
-	p.Message += clip(strings.Join(strings.Fields(inErrors.ReplaceAllString(message, "$1")), " "))
+	p.Message += clip(strings.Join(strings.Fields(inErrors.ReplaceAllString(message, "$1$2")), " "))
 	return []manifest.Problem{p}
 }
 

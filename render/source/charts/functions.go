@@ -35,7 +35,7 @@ func (r *run) functions() template.FuncMap {
 	}
 	for name, sizeOf := range sizes {
 		functions[name] = before(functions[name], func(arguments []reflect.Value) error {
-			if slices.Contains(printing, name) && slices.ContainsFunc(arguments, hasAddress) || name == "printf" && addressVerb.MatchString(arguments[0].String()) {
+			if name == "printf" && address.MatchString(arguments[0].String()) {
 				r.change("printing an address")
 			}
 			return r.take(max(0, sizeOf(arguments)))
@@ -135,13 +135,10 @@ func before(f any, check func(arguments []reflect.Value) error) any {
 	return reflect.MakeFunc(reflect.FuncOf(in, []reflect.Type{t.Out(0), failure}, t.IsVariadic()), checked).Interface()
 }
 
-// printing are the functions that print any value.
-var printing = []string{"print", "println", "printf", "cat", "quote", "squote", "join", "toString", "toStrings"}
-
 var (
-	addressVerb = regexp.MustCompile(`%[^a-zA-Z%]*p`)
-	width       = regexp.MustCompile(`%[^a-zA-Z%]*`)
-	number      = regexp.MustCompile(`\d+|\*`)
+	address = regexp.MustCompile(`%[^a-zA-Z%]*p`)
+	width   = regexp.MustCompile(`%[^a-zA-Z%]*`)
+	number  = regexp.MustCompile(`\d+|\*`)
 )
 
 // sizes are upper bounds of the work and results of functions that make much of little. Others are counted by their results.
@@ -191,7 +188,7 @@ func indentSize(a []reflect.Value) int {
 }
 
 func splitSize(a []reflect.Value) int {
-	return 64 * strings.Count(a[1].String(), a[0].String())
+	return 1 << 10 * strings.Count(a[1].String(), a[0].String())
 }
 
 func listLength(v reflect.Value) int {
@@ -204,7 +201,7 @@ func listLength(v reflect.Value) int {
 	return v.Len()
 }
 
-// printedSize returns the size of printed arguments, of which the last may be a list of all.
+// printedSize returns the size of printed arguments.
 func printedSize(a []reflect.Value) (size int) {
 	for _, v := range a {
 		if v.IsValid() {

@@ -13,14 +13,11 @@ import (
 // site is an action of a template, or an action around lines of it.
 type site struct {
 	Position
-	end      int      // its last line
-	template string   // the define or file that it is in
-	calls    []string // the templates that it includes by a name
-	names    []chain  // the values that it names
-	sources  []*site  // actions that set the variables in it
-	reads    reads
-	isRun    bool
-	isFile   bool // not in a define
+	end     int     // its last line
+	names   []chain // the values that it names
+	sources []*site // actions that set the variables in it
+	reads   reads
+	isRun   bool
 }
 
 // chain is a value that an action names: keys from a base.
@@ -38,7 +35,7 @@ type passage struct {
 // Functions that return an argument, or a value around it, and functions that look at no more than a value itself.
 var (
 	passing = []string{"and", "or", "required", "dict", "list", "tuple", "set", "index", "get", "first", "last"}
-	looking = []string{"not", "empty", "eq", "ne", "lt", "le", "gt", "ge", "kindIs", "kindOf", "typeIs", "typeOf", "hasKey", "include", "tpl"}
+	looking = []string{"not", "empty", "kindIs", "kindOf", "typeIs", "typeOf", "hasKey", "include", "tpl"}
 	makers  = []string{"dict", "list", "tuple"}
 )
 
@@ -49,10 +46,8 @@ type rewriter struct {
 	strings.Builder
 	file       string // in the repository
 	starts     []int  // of the lines of the original
-	within     string // the define, or the file
-	isFile     bool
-	caller     *site // of a text for tpl
-	line, last int   // of the output, and the last line of the original
+	caller     *site  // of a text for tpl
+	line, last int    // of the output, and the last line of the original
 	site       *site
 	variables  map[string][]*site
 }
@@ -87,7 +82,6 @@ func (r *run) rewrite(template, file, original string, caller *site) (string, er
 	}
 	for _, n := range main.Root.Nodes {
 		writeUpTo(n.Position())
-		w.within, w.isFile = template, true
 		w.node(n)
 	}
 	writeUpTo(parse.Pos(len(original)))
@@ -95,7 +89,6 @@ func (r *run) rewrite(template, file, original string, caller *site) (string, er
 }
 
 func (w *rewriter) define(t *parse.Tree) {
-	w.within, w.isFile = t.Name, false
 	w.open(w.lineOf(t.Root.Pos))
 	w.write("define " + strconv.Quote(t.Name) + "}}")
 	if parse.IsEmptyTree(t.Root) { // such a template replaces none
@@ -142,7 +135,6 @@ func (w *rewriter) node(n parse.Node) {
 		w.write("}}")
 	case *parse.TemplateNode:
 		w.enter(n.Line)
-		w.site.calls = append(w.site.calls, n.Name)
 		w.write("{{gatehouseInline}}")
 		w.open(n.Line)
 		w.write("template " + strconv.Quote(n.Name))
@@ -164,7 +156,7 @@ func (w *rewriter) node(n parse.Node) {
 // enter begins a site at a line.
 func (w *rewriter) enter(line int) {
 	w.last = max(w.last, line)
-	w.site = &site{Position: Position{w.file, line}, end: line, template: w.within, isFile: w.isFile, reads: reads{}}
+	w.site = &site{Position: Position{w.file, line}, end: line, reads: reads{}}
 	if w.caller != nil {
 		w.site.Position, w.site.end = w.caller.Position, w.caller.end
 	}
@@ -246,9 +238,6 @@ func (w *rewriter) command(c *parse.CommandNode, isWhole bool) (command string, 
 	}
 	isCall := len(words) > 1 && (name == "include" || name == "tpl")
 	if isCall {
-		if s, is := c.Args[1].(*parse.StringNode); is && name == "include" {
-			w.site.calls = append(w.site.calls, s.Text)
-		}
 		words[1] = "(gatehouse" + map[string]string{"include": "Call ", "tpl": "Tpl "}[name] + words[1] + ")"
 	}
 	command = strings.Join(words, " ")

@@ -12,7 +12,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// reads are the paths of values that templates read, true for those with all below.
+// reads are the paths of values that templates read: true if with all below.
 type reads map[string]bool
 
 const separator = "\x00"
@@ -42,7 +42,7 @@ func (r reads) has(keys []string) bool {
 	return r[""]
 }
 
-// all returns the reads of a site, with those of its variables.
+// all returns the reads of a site and its variables.
 func (s *site) all() reads {
 	all := maps.Clone(s.reads)
 	for _, of := range s.sources {
@@ -62,7 +62,7 @@ func (r *run) readAt(file string, from, to int) reads {
 	return read
 }
 
-// advice returns what to set in place of a result that changes at a site.
+// advice returns the correction of a result that changes at a site: the value to set.
 func (r *run) advice(s *site) string {
 	if strings.Contains(s.File, "/tests/") {
 		return ": write skipTests: true"
@@ -78,35 +78,14 @@ func (r *run) advice(s *site) string {
 // mayRead returns a function that reports whether templates read a value, or may read it in an action that did not run.
 func (r *run) mayRead() func(keys []string) bool {
 	read, others := maps.Clone(r.always), []chain(nil)
-	isReachable := r.reachable()
 	for _, s := range r.sites {
-		if read.addAll(s.reads); !s.isRun && isReachable[s.template] {
+		if read.addAll(s.reads); !s.isRun {
 			others = append(others, s.names...)
 		}
 	}
 	return func(keys []string) bool {
 		return read.has(keys) || slices.ContainsFunc(others, func(c chain) bool { return c.mayBe(keys) })
 	}
-}
-
-// reachable returns the files, and the templates that they may include.
-func (r *run) reachable() map[string]bool {
-	is := map[string]bool{}
-	for range r.sites { // until nothing is added
-		before := len(is)
-		for _, s := range r.sites {
-			if s.isRun || s.isFile || is[s.template] {
-				is[s.template] = true
-				for _, name := range s.calls {
-					is[name] = true
-				}
-			}
-		}
-		if len(is) == before {
-			break
-		}
-	}
-	return is
 }
 
 // mayBe reports whether a chain may be the value at keys, or a value around it that is used with all below.

@@ -3,10 +3,12 @@ package charts
 import (
 	"errors"
 	"fmt"
+	"path"
 	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"text/template"
 
 	"helm.sh/helm/v4/pkg/chart/common"
@@ -23,6 +25,7 @@ const (
 	maxItems   = 1 << 18
 	maxNesting = 200
 	maxActions = 50_000
+	maxKeys    = 100_000 // of YAML
 )
 
 var (
@@ -49,6 +52,8 @@ type run struct {
 	pieces   map[string][]piece   // by file
 	files    map[string]string    // the files that Helm made
 	changing []change
+
+	addresses []string // of memory, as Go prints pointers that templates reach
 }
 
 // call is an open call of a template: inline if it writes to the text of the caller.
@@ -57,7 +62,7 @@ type call struct {
 	isInline bool
 }
 
-// piece is a part of the text that a file writes. The lines of a text are those of its template.
+// piece is a part of the text that a file writes, with its line in the template. A text has the lines that follow, too.
 type piece struct {
 	length, line int
 	isText       bool
@@ -78,9 +83,15 @@ func (r *run) rewriteAll(c *loaded, of *chart.Chart) error {
 	for _, f := range of.Templates {
 		rewritten, err := r.rewrite(f.Name, c.sources[f], string(f.Data), nil)
 		if err != nil {
-			return fmt.Errorf("%s: %w", f.Name, err)
+			return fmt.Errorf("%s:1: %w", path.Join(of.ChartFullPath(), f.Name), err)
 		}
 		f.Data = []byte(rewritten)
+	}
+	for _, m := range of.Metadata.Maintainers {
+		r.addresses = append(r.addresses, fmt.Sprintf("%p", m))
+	}
+	for _, d := range of.Metadata.Dependencies {
+		r.addresses = append(r.addresses, fmt.Sprintf("%p", d))
 	}
 	for _, d := range of.Dependencies() {
 		if err := r.rewriteAll(c, d); err != nil {
@@ -100,7 +111,7 @@ func (r *run) actions() template.FuncMap {
 }
 
 // inErrors matches the calls of actions in an error that quotes a template.
-var inErrors = regexp.MustCompile(`\((?:gatehouseRead \d+ \.|gatehouse\w+(?: \d+)? ?([^()]*))\)|\{\{gatehouse\w+[^}]*\}\}| \| gatehouse\w+|error calling gatehouse\w+: | at <gatehouse[^>]*>`)
+var inErrors = regexp.MustCompile(`\(gatehouseRead \d+ (?:\.\)(\.)|(\.|\$\w*)\))|\{\{gatehouse\w+[^}]*\}\}| \| gatehouse\w+| at <gatehouse[^>]*>|error calling gatehouse\w+: |gatehouse\w+ (?:\d+ )?`)
 
 // take takes an amount of work.
 func (r *run) take(amount int) error {
@@ -137,24 +148,18 @@ func (r *run) text(i int) (string, error) {
 
 // print returns the value that an action writes.
 func (r *run) print(value any) (any, error) {
-	length := 0
-	switch v := value.(type) {
-	case nil:
-		value = "<no value>" // Helm removes this text
-	case string:
-		length = len(v)
-	default:
-		if _, err := r.weigh(value); err != nil {
-			return nil, err
-		}
-		if hasAddress(reflect.ValueOf(value)) {
-			r.change("printing an address")
-			return "", nil
-		}
-		length = len(fmt.Sprint(value))
+	if value == nil {
+		return "<no value>", nil // Helm removes this text
 	}
-	r.emit(piece{length, r.at.Line, false})
-	return value, r.take(length)
+	if _, err := r.weigh(value); err != nil {
+		return nil, err
+	}
+	printed := fmt.Sprint(value)
+	r.emit(piece{len(printed), r.at.Line, false})
+	if _, err := r.count(printed); err != nil {
+		return nil, err
+	}
+	return value, nil
 }
 
 // emit records a piece of the text that the file writes.
@@ -226,6 +231,10 @@ func (r *run) count(result any) (any, error) {
 	switch v := reflect.ValueOf(result); v.Kind() {
 	case reflect.String:
 		size = v.Len()
+		isAddress := func(address string) bool { return strings.Contains(v.String(), address) }
+		if strings.Contains(v.String(), "0x") && slices.ContainsFunc(r.addresses, isAddress) {
+			r.change("printing an address")
+		}
 	case reflect.Slice, reflect.Map:
 		size += 16 * v.Len()
 	}
@@ -235,8 +244,21 @@ func (r *run) count(result any) (any, error) {
 	return result, r.take(size)
 }
 
-// parse counts a text that a function parses: its result is much larger.
-func (r *run) parse(text string) (string, error) { return text, r.take(1 << 6 * len(text)) }
+// parse counts a text that a function parses. Its result is much larger, and each key is compared with each other key.
+func (r *run) parse(text string) (string, error) {
+	keys := strings.Count(text, ":")
+	return text, r.take(len(text)<<6 + keys*keys>>4)
+}
+
+// checkKeys returns an error for a document of YAML that has more keys than can be compared with each other.
+func checkKeys(name, content string) error {
+	for document := range strings.SplitSeq(content, "\n---") {
+		if strings.Count(document, ":") > maxKeys {
+			return fmt.Errorf("%s:1: has over %d keys in one document: write less", name, maxKeys)
+		}
+	}
+	return nil
+}
 
 // weigh counts a value with all below.
 func (r *run) weigh(value any) (any, error) {
@@ -270,36 +292,7 @@ func (r *run) weighItems(v reflect.Value, depth int, left *size) error {
 			}
 		}
 	}
-	return r.take(1 << 4)
-}
-
-// hasAddress reports whether Go prints a value with an address of memory.
-func hasAddress(v reflect.Value) bool {
-	has := func(v reflect.Value) bool {
-		for v.Kind() == reflect.Interface {
-			v = v.Elem()
-		}
-		if v.Kind() != reflect.Pointer {
-			return hasAddress(v)
-		}
-		_, isText := v.Interface().(fmt.Stringer)
-		return !isText
-	}
-	switch v.Kind() {
-	case reflect.Map:
-		for entries := v.MapRange(); entries.Next(); {
-			if has(entries.Value()) {
-				return true
-			}
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			if has(v.Index(i)) {
-				return true
-			}
-		}
-	}
-	return false
+	return r.take(1 << 7)
 }
 
 // change records a call of a function whose result changes.
@@ -418,7 +411,7 @@ func (r *run) markAll(value any, path []string) {
 	}
 }
 
-// mark records that the current action, and those that call its template, read a value.
+// mark records that the current action, and the callers of its template, read a value.
 func (r *run) mark(path []string, isWhole bool) {
 	r.at.reads.add(joinPath(path), isWhole)
 	for _, c := range r.calls {

@@ -169,7 +169,7 @@ func commonEnd(a, b []string) (count int) {
 	return count
 }
 
-// Read returns the settings that lines of a template read, and those in the conditions around them.
+// Read returns the settings that lines of a template and the conditions around them read.
 func (s *Settings) Read(file string, from, to int) (all []Setting) {
 	read := s.run.readAt(file, from, to)
 	eachScalar(nil, s.values, func(keys []string, text string) {
@@ -184,7 +184,7 @@ func (s *Settings) Read(file string, from, to int) (all []Setting) {
 var existing = regexp.MustCompile(`(?i)existing.*secret|secret(Key)?(Name|Ref)$|^existing`)
 
 // SecretNames returns the values by which a chart refers to a Secret, in place of the one at a line of a template:
-// those in the conditions around it, or else values with such a name, of the chart of the template if it has any.
+// values in the conditions around it, or else values with such a name, in the chart of the template if it has any.
 func (s *Settings) SecretNames(at Position) []string {
 	var around, ofChart, others []string
 	for path := range s.run.readAt(at.File, at.Line, at.Line) {

@@ -56,7 +56,7 @@ func TestUnreadNamesNoValueThatATemplateReads(t *testing.T) {
 		"dig":                 {"a: {b: {c: 1}}", []string{"templates/a.yaml", `{{dig "b" "c" 3 .Values.a}}`}, ""},
 		"default":             {"a: {b: 1, c: 2}\nd: {b: 1}", []string{"templates/a.yaml", `{{(.Values.d | default .Values.a).b}}`}, ""},
 		"include":             {"a: {b: 1}\nc: 1", []string{"templates/_h.tpl", `{{define "h"}}{{.Values.a.b}}{{end}}`, "templates/a.yaml", `{{include "h" . | quote}}`}, "c"},
-		"unused include":      {"a: 1", []string{"templates/_h.tpl", `{{define "h"}}{{.Values.a}}{{end}}`, "templates/a.yaml", `{{.Values.b}}`}, "a"},
+		"unused include":      {"a: 1", []string{"templates/_h.tpl", `{{define "h"}}{{.Values.a}}{{end}}`, "templates/a.yaml", `{{.Values.b}}`}, ""},
 		"include of a value":  {"a: {b: 1, c: 1}", []string{"templates/_h.tpl", `{{define "h"}}{{.b}}{{end}}`, "templates/a.yaml", `{{template "h" .Values.a}}`}, "a.c"},
 		"include of a dict":   {"a: {b: 1, c: 1}\nd: 1", []string{"templates/_h.tpl", `{{define "h"}}{{.one.b}}{{.root.Values.d}}{{end}}`, "templates/a.yaml", `{{include "h" (dict "one" .Values.a "root" $)}}`}, "a.c"},
 		"merged dict":         {"a: {b: 1, c: 1}\nd: 1", []string{"templates/_h.tpl", `{{define "h"}}{{.b}}{{.Values.d}}{{end}}`, "templates/a.yaml", `{{$d := dict "x" 1}}{{$_ := merge $d .Values.a .}}{{include "h" $d}}`}, ""},
