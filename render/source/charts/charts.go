@@ -209,7 +209,7 @@ func (e Entry) execute(c *loaded, r *run, top common.Values) (documents []docume
 		return nil, found
 	}
 	if err != nil {
-		return nil, e.problems(c, err)
+		return nil, e.problems(c, r.describe(err))
 	}
 	return documents, nil
 }
@@ -287,7 +287,7 @@ func (e Entry) problems(c *loaded, err error) []manifest.Problem {
 		message = strings.TrimLeft(message[last[1]:], "): \n")
 	}
 	p.File = strings.TrimPrefix(p.File, "/")
-	p.Message += clip(strings.Join(strings.Fields(inErrors.ReplaceAllString(message, "$1$2")), " "))
+	p.Message += clip(strings.Join(strings.Fields(message), " "))
 	return []manifest.Problem{p}
 }
 

@@ -136,6 +136,21 @@ func TestChangingFunctionsAreRefused(t *testing.T) {
 	}
 }
 
+func TestErrorsQuoteTheTemplate(t *testing.T) {
+	for template, want := range map[string]string{
+		"\na: {{ .Values.a.b.c }}":                      `a.yaml:2: chart app: executing "app/templates/a.yaml" at <.Values.a.b.c>: `,
+		"{{ $x := .Values }}\n\n{{ $x.a.b }}":           `a.yaml:3: chart app: executing "app/templates/a.yaml" at <$x.a.b>: `,
+		"a: {{ include \"none\" . }}":                   `at <include "none" .>: error calling include: template: no template "none"`,
+		"{{/*\n*/}}\n{{ dict\n\"a\" 1 }}{{ nofunc 1 }}": `a.yaml:4: chart app: function "nofunc" not defined`,
+		"{{ required \"give b\" .Values.b }}":           `a.yaml:1: chart app: give b`,
+		"{{ if }}":                                      `a.yaml:1: chart app: missing value for if`,
+	} {
+		if _, problem := render(t, template, "a: 1\n"); !strings.Contains(problem, want) || strings.Contains(problem, "gatehouse") {
+			t.Errorf("%q: %s, want %s", template, problem, want)
+		}
+	}
+}
+
 func TestInstrumentedTemplatesWriteTheSame(t *testing.T) {
 	for template, want := range map[string]string{
 		"a: ' {{- range $i := list 1 2 -}}\n b {{ $i }} \n{{- end }}'":                                    "a: 'b 1b 2'",

@@ -14,16 +14,15 @@ import (
 type site struct {
 	Position
 	end     int     // its last line
-	names   []chain // the values that it names
 	sources []*site // actions that set the variables in it
 	reads   reads
-	isRun   bool
 }
 
 // chain is a value that an action names: keys from a base.
 type chain struct {
 	keys    []string
 	isWhole bool // used with all below
+	isRun   bool
 }
 
 // passage is a text of a template.
@@ -216,7 +215,10 @@ func function(c *parse.CommandNode) string {
 func (w *rewriter) command(c *parse.CommandNode, isWhole bool) (command string, usesWhole bool) {
 	name := function(c)
 	if name == "" && len(c.Args) == 1 {
-		return w.operand(c.Args[0], isWhole), isWhole
+		if command = w.operand(c.Args[0], isWhole); strings.HasSuffix(command, ".AsConfig") || strings.HasSuffix(command, ".AsSecrets") {
+			command += " | gatehouseFormat"
+		}
+		return command, isWhole
 	}
 	isPassing := slices.Contains(passing, name)
 	usesWhole = !slices.Contains(looking, name) && (isWhole || !isPassing)
@@ -246,6 +248,8 @@ func (w *rewriter) command(c *parse.CommandNode, isWhole bool) (command string, 
 		command += " | gatehouseReturn"
 	case isPassing && isWhole:
 		command += " | gatehouseWeigh"
+	case strings.Contains(name, "Yaml"), strings.Contains(name, "Toml"):
+		command += " | gatehouseFormat"
 	case !isPassing && !slices.Contains(looking, name):
 		command += " | gatehouseCount"
 	}
@@ -310,8 +314,7 @@ func (w *rewriter) read(base string, fields, more []string, isWhole bool) string
 	if len(fields)+len(more) == 0 && !isWhole || !isValue {
 		return base
 	}
-	w.site.names = append(w.site.names, chain{fields, isWhole})
-	w.chains = append(w.chains, chain{fields, isWhole})
+	w.chains = append(w.chains, chain{keys: fields, isWhole: isWhole})
 	call := strings.Join(append([]string{"gatehouseRead", strconv.Itoa(len(w.chains) - 1), base}, more...), " ")
 	return strings.Join(append([]string{"(" + call + ")"}, fields...), ".")
 }

@@ -68,6 +68,7 @@ func (r *run) advice(s *site) string {
 		return ": write skipTests: true"
 	}
 	for _, read := range []reads{s.all(), r.readAt(s.File, s.Line, s.Line)} {
+		delete(read, "") // all values
 		if names := slices.Sorted(maps.Keys(read)); len(names) > 0 {
 			return ": set the value " + manifest.JoinField(splitPath(names[len(names)-1])) + ", which the template reads there"
 		}
@@ -75,30 +76,36 @@ func (r *run) advice(s *site) string {
 	return ": set the values by which the chart does without"
 }
 
-// mayRead returns a function that reports whether templates read a value, or may read it in an action that did not run.
+// mayRead returns a function that reports whether templates read a value or a part of it, or may read it in an expression
+// that did not run.
 func (r *run) mayRead() func(keys []string) bool {
-	read, others := maps.Clone(r.always), []chain(nil)
+	read := maps.Clone(r.always)
 	for _, s := range r.sites {
-		if read.addAll(s.reads); !s.isRun {
-			others = append(others, s.names...)
-		}
+		read.addAll(s.reads)
 	}
+	paths := slices.Collect(maps.Keys(read))
 	return func(keys []string) bool {
-		return read.has(keys) || slices.ContainsFunc(others, func(c chain) bool { return c.mayBe(keys) })
+		isBelow := func(path string) bool { return strings.HasPrefix(path, joinPath(keys)+separator) }
+		mayBe := func(c chain) bool { return !c.isRun && c.mayBe(keys) }
+		return read.has(keys) || slices.ContainsFunc(paths, isBelow) || slices.ContainsFunc(r.chains, mayBe)
 	}
 }
 
-// mayBe reports whether a chain may be the value at keys, or a value around it that is used with all below.
+// mayBe reports whether a chain may be the value at keys, or a value around it. Of a chain without .Values, only the last
+// key counts.
 func (c chain) mayBe(keys []string) bool {
-	names := c.keys
-	if values := slices.Index(names, "Values"); values >= 0 {
-		names = names[values+1:]
+	names, isAbsolute := c.keys, slices.Contains(c.keys, "Values")
+	if isAbsolute {
+		names = names[slices.Index(names, "Values")+1:]
 	} else if len(names) > 0 {
 		names = names[len(names)-1:]
 	}
+	if len(names) == 0 {
+		return isAbsolute && c.isWhole
+	}
 	for i := range keys {
 		rest := keys[i:]
-		if len(names) <= len(rest) && slices.Equal(names, rest[:len(names)]) && (c.isWhole || len(names) == len(rest)) {
+		if len(names) <= len(rest) && slices.Equal(names, rest[:len(names)]) && (isAbsolute || c.isWhole || len(names) == len(rest)) {
 			return true
 		}
 	}

@@ -47,6 +47,7 @@ type run struct {
 	work     int
 	file     string // the template that Helm executes
 	at       *site
+	last     int // chain that was read
 	calls    []call
 	paths    map[uintptr][]string // of the mappings in values
 	pieces   map[string][]piece   // by file
@@ -106,12 +107,25 @@ func (r *run) actions() template.FuncMap {
 	return template.FuncMap{
 		"gatehouseFile": r.enterFile, "gatehouseAt": r.enter, "gatehouseText": r.text, "gatehousePrint": r.print, "gatehouseRound": r.round,
 		"gatehouseCall": r.call, "gatehouseInline": r.inline, "gatehouseTpl": r.tpl, "gatehouseReturn": r.leave,
-		"gatehouseRead": r.read, "gatehouseParse": r.parse, "gatehouseCount": r.count, "gatehouseWeigh": r.weigh,
+		"gatehouseRead": r.read, "gatehouseParse": r.parse, "gatehouseCount": r.count, "gatehouseWeigh": r.weigh, "gatehouseFormat": r.format,
 	}
 }
 
-// inErrors matches the calls of actions in an error that quotes a template.
-var inErrors = regexp.MustCompile(`\(gatehouseRead \d+ (?:\.\)(\.)|(\.|\$\w*)\))|\{\{gatehouse\w+[^}]*\}\}| \| gatehouse\w+| at <gatehouse[^>]*>|error calling gatehouse\w+: |gatehouse\w+ (?:\d+ )?`)
+// Calls of actions, and the base of a chain, in an error that quotes a template.
+var (
+	inErrors    = regexp.MustCompile(`\(gatehouseRead \d+ (?:\.\)(\.)|(\.|\$\w*)\))|\(gatehouse\w+ ("[^"]*"|[^() ]+)\)|\{\{gatehouse\w+[^}]*\}\}| \| gatehouse\w+| at <gatehouse[^>]*>|error calling gatehouse\w+: |gatehouse\w+ (?:\d+ )?`)
+	baseInError = regexp.MustCompile(`<(\.|\$\w*)>: (can't|nil)`)
+)
+
+// describe returns an error of Helm as one about the original templates.
+func (r *run) describe(err error) error {
+	message := inErrors.ReplaceAllString(err.Error(), "$1$2$3")
+	if found := baseInError.FindStringSubmatch(message); found != nil && r.last < len(r.chains) {
+		named := strings.Join(append([]string{strings.TrimSuffix(found[1], ".")}, r.chains[r.last].keys...), ".")
+		message = baseInError.ReplaceAllLiteralString(message, "<"+named+">: "+found[2])
+	}
+	return errors.New(message)
+}
 
 // take takes an amount of work.
 func (r *run) take(amount int) error {
@@ -132,8 +146,7 @@ func (r *run) enterFile(context any) string {
 // enter begins an action.
 func (r *run) enter(i int) (string, error) {
 	r.at = r.sites[i]
-	r.at.isRun = true
-	return "", r.take(1 << 6)
+	return "", r.take(1 << 4)
 }
 
 // round begins a round of a loop.
@@ -260,6 +273,15 @@ func checkKeys(name, content string) error {
 	return nil
 }
 
+// format counts the result of a function that writes or reads YAML, which takes longer.
+func (r *run) format(result any) (any, error) {
+	text, _ := result.(string)
+	if err := r.take(len(text) << 4); err != nil {
+		return nil, err
+	}
+	return r.count(result)
+}
+
 // weigh counts a value with all below.
 func (r *run) weigh(value any) (any, error) {
 	left := size{maxItems, 4 * maxText}
@@ -317,6 +339,7 @@ func (r *run) locate(value any, path []string) {
 
 // read records that an action reads keys of a value, and returns the value.
 func (r *run) read(i int, value any, more ...any) (any, error) {
+	r.last, r.chains[i].isRun = i, true
 	c := r.chains[i]
 	keys := slices.Clone(c.keys)
 	for _, key := range more {
