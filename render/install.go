@@ -83,7 +83,7 @@ func (b *built) addInstalled(in *input) {
 	b.cluster = sync.OnceValue(func() charts.Cluster { // most environments have no releases
 		cluster := clusterOf(in.sources.Kustomizations[in.folder])
 		for _, o := range definitions {
-			cluster.APIVersions = append(cluster.APIVersions, crd.Served(o.Unstructured)...)
+			cluster.APIVersions = append(cluster.APIVersions, charts.Served(o.Unstructured)...)
 		}
 		return cluster
 	})

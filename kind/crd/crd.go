@@ -41,18 +41,3 @@ func Versions(crd *unstructured.Unstructured) []Version {
 	}
 	return versions
 }
-
-// Served returns the versions, and the versions with their kind, that a CustomResourceDefinition serves, such as
-// "example.com/v1" and "example.com/v1/Kind".
-func Served(crd *unstructured.Unstructured) (all []string) {
-	kind := Kind(crd)
-	field, _, _ := unstructured.NestedFieldNoCopy(crd.Object, "spec", "versions")
-	list, _ := field.([]any)
-	for _, item := range list {
-		content, _ := item.(map[string]any)
-		if name, _ := content["name"].(string); content["served"] == true {
-			all = append(all, kind.Group+"/"+name, kind.Group+"/"+name+"/"+kind.Kind)
-		}
-	}
-	return all
-}

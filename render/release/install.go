@@ -148,16 +148,8 @@ func (i Installer) find(r Release, locked []charts.Locked, hasLock bool) (archiv
 		return "", [sha256.Size]byte{}, &p
 	}
 	if r.Folder != "" {
-		_, _, err := i.Files.Resolve(path.Join(r.Folder, chartutil.ChartfileName))
-		switch {
-		case err == nil && r.Unjudged == "":
-			return r.Folder, digest, nil
-		case err == nil:
-			return warning("not judged: %s", r.Unjudged)
-		case r.isChart:
-			return warning("not judged: its chart %s is in git, and not in this repository", r)
-		}
-		return "", digest, nil
+		archive, found = i.findFolder(r)
+		return archive, digest, found
 	}
 	entry := charts.Locked{Name: r.Chart, Version: r.Version}
 	for _, l := range locked {
@@ -194,6 +186,22 @@ func (i Installer) find(r Release, locked []charts.Locked, hasLock bool) (archiv
 			Message: fmt.Sprintf("%s has the digest %s: restore the file, or remove both and run render charts pull --all", entry.File(), is)}
 	}
 	return archive, digest, found
+}
+
+// findFolder returns the folder of a chart in git if it is here and to be judged.
+func (i Installer) findFolder(r Release) (folder string, found *manifest.Problem) {
+	reason := r.Unjudged
+	if _, _, err := i.Files.Resolve(path.Join(r.Folder, chartutil.ChartfileName)); err != nil {
+		if !r.isChart {
+			return "", nil
+		}
+		reason = fmt.Sprintf("its chart %s is in git, and not in this repository", r)
+	}
+	if reason == "" {
+		return r.Folder, nil
+	}
+	warning := r.Warning("not judged: " + reason)
+	return "", &warning
 }
 
 // rendered is the result of rendering a chart. The problems have a message, and the keys of a value as their field.

@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/types"
 
-	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/source/charts"
@@ -109,8 +108,11 @@ func (w *walk) readCharts(m *memo.Memo, manifests []*Manifest, clusterOf Cluster
 	cluster := clusterOf(w.kustomizations[w.root])
 	for _, m := range manifests {
 		for _, d := range m.objects() {
-			if o, err := manifest.FromYAML(d.Node); err == nil && d.Kind == "CustomResourceDefinition" && crd.Is(o.Unstructured) {
-				cluster.APIVersions = append(cluster.APIVersions, crd.Served(o.Unstructured)...)
+			if d.Kind != "CustomResourceDefinition" || d.Group != "apiextensions.k8s.io" {
+				continue
+			}
+			if o, err := manifest.FromYAML(d.Node); err == nil {
+				cluster.APIVersions = append(cluster.APIVersions, charts.Served(o.Unstructured)...)
 			}
 		}
 	}

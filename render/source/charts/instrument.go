@@ -99,7 +99,7 @@ func (w *rewriter) define(t *parse.Tree) {
 }
 
 func (w *rewriter) write(text string) {
-	w.WriteString(text)
+	_, _ = w.WriteString(text)
 	w.line += strings.Count(text, "\n")
 }
 
@@ -188,7 +188,7 @@ func (w *rewriter) pipe(p *parse.PipeNode, isWhole bool) string {
 	for i, c := range slices.Backward(p.Cmds) {
 		commands[i], isWhole = w.command(c, isWhole)
 	}
-	var declared []string
+	declared := make([]string, 0, len(p.Decl))
 	for _, v := range p.Decl {
 		declared = append(declared, v.String())
 		w.variables[v.Ident[0]] = append(w.variables[v.Ident[0]], w.site)
@@ -215,14 +215,30 @@ func function(c *parse.CommandNode) string {
 func (w *rewriter) command(c *parse.CommandNode, isWhole bool) (command string, usesWhole bool) {
 	name := function(c)
 	if name == "" && len(c.Args) == 1 {
-		if command = w.operand(c.Args[0], isWhole); strings.HasSuffix(command, ".AsConfig") || strings.HasSuffix(command, ".AsSecrets") {
-			command += " | gatehouseFormat"
-		}
-		return command, isWhole
+		return w.value(c.Args[0], isWhole), isWhole
 	}
-	isPassing := slices.Contains(passing, name)
-	usesWhole = !slices.Contains(looking, name) && (isWhole || !isPassing)
-	var words []string
+	isPassing, isLooking := slices.Contains(passing, name), slices.Contains(looking, name)
+	usesWhole = !isLooking && (isWhole || !isPassing)
+	words := w.words(c, name, usesWhole)
+	if isParser(name) && len(words) == 1 {
+		words = []string{"gatehouseParse |", name}
+	}
+	command = strings.Join(words, " ")
+	switch {
+	case name == "include", name == "tpl":
+		command += " | gatehouseReturn"
+	case isPassing && isWhole:
+		command += " | gatehouseWeigh"
+	case strings.Contains(name, "Yaml"), strings.Contains(name, "Toml"):
+		command += " | gatehouseFormat"
+	case !isPassing && !isLooking:
+		command += " | gatehouseCount"
+	}
+	return command, usesWhole
+}
+
+// words returns the function, or the method, of a command with its arguments.
+func (w *rewriter) words(c *parse.CommandNode, name string, usesWhole bool) (words []string) {
 	for i, n := range c.Args {
 		switch {
 		case i == 0 && name != "":
@@ -232,28 +248,19 @@ func (w *rewriter) command(c *parse.CommandNode, isWhole bool) (command string, 
 		case i == 1 && len(c.Args) > 2 && slices.Contains([]string{"index", "get", "hasKey"}, name):
 			words = append(words, w.item(n, c.Args[2:], usesWhole))
 		default:
-			words = append(words, w.argument(n, name, usesWhole))
+			words = append(words, w.argument(i, n, name, usesWhole))
 		}
 	}
-	if isParser(name) && len(words) == 1 {
-		words = []string{"gatehouseParse |", name}
+	return words
+}
+
+// value returns an operand that is a command of its own.
+func (w *rewriter) value(n parse.Node, isWhole bool) string {
+	value := w.operand(n, isWhole)
+	if strings.HasSuffix(value, ".AsConfig") || strings.HasSuffix(value, ".AsSecrets") {
+		value += " | gatehouseFormat"
 	}
-	isCall := len(words) > 1 && (name == "include" || name == "tpl")
-	if isCall {
-		words[1] = "(gatehouse" + map[string]string{"include": "Call ", "tpl": "Tpl "}[name] + words[1] + ")"
-	}
-	command = strings.Join(words, " ")
-	switch {
-	case isCall:
-		command += " | gatehouseReturn"
-	case isPassing && isWhole:
-		command += " | gatehouseWeigh"
-	case strings.Contains(name, "Yaml"), strings.Contains(name, "Toml"):
-		command += " | gatehouseFormat"
-	case !isPassing && !slices.Contains(looking, name):
-		command += " | gatehouseCount"
-	}
-	return command, usesWhole
+	return value
 }
 
 // isParser reports whether a function parses a text.
@@ -261,10 +268,15 @@ func isParser(name string) bool {
 	return strings.HasPrefix(name, "from") || strings.HasPrefix(name, "mustFrom")
 }
 
-// argument returns an argument of a function.
-func (w *rewriter) argument(n parse.Node, function string, isWhole bool) string {
+// argument returns the argument number i of a function.
+func (w *rewriter) argument(i int, n parse.Node, function string, isWhole bool) string {
 	word := w.operand(n, isWhole)
-	if isParser(function) {
+	switch {
+	case i == 1 && function == "include":
+		return "(gatehouseCall " + word + ")"
+	case i == 1 && function == "tpl":
+		return "(gatehouseTpl " + word + ")"
+	case isParser(function):
 		return "(gatehouseParse " + word + ")"
 	}
 	return word

@@ -114,7 +114,7 @@ func (r *run) actions() template.FuncMap {
 // Calls of actions, and the base of a chain, in an error that quotes a template.
 var (
 	inErrors    = regexp.MustCompile(`\(gatehouseRead \d+ (?:\.\)(\.)|(\.|\$\w*)\))|\(gatehouse\w+ ("[^"]*"|[^() ]+)\)|\{\{gatehouse\w+[^}]*\}\}| \| gatehouse\w+| at <gatehouse[^>]*>|error calling gatehouse\w+: |gatehouse\w+ (?:\d+ )?`)
-	baseInError = regexp.MustCompile(`<(\.|\$\w*)>: (can't|nil)`)
+	baseInError = regexp.MustCompile(`<(\.|\$\w*)>:\s+(can't|nil)`)
 )
 
 // describe returns an error of Helm as one about the original templates.
