@@ -38,7 +38,7 @@ var (
 	makers  = []string{"dict", "list", "tuple"}
 )
 
-// rewriter writes a template whose actions tell a run what they do. It has actions alone, in the lines of the original:
+// rewriter writes a template whose actions report to a run. It has actions alone, in the lines of the original:
 // texts are results of gatehouseText.
 type rewriter struct {
 	*run

@@ -34,7 +34,7 @@ var (
 	errLarge   = errors.New("makes too large a text or list: write less")
 )
 
-// run is one execution of the templates of a chart. Go cannot interrupt a template, and does not tell what it does: so
+// run is one execution of the templates of a chart. Go neither interrupts nor observes a template: so
 // each template is rewritten, and calls functions of the run.
 type run struct {
 	sites  []*site

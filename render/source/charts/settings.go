@@ -183,7 +183,7 @@ func (s *Settings) Read(file string, from, to int) (all []Setting) {
 // existing matches the name of a value that refers to a Secret.
 var existing = regexp.MustCompile(`(?i)existing.*secret|secret(Key)?(Name|Ref)$|^existing`)
 
-// SecretNames returns the values by which a chart refers to a Secret, in place of the one at a line of a template:
+// SecretNames returns the values that name an existing Secret, instead of the Secret at a line of a template:
 // values in the conditions around it, or else values with such a name, in the chart of the template if it has any.
 func (s *Settings) SecretNames(at Position) []string {
 	var around, ofChart, others []string
