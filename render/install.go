@@ -83,7 +83,7 @@ func (b *built) addInstalled(in *input) {
 	b.cluster = sync.OnceValue(func() charts.Cluster { // most environments have no releases
 		cluster := clusterOf(in.sources.Kustomizations[in.folder])
 		for _, o := range definitions {
-			cluster.APIVersions = append(cluster.APIVersions, servedVersions(o)...)
+			cluster.APIVersions = append(cluster.APIVersions, charts.Served(o.Unstructured)...)
 		}
 		return cluster
 	})
@@ -97,28 +97,6 @@ func (b *built) addInstalled(in *input) {
 			}
 		}
 	}
-}
-
-// servedVersions returns the versions and kinds that a CustomResourceDefinition serves, as Helm names them.
-func servedVersions(definition manifest.Object) (all []string) {
-	spec := manifest.As[struct {
-		Spec struct {
-			Group string `json:"group"`
-			Names struct {
-				Kind string `json:"kind"`
-			} `json:"names"`
-			Versions []struct {
-				Name   string `json:"name"`
-				Served bool   `json:"served"`
-			} `json:"versions"`
-		} `json:"spec"`
-	}](definition.Unstructured).Spec
-	for _, v := range spec.Versions {
-		if v.Served {
-			all = append(all, spec.Group+"/"+v.Name, spec.Group+"/"+v.Name+"/"+spec.Names.Kind)
-		}
-	}
-	return all
 }
 
 // admissible returns the installed objects whose values are known. A message could quote the values of a Secret.

@@ -79,31 +79,36 @@ func ofApplication(o manifest.Object) (all []Release) {
 		if to := spec.Destination; to.Name != "" && to.Name != "in-cluster" || to.Server != "" && to.Server != inCluster {
 			r.Unjudged = "spec.destination is another cluster: " + cmp.Or(to.Name, to.Server)
 		}
-		if s.Helm.ValuesObject != nil {
-			r.add(valueSource{object: o, field: r.valuesField, values: s.Helm.ValuesObject})
-		} else {
-			r.addText(valueSource{object: o, field: helm + "values"}, s.Helm.Values)
-		}
-		for _, file := range s.Helm.ValueFiles {
-			if strings.HasPrefix(file, "$") || strings.Contains(file, "://") || !filepath.IsLocal(file) {
-				r.Unknown = append(r.Unknown, file)
-			} else {
-				r.Files = append(r.Files, file)
-			}
-		}
-		for i, p := range s.Helm.Parameters {
-			set := strvals.ParseInto
-			if p.ForceString {
-				set = strvals.ParseIntoString
-			}
-			r.addScalar(valueSource{object: o, field: fmt.Sprintf("%sparameters[%d].value", helm, i)}, func(values map[string]any) error { return set(p.Name+"="+escapeCommas(p.Value), values) })
-		}
-		if len(s.Helm.FileParameters) > 0 {
-			r.Unknown = append(r.Unknown, "fileParameters")
-		}
+		r.addSource(s, helm)
 		all = append(all, r)
 	}
 	return all
+}
+
+// addSource adds the values of a source, whose fields begin with helm.
+func (r *Release) addSource(s applicationSource, helm string) {
+	if s.Helm.ValuesObject != nil {
+		r.add(valueSource{object: r.Source, field: r.valuesField, values: s.Helm.ValuesObject})
+	} else {
+		r.addText(valueSource{object: r.Source, field: helm + "values"}, s.Helm.Values)
+	}
+	for _, file := range s.Helm.ValueFiles {
+		if strings.HasPrefix(file, "$") || strings.Contains(file, "://") || !filepath.IsLocal(file) {
+			r.Unknown = append(r.Unknown, file)
+		} else {
+			r.Files = append(r.Files, file)
+		}
+	}
+	for i, p := range s.Helm.Parameters {
+		set := strvals.ParseInto
+		if p.ForceString {
+			set = strvals.ParseIntoString
+		}
+		r.addScalar(valueSource{object: r.Source, field: fmt.Sprintf("%sparameters[%d].value", helm, i)}, func(values map[string]any) error { return set(p.Name+"="+escapeCommas(p.Value), values) })
+	}
+	if len(s.Helm.FileParameters) > 0 {
+		r.Unknown = append(r.Unknown, "fileParameters")
+	}
 }
 
 var comma = regexp.MustCompile(`(^|[^\\]),`)

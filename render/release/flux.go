@@ -17,20 +17,13 @@ type helmRelease struct {
 		Chart *struct {
 			Spec chartTemplate `json:"spec"`
 		} `json:"chart"`
-		ChartRef        reference      `json:"chartRef"`
-		KubeConfig      map[string]any `json:"kubeConfig"`
-		ReleaseName     string         `json:"releaseName"`
-		TargetNamespace string         `json:"targetNamespace"`
-		Values          map[string]any `json:"values"`
-		ValuesFrom      []struct {
-			Kind       string `json:"kind"`
-			Name       string `json:"name"`
-			ValuesKey  string `json:"valuesKey"`
-			TargetPath string `json:"targetPath"`
-			Literal    bool   `json:"literal"`
-			Optional   bool   `json:"optional"`
-		} `json:"valuesFrom"`
-		PostRenderers []struct {
+		ChartRef        reference         `json:"chartRef"`
+		KubeConfig      map[string]any    `json:"kubeConfig"`
+		ReleaseName     string            `json:"releaseName"`
+		TargetNamespace string            `json:"targetNamespace"`
+		Values          map[string]any    `json:"values"`
+		ValuesFrom      []valuesReference `json:"valuesFrom"`
+		PostRenderers   []struct {
 			Kustomize map[string]any `json:"kustomize"`
 		} `json:"postRenderers"`
 		CommonMetadata struct {
@@ -46,6 +39,15 @@ type helmRelease struct {
 			CRDs string `json:"crds"`
 		} `json:"upgrade"`
 	} `json:"spec"`
+}
+
+type valuesReference struct {
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+	ValuesKey  string `json:"valuesKey"`
+	TargetPath string `json:"targetPath"`
+	Literal    bool   `json:"literal"`
+	Optional   bool   `json:"optional"`
 }
 
 // chartTemplate is spec.chart.spec of a HelmRelease, and spec of a HelmChart.
@@ -112,22 +114,27 @@ func (in index) ofHelmRelease(o manifest.Object) []Release {
 		}
 	}
 	for _, from := range spec.ValuesFrom {
-		id := manifest.ID{Kind: from.Kind, Namespace: o.NamespaceOrDefault(), Name: from.Name}
-		key := cmp.Or(from.ValuesKey, "values.yaml")
-		data, _ := configOf(in[id])[key].(string)
-		source := valueSource{object: in[id], field: manifest.JoinField([]string{"data", key})}
-		switch _, isThere := configOf(in[id])[key]; {
-		case from.Kind != "ConfigMap" || !isThere && !from.Optional:
-			r.Unknown = append(r.Unknown, fmt.Sprintf("%s of %s", key, id))
-		case !isThere:
-		case from.TargetPath != "":
-			r.addScalar(source, func(values map[string]any) error { return setPath(values, from.TargetPath, data, from.Literal) })
-		default:
-			r.addText(source, data)
-		}
+		in.addValues(&r, from)
 	}
 	r.add(valueSource{object: o, field: r.valuesField, values: spec.Values})
 	return []Release{r}
+}
+
+// addValues adds the values that a reference names.
+func (in index) addValues(r *Release, from valuesReference) {
+	id := manifest.ID{Kind: from.Kind, Namespace: r.Source.NamespaceOrDefault(), Name: from.Name}
+	key := cmp.Or(from.ValuesKey, "values.yaml")
+	data, _ := configOf(in[id])[key].(string)
+	source := valueSource{object: in[id], field: manifest.JoinField([]string{"data", key})}
+	switch _, isThere := configOf(in[id])[key]; {
+	case from.Kind != "ConfigMap" || !isThere && !from.Optional:
+		r.Unknown = append(r.Unknown, fmt.Sprintf("%s of %s", key, id))
+	case !isThere:
+	case from.TargetPath != "":
+		r.addScalar(source, func(values map[string]any) error { return setPath(values, from.TargetPath, data, from.Literal) })
+	default:
+		r.addText(source, data)
+	}
 }
 
 // source returns the source that a reference names.

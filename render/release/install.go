@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	release "helm.sh/helm/v4/pkg/release/v1"
 	"sigs.k8s.io/kustomize/api/types"
@@ -20,7 +19,6 @@ import (
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
-	"example.com/gatehouse/render/source/node"
 )
 
 // Installer renders the charts of releases.
@@ -93,7 +91,7 @@ func (i Installer) install(r Release, locked []charts.Locked, hasLock bool) (res
 	if len(nested) > 0 {
 		problems = append(problems, r.Warning("installs "+manifest.FirstOf(3, nested)+", whose objects are not judged: list it in the environment"))
 	}
-	return Installed{r, strings.TrimPrefix(archive, "/"), slices.Clone(rendered.objects), charts.SettingsOf(i.Files, r.entry(archive)), rendered.documents}, problems
+	return Installed{r, strings.TrimPrefix(archive, "/"), slices.Clone(rendered.objects), rendered.settings, rendered.documents}, problems
 }
 
 // Blame turns a problem of an installed object into a problem of its release: at the value that causes it, as far as
@@ -105,15 +103,13 @@ func (r Installed) Blame(p manifest.Problem) manifest.Problem {
 	}
 	origin, of := p.Subject.Origin, manifest.NewProblem(r.Source, "", manifest.Value{}, "")
 	if d, is := r.documents[originOf(p.Subject)]; is && p.Field != "" {
-		keys := manifest.SplitField(p.Field)
-		key, value := node.Walk(d.Node, keys, node.TestOf(p.Value))
-		if value != nil && value.Kind == yaml.ScalarNode {
-			at := charts.Position{File: d.File, Line: key.Line}
+		at, cause, ok := source.FindCause(r.Settings, d, manifest.SplitField(p.Field), p.Value)
+		if at.Line > 0 {
 			origin = manifest.Problem{File: source.Relative(at.File), Line: at.Line}.Position()
-			if cause, ok := r.Settings.Cause(at, keys, value.Value); ok {
-				p.Message += "; set by the value " + cause.String()
-				of = r.problem(cause.Keys, "")
-			}
+		}
+		if ok {
+			p.Message += "; set by the value " + cause.String()
+			of = r.problem(cause.Keys, "")
 		}
 	}
 	of.Message = fmt.Sprintf("%s %s (%s): %s", verb, p.Object, origin, p.Message)
@@ -152,16 +148,8 @@ func (i Installer) find(r Release, locked []charts.Locked, hasLock bool) (archiv
 		return "", [sha256.Size]byte{}, &p
 	}
 	if r.Folder != "" {
-		_, _, err := i.Files.Resolve(path.Join(r.Folder, chartutil.ChartfileName))
-		switch {
-		case err == nil && r.Unjudged == "":
-			return r.Folder, digest, nil
-		case err == nil:
-			return warning("not judged: %s", r.Unjudged)
-		case r.isChart:
-			return warning("not judged: its chart %s is in git, and not in this repository", r)
-		}
-		return "", digest, nil
+		archive, found = i.findFolder(r)
+		return archive, digest, found
 	}
 	entry := charts.Locked{Name: r.Chart, Version: r.Version}
 	for _, l := range locked {
@@ -200,10 +188,27 @@ func (i Installer) find(r Release, locked []charts.Locked, hasLock bool) (archiv
 	return archive, digest, found
 }
 
+// findFolder returns the folder of a chart in git if it is here and to be judged.
+func (i Installer) findFolder(r Release) (folder string, found *manifest.Problem) {
+	reason := r.Unjudged
+	if _, _, err := i.Files.Resolve(path.Join(r.Folder, chartutil.ChartfileName)); err != nil {
+		if !r.isChart {
+			return "", nil
+		}
+		reason = fmt.Sprintf("its chart %s is in git, and not in this repository", r)
+	}
+	if reason == "" {
+		return r.Folder, nil
+	}
+	warning := r.Warning("not judged: " + reason)
+	return "", &warning
+}
+
 // rendered is the result of rendering a chart. The problems have a message, and the keys of a value as their field.
 type rendered struct {
 	objects   []manifest.Object
 	documents map[string]source.Document
+	settings  *charts.Settings
 	problems  []manifest.Problem
 }
 
@@ -241,6 +246,7 @@ func (i Installer) render(r Release, archive string) (result rendered) {
 	if len(problems) > 0 {
 		return result
 	}
+	result.settings = made.Settings
 	var err error
 	if err = result.read(made); err == nil {
 		result.objects, err = i.postRender(r, result.objects)

@@ -31,16 +31,12 @@ const ChartsFolder = ".gatehouse-charts"
 // ClusterOf returns the defaults of kubeVersion and apiVersions, given the environment's kustomization.
 type ClusterOf func(environment *Kustomization) charts.Cluster
 
-// Chart is an entry of helmCharts.
+// Chart is an entry of helmCharts. Settings are nil if it has problems.
 type Chart struct {
 	charts.Entry
 	Settings *charts.Settings
-}
 
-// chartLoad is a file with the objects of a chart.
-type chartLoad struct {
-	file string
-	charts.Entry
+	file string // of its objects
 }
 
 // addCharts replaces the charts of a kustomization by a component. Charts without a namespace go to the
@@ -71,7 +67,7 @@ func (w *walk) addCharts(k *Kustomization, inherited string, isConfig bool) {
 		c.Resources, c.Paths[name] = append(c.Resources, name), path.Join(folder, name)
 		l := load{by: c, from: loadFields[0], line: 1, path: c.Paths[name]}
 		c.loads, w.loads = append(c.loads, l), append(w.loads, l)
-		w.charts = append(w.charts, chartLoad{l.path, charts.Entry{
+		w.charts = append(w.charts, Chart{file: l.path, Entry: charts.Entry{
 			HelmChart: chart, Home: path.Join(k.Folder, home), HomeLine: homeLine, Folder: k.Folder, File: Relative(k.File),
 			Node: node.Item(entries, i),
 		}})
@@ -112,14 +108,20 @@ func (w *walk) readCharts(m *memo.Memo, manifests []*Manifest, clusterOf Cluster
 	cluster := clusterOf(w.kustomizations[w.root])
 	for _, m := range manifests {
 		for _, d := range m.objects() {
-			cluster.APIVersions = append(cluster.APIVersions, definedVersions(d)...)
+			if d.Kind != "CustomResourceDefinition" || d.Group != "apiextensions.k8s.io" {
+				continue
+			}
+			if o, err := manifest.FromYAML(d.Node); err == nil {
+				cluster.APIVersions = append(cluster.APIVersions, charts.Served(o.Unstructured)...)
+			}
 		}
 	}
 	var read []*Manifest
 	var found problems
 	files := map[string][]byte{}
-	for _, c := range w.charts {
+	for i, c := range w.charts {
 		rendered, problems := charts.Render(chartFiles{w.fs}, c.Entry, cluster)
+		w.charts[i].Settings = rendered.Settings
 		if found = append(found, problems...); len(problems) > 0 {
 			continue
 		}
@@ -218,13 +220,13 @@ func setTemplateLines(n *yaml.Node, lines []charts.Position) {
 
 // insertion is a text at a column of a line, in place of length bytes.
 type insertion struct {
-	column, length int
-	text           string
+	line, column, length int
+	text                 string
 }
 
 // markObjects marks the objects of a chart as kustomize does, which then leaves their namespace alone.
 func markObjects(file string, r charts.Rendered) (marked charts.Rendered) {
-	added, inserted := map[int][]string{}, map[int]insertion{} // before and into a line
+	marks := map[int][]insertion{}
 	for _, d := range text.Split(r.Content) {
 		root, _, err := d.Parse()
 		if err != nil || root == nil {
@@ -232,53 +234,52 @@ func markObjects(file string, r charts.Rendered) (marked charts.Rendered) {
 		}
 		for _, o := range splitList(file, root, false) {
 			if metadata := node.Field(o.Node, "metadata"); metadata != nil && metadata.Kind == yaml.MappingNode && len(metadata.Content) > 0 {
-				markMetadata(metadata, added, inserted)
+				m := markOf(metadata)
+				marks[m.line] = append(marks[m.line], m)
 			}
 		}
 	}
-	var content []byte
 	line := 0
 	for text := range bytes.Lines(r.Content) {
+		position := r.Lines[min(line, len(r.Lines)-1)]
 		line++
-		if i, ok := inserted[line]; ok && i.column+i.length <= len(text) {
-			text = slices.Concat(text[:i.column], []byte(i.text), text[i.column+i.length:])
+		for _, m := range slices.Backward(marks[line]) {
+			if m.column+m.length <= len(text) {
+				text = slices.Concat(text[:m.column], []byte(m.text), text[m.column+m.length:])
+			}
 		}
-		position := r.Lines[min(line, len(r.Lines))-1]
-		for _, add := range added[line] {
-			content = append(append(content, add...), '\n')
-			marked.Lines = append(marked.Lines, position)
-		}
-		content, marked.Lines = append(content, text...), append(marked.Lines, position)
+		marked.Content = append(marked.Content, text...)
+		marked.Lines = append(marked.Lines, slices.Repeat([]charts.Position{position}, 1+bytes.Count(text[:len(text)-1], []byte("\n")))...)
 	}
-	marked.Content = content
 	return marked
 }
 
 // mark is the annotation of an object of a chart.
 const mark = konfig.HelmGeneratedAnnotation + `: "true"`
 
-// markMetadata adds the mark of an object to the lines before, or the insertions into, a line.
-func markMetadata(metadata *yaml.Node, added map[int][]string, inserted map[int]insertion) {
+// markOf returns the insertion that marks an object.
+func markOf(metadata *yaml.Node) insertion {
 	key, annotations := node.Entry(metadata, "annotations")
 	first := metadata.Content[0]
-	indent := strings.Repeat(" ", first.Column-1)
+	indent := "\n" + strings.Repeat(" ", first.Column-1)
 	switch {
 	case key == nil && metadata.Style&yaml.FlowStyle != 0:
-		inserted[metadata.Line] = insertion{metadata.Column, 0, "annotations: {" + mark + "}, "}
+		return insertion{metadata.Line, metadata.Column, 0, "annotations: {" + mark + "}, "}
 	case key == nil:
-		added[first.Line] = []string{indent + "annotations:", indent + "  " + mark}
+		return insertion{first.Line, first.Column - 1, 0, "annotations:" + indent + "  " + mark + indent}
 	case annotations.Kind == yaml.ScalarNode && annotations.Value == "":
-		inserted[key.Line] = insertion{key.Column - 1 + len("annotations:"), 0, " {" + mark + "}"}
+		return insertion{key.Line, key.Column - 1 + len("annotations:"), 0, " {" + mark + "}"}
 	case annotations.Kind == yaml.ScalarNode && node.IsNull(annotations):
-		inserted[annotations.Line] = insertion{annotations.Column - 1, len(annotations.Value), "{" + mark + "}"}
+		return insertion{annotations.Line, annotations.Column - 1, len(annotations.Value), "{" + mark + "}"}
 	case annotations.Kind == yaml.MappingNode && len(annotations.Content) == 0:
-		inserted[annotations.Line] = insertion{annotations.Column, 0, mark}
+		return insertion{annotations.Line, annotations.Column, 0, mark}
 	case annotations.Kind == yaml.MappingNode && annotations.Style&yaml.FlowStyle != 0:
-		inserted[annotations.Line] = insertion{annotations.Column, 0, mark + ", "}
+		return insertion{annotations.Line, annotations.Column, 0, mark + ", "}
 	case annotations.Kind == yaml.MappingNode:
 		first = annotations.Content[0]
-		added[first.Line] = []string{strings.Repeat(" ", first.Column-1) + mark}
+		return insertion{first.Line, first.Column - 1, 0, mark + "\n" + strings.Repeat(" ", first.Column-1)}
 	}
+	return insertion{} // kustomize reports it
 }
 
 // unmark removes the mark of an object.
@@ -289,21 +290,6 @@ func unmark(object *yaml.Node) {
 	if annotations != nil && annotations.Kind == yaml.MappingNode && len(annotations.Content) == 0 {
 		node.Remove(metadata, "annotations")
 	}
-}
-
-// definedVersions returns the versions and kinds that a CustomResourceDefinition serves, as Helm names them.
-func definedVersions(d Document) (versions []string) {
-	if d.Kind != "CustomResourceDefinition" || d.Group != "apiextensions.k8s.io" {
-		return nil
-	}
-	for _, version := range node.Items(node.Field(node.Field(d.Node, "spec"), "versions")) {
-		if node.Text(version, "served") != "true" {
-			continue
-		}
-		gv := node.Text(d.Node, "spec", "group") + "/" + node.Text(version, "name")
-		versions = append(versions, gv, gv+"/"+node.Text(d.Node, "spec", "names", "kind"))
-	}
-	return versions
 }
 
 // Charts returns the files of charts.
@@ -321,12 +307,11 @@ func (f chartFiles) ReadAny(name string) ([]byte, error) {
 // isOfChart reports whether a file is of the component with charts.
 func isOfChart(file string) bool { return path.Base(path.Dir(file)) == ChartsFolder }
 
-// addSettings adds the objects of charts by their template, and the settings of each chart.
-func (s *Sources) addSettings(loads []chartLoad, manifests []*Manifest) {
+// addCharts adds the objects of charts by their template, with the settings of their chart.
+func (s *Sources) addCharts(manifests []*Manifest) {
 	of := map[string]*charts.Settings{}
-	for _, c := range loads {
-		of[c.file] = charts.SettingsOf(s.FS.Charts(), c.Entry)
-		s.Charts = append(s.Charts, Chart{c.Entry, of[c.file]})
+	for _, c := range s.Charts {
+		of[c.file] = c.Settings
 	}
 	byTemplate := map[string][]Document{}
 	for _, m := range manifests {
@@ -371,12 +356,19 @@ func (s *Sources) explainChart(p manifest.Problem, d Document, keys []string) ma
 			p.Message += "; the chart refers to a Secret by the value " + manifest.FirstOf(3, names) + ": set it to the name of one"
 		}
 	}
-	_, value := node.Walk(d.Node, keys, node.TestOf(p.Value))
-	if value == nil || value.Kind != yaml.ScalarNode {
-		return p
-	}
-	if cause, ok := of.Cause(charts.Position{File: d.File, Line: p.Line}, keys, value.Value); ok {
+	if _, cause, ok := FindCause(of, d, keys, p.Value); ok {
 		p.Message += "; set by the value " + cause.String()
 	}
 	return p
+}
+
+// FindCause returns the template line of a field in an object of a chart, and the setting that causes its value.
+func FindCause(of *charts.Settings, d Document, keys []string, value manifest.Value) (at charts.Position, cause charts.Setting, ok bool) {
+	key, found := node.Walk(d.Node, keys, node.TestOf(value))
+	if found == nil || found.Kind != yaml.ScalarNode {
+		return at, cause, false
+	}
+	at = charts.Position{File: d.File, Line: key.Line}
+	cause, ok = of.Cause(at, keys, found.Value)
+	return at, cause, ok
 }

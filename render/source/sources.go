@@ -83,6 +83,7 @@ func Read(own, shared *memo.Memo, fileSystem *FileSystem, configuration []byte, 
 		Kustomizations: w.kustomizations,
 		Manifests:      manifests,
 		Definitions:    defined,
+		Charts:         w.charts,
 		kindFields:     kindFields,
 		loads:          w.loads,
 		documents:      documents,
@@ -97,7 +98,7 @@ func Read(own, shared *memo.Memo, fileSystem *FileSystem, configuration []byte, 
 		problems = slices.Concat(problems, k.problems, checkPatches(k), checkReplacements(fileSystem, k))
 		s.patches = append(s.patches, k.patches...)
 	}
-	s.addSettings(w.charts, ofCharts)
+	s.addCharts(ofCharts)
 	s.files = slices.Sorted(maps.Keys(documents))
 	s.files = slices.DeleteFunc(s.files, isOfChart)
 	skipTexts(fileSystem, w.order)
@@ -118,7 +119,7 @@ type walk struct {
 	loads          []load
 	problems       problems
 
-	charts     []chartLoad
+	charts     []Chart
 	isOverride bool
 	inherited  map[string]string // the namespace of charts by folder, see checkInherited
 	isChecked  map[string]bool

@@ -28,6 +28,7 @@ import (
 	"helm.sh/helm/v4/pkg/engine"
 	release "helm.sh/helm/v4/pkg/release/v1"
 	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/api/types"
 
 	"example.com/gatehouse/render/manifest"
@@ -82,8 +83,9 @@ type Position struct {
 
 // Rendered are the documents of a chart, with the template line of each of their lines.
 type Rendered struct {
-	Content []byte
-	Lines   []Position
+	Content  []byte
+	Lines    []Position
+	Settings *Settings
 }
 
 // Render renders the chart of an entry.
@@ -103,11 +105,14 @@ func Render(files Files, e Entry, cluster Cluster) (Rendered, []manifest.Problem
 	if len(found) > 0 {
 		return Rendered{}, found
 	}
-	documents, found := e.template(files, c, values, cluster)
+	r := newRun()
+	documents, found := e.template(files, c, r, values, cluster)
 	if len(found) > 0 {
 		return Rendered{}, found
 	}
-	return c.join(documents), nil
+	rendered := c.join(r, documents)
+	rendered.Settings = newSettings(e.layers(files), r)
+	return rendered, nil
 }
 
 // line returns the line of a field of the entry.
@@ -151,7 +156,7 @@ type document struct {
 
 // template runs the templates of a chart as `helm template` does. It returns the documents in the order
 // of helm.
-func (e Entry) template(repository Files, c *loaded, values map[string]any, cluster Cluster) ([]document, []manifest.Problem) {
+func (e Entry) template(repository Files, c *loaded, r *run, values map[string]any, cluster Cluster) ([]document, []manifest.Problem) {
 	name, err := e.releaseName()
 	if err != nil {
 		return nil, []manifest.Problem{{File: e.File, Line: e.line("releaseName"), Message: "helmCharts: " + err.Error()}}
@@ -163,12 +168,14 @@ func (e Entry) template(repository Files, c *loaded, values map[string]any, clus
 	if required := c.Metadata.KubeVersion; required != "" && !chartutil.IsCompatibleRange(required, capabilities.KubeVersion.String()) {
 		return nil, e.problems(c, fmt.Errorf("the chart requires kubeVersion %s, and this environment has Kubernetes %s", required, capabilities.KubeVersion.Version))
 	}
-	if e.SkipTests || e.SkipHooks {
-		c.dropTests()
+	r.addresses = append(r.addresses, fmt.Sprintf("%p", capabilities))
+	r.readDependencies(c.Chart, []string{})
+	c.nameTemplates(c.Chart)
+	err = r.rewriteAll(c, c.Chart) // each template once: aliases share them
+	if err == nil {
+		err = chartutil.ProcessDependencies(c.Chart, values)
 	}
-	m := newMeter()
-	m.instrumentAll(c.Chart) // each template once: aliases share them
-	if err := chartutil.ProcessDependencies(c.Chart, values); err != nil {
+	if err != nil {
 		return nil, e.problems(c, err)
 	}
 	options := common.ReleaseOptions{Name: name, Namespace: cmp.Or(e.Namespace, "default"), Revision: 1, IsInstall: true}
@@ -181,21 +188,52 @@ func (e Entry) template(repository Files, c *loaded, values map[string]any, clus
 			return nil, found
 		}
 	}
+	return e.execute(c, r, top)
+}
+
+// execute runs the templates with their values.
+func (e Entry) execute(c *loaded, r *run, top common.Values) (documents []document, found []manifest.Problem) {
 	c.nameTemplates(c.Chart)
-	files, err := engine.Engine{CustomTemplateFuncs: m.functions(e.Installed != nil)}.RenderWithContext(context.Background(), c.Chart, top)
-	if err != nil {
-		return nil, e.problems(c, err)
+	r.values, _ = top["Values"].(common.Values)
+	r.locate(r.values, []string{})
+	files, err := engine.Engine{CustomTemplateFuncs: r.functions()}.RenderWithContext(context.Background(), c.Chart, top)
+	if r.files = files; err == nil {
+		documents, err = e.sort(c, files)
 	}
-	documents, err := e.sort(c, files)
+	isKept := func(file string) bool {
+		if err != nil {
+			return !strings.HasSuffix(file, "NOTES.txt") && (!e.SkipTests || !strings.Contains(file, "/tests/"))
+		}
+		return slices.ContainsFunc(documents, func(d document) bool { return d.template == file })
+	}
+	if found = e.changing(r, isKept); e.Installed == nil && len(found) > 0 {
+		return nil, found
+	}
 	if err != nil {
-		return nil, e.problems(c, err)
+		return nil, e.problems(c, r.describe(err))
 	}
 	return documents, nil
+}
+
+// changing returns the problems of functions whose results change, in kept files.
+func (e Entry) changing(r *run, isKept func(file string) bool) (found []manifest.Problem) {
+	for _, c := range r.changing {
+		if isKept(c.file) {
+			message := fmt.Sprintf("chart %s: %s %s%s", e.Name, c.function, errChanging, r.advice(c.site))
+			found = append(found, manifest.Problem{File: strings.TrimPrefix(c.File, "/"), Line: c.Line, Message: message})
+		}
+	}
+	return slices.CompactFunc(manifest.SortProblems(found), func(a, b manifest.Problem) bool { return a.String() == b.String() })
 }
 
 // sort returns the documents of the rendered files in the order of helm.
 func (e Entry) sort(c *loaded, files map[string]string) (documents []document, err error) {
 	maps.DeleteFunc(files, func(name, _ string) bool { return strings.HasSuffix(name, "NOTES.txt") })
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := checkKeys(name, files[name]); err != nil {
+			return nil, err
+		}
+	}
 	hooks, manifests, err := releaseutil.SortManifests(files, nil, releaseutil.InstallOrder)
 	if err != nil {
 		return nil, err
@@ -232,6 +270,28 @@ func (e Entry) capabilities(cluster Cluster) (*common.Capabilities, error) {
 	return c, nil
 }
 
+// Served returns the versions that a CustomResourceDefinition serves, as .Capabilities names them: alone, and with the kind.
+func Served(definition *unstructured.Unstructured) (all []string) {
+	spec := manifest.As[struct {
+		Spec struct {
+			Group string `json:"group"`
+			Names struct {
+				Kind string `json:"kind"`
+			} `json:"names"`
+			Versions []struct {
+				Name   string `json:"name"`
+				Served bool   `json:"served"`
+			} `json:"versions"`
+		} `json:"spec"`
+	}](definition).Spec
+	for _, v := range spec.Versions {
+		if v.Served {
+			all = append(all, spec.Group+"/"+v.Name, spec.Group+"/"+v.Name+"/"+spec.Names.Kind)
+		}
+	}
+	return all
+}
+
 // Helm is the version of Helm that charts are rendered with.
 const Helm = "v4.3.1"
 
@@ -244,21 +304,15 @@ func (e Entry) problems(c *loaded, err error) []manifest.Problem {
 		last := found[len(found)-1]
 		line, _ := strconv.Atoi(message[last[4]:last[5]])
 		file := message[last[2]:last[3]]
-		if source := c.templates[file]; source.file != "" {
-			p.File, p.Line = source.file, line
+		if source := c.templates[file]; source != "" {
+			p.File, p.Line = source, line
 		}
 		message = strings.TrimLeft(message[last[1]:], "): \n")
-		if changing := changingCall.FindString(message); changing != "" {
-			message = changing + c.advice(file, line)
-		}
 	}
 	p.File = strings.TrimPrefix(p.File, "/")
-	p.Message += clip(strings.Join(strings.Fields(meterCalls.ReplaceAllString(message, "")), " "))
+	p.Message += clip(strings.Join(strings.Fields(message), " "))
 	return []manifest.Problem{p}
 }
-
-// changingCall matches the error of a refused function.
-var changingCall = regexp.MustCompile(`[\w ]+ ` + errChanging.Error())
 
 // templateLine matches the line of a template in an error of Helm.
 var templateLine = regexp.MustCompile(`([^\s()"'<>:]+/templates/[^\s()"'<>:]+):(\d+)(?::\d+)?`)
@@ -272,63 +326,26 @@ func clip(message string) string {
 }
 
 // join returns the documents as one file.
-func (c *loaded) join(documents []document) (r Rendered) {
+func (c *loaded) join(r *run, documents []document) (joined Rendered) {
 	var content bytes.Buffer
-	seen := map[string]int{} // documents of a kind in a template
+	next := map[document]int{} // offset in the file of the template
 	for _, d := range documents {
-		header := "---\n# Source: " + d.template + "\n"
-		content.WriteString(header + d.content + "\n")
-		lines := strings.Split(d.content, "\n")
-		kind := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "kind:") })
-		key := d.template
-		if kind >= 0 {
-			key += lines[kind]
+		content.WriteString("---\n# Source: " + d.template + "\n" + d.content + "\n")
+		all := r.lines(d.template)
+		first := 0
+		if at := strings.Index(r.files[d.template][next[d]:], d.content); at >= 0 && len(all) > 0 {
+			first = strings.Count(r.files[d.template][:next[d]+at], "\n")
+			next[d] += at + len(d.content)
 		}
-		template := c.templates[d.template]
-		origin := align(template.lines, lines, kind, seen[key])
-		seen[key]++
-		for _, line := range slices.Concat([]int{origin[0], origin[0]}, origin) {
-			r.Lines = append(r.Lines, Position{template.file, line})
-		}
-	}
-	r.Content = content.Bytes()
-	return r
-}
-
-// maxAhead bounds the lines of a template that align looks ahead.
-const maxAhead = 200
-
-// align returns the line of the template that made each line of a document: the next one that begins
-// with the same text, as far as that is text, and otherwise the one after the last such line, perhaps an action for
-// several lines. The kind is at the line kind of the document, which is the document number nth of that kind in the
-// template.
-func align(template, lines []string, kind, nth int) []int {
-	at := 0
-	for i, line := range template {
-		if kind >= 0 && mayMake(line, lines[kind]) {
-			if at = max(0, i-kind); nth == 0 {
-				break
+		for i := range 3 + strings.Count(d.content, "\n") {
+			line := first + max(0, i-2) // after the header
+			at := line + 1              // of a file that is no template
+			if line < len(all) {
+				at = all[line]
 			}
-			nth--
+			joined.Lines = append(joined.Lines, Position{c.templates[d.template], at})
 		}
 	}
-	origin := make([]int, len(lines))
-	for i, line := range lines {
-		end := min(len(template), at+maxAhead)
-		if ahead := slices.IndexFunc(template[min(at, end):end], func(t string) bool { return mayMake(t, line) }); ahead >= 0 {
-			at += ahead + 1
-			origin[i] = at
-		} else {
-			origin[i] = max(1, min(at+1, len(template)))
-		}
-	}
-	return origin
-}
-
-// mayMake reports whether a line of a template may make a line of a document.
-func mayMake(template, line string) bool {
-	literal, _, hasAction := strings.Cut(template, "{{")
-	literal, line = strings.TrimRight(literal, " \t\r\"'"), strings.TrimRight(line, " \t\r\"'")
-	text := strings.TrimLeft(literal, " ")
-	return text != "" && (literal == line || hasAction && text != "-" && strings.HasPrefix(line, literal))
+	joined.Content = content.Bytes()
+	return joined
 }

@@ -2,12 +2,15 @@ package charts
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"reflect"
 	"regexp"
+	"regexp/syntax"
 	"slices"
+	"strconv"
 	"strings"
 	"text/template"
 	"time"
@@ -15,50 +18,51 @@ import (
 	"github.com/Masterminds/sprig/v3"
 )
 
-// refused are the functions whose result depends on more than their arguments.
-var refused = []string{
-	"randAlphaNum", "randAlpha", "randAscii", "randNumeric", "randBytes", "randInt", "shuffle", "uuidv4", "now", "ago",
-	"genPrivateKey", "genCA", "genCAWithKey", "genSelfSignedCert", "genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey",
-	"htpasswd", "bcrypt", "encryptAES", "getHostByName",
-}
-
-// errChanging is the error of a refused function.
+// errChanging is the error of a function whose result depends on more than its arguments.
 var errChanging = errors.New("makes another value on each run")
 
-// functions returns functions in the place of the functions of Helm. They return the same, or else an
-// error or, for a chart that a controller installs, the same value on each run.
-func (m *meter) functions(isInstalled bool) template.FuncMap {
-	functions := template.FuncMap{}
-	for name, f := range sprig.TxtFuncMap() {
-		functions[name] = f
+// functions returns functions in the place of the functions of Helm. They return the same, or a stand-in for a result
+// that changes.
+func (r *run) functions() template.FuncMap {
+	functions := sprig.TxtFuncMap()
+	maps.Copy(functions, template.FuncMap{"print": fmt.Sprint, "println": fmt.Sprintln, "printf": fmt.Sprintf, "keys": sortedKeys, "values": sortedValues})
+	r.addDates(functions)
+	for name, f := range standIns() {
+		functions[name] = before(f, func([]reflect.Value) error {
+			r.change(name)
+			return nil
+		})
 	}
-	for _, helms := range []string{"env", "expandenv", "fail", "toJson", "mustToJson", "fromJson"} {
-		delete(functions, helms)
+	for name, sizeOf := range sizes {
+		functions[name] = before(functions[name], func(arguments []reflect.Value) error {
+			if name == "printf" && address.MatchString(arguments[0].String()) {
+				r.change("printing an address")
+			}
+			return r.take(max(0, sizeOf(arguments)))
+		})
 	}
-	maps.Copy(functions, template.FuncMap{"print": fmt.Sprint, "println": fmt.Sprintln, "printf": fmt.Sprintf})
-	maps.Copy(functions, template.FuncMap{"keys": sortedKeys, "values": sortedValues})
-	addDates(functions)
-	for name, f := range functions {
-		functions[name] = m.limit(name, reflect.ValueOf(f))
+	for _, name := range []string{"env", "expandenv", "fail", "toJson", "mustToJson", "fromJson"} { // of Helm itself, or of none
+		delete(functions, name)
 	}
-	for _, name := range refused {
-		functions[name] = func(...any) (string, error) { return "", fmt.Errorf("%s %w", name, errChanging) }
-	}
-	if isInstalled {
-		maps.Copy(functions, standIns())
-	}
-	maps.Copy(functions, template.FuncMap{"gatehouseEnter": m.enter, "gatehouseLeave": m.leave, "gatehouseRound": m.round, "gatehouseText": m.text})
+	maps.Copy(functions, r.actions())
 	return functions
 }
 
 // executeName returns the name that a nameTemplate makes.
-func executeName(text string) (string, error) {
-	t, err := template.New("nameTemplate").Funcs(newMeter().functions(false)).Parse(instrument(text))
+func executeName(original string) (string, error) {
+	r := newRun()
+	rewritten, err := r.rewrite("nameTemplate", "", original, nil)
+	if err != nil {
+		return "", err
+	}
+	t, err := template.New("nameTemplate").Funcs(r.functions()).Parse(rewritten)
 	if err != nil {
 		return "", err
 	}
 	var name bytes.Buffer
-	err = t.Execute(&name, nil)
+	if err = t.Execute(&name, nil); err == nil && len(r.changing) > 0 {
+		err = fmt.Errorf("%s %w", r.changing[0].function, errChanging)
+	}
 	return name.String(), err
 }
 
@@ -72,8 +76,8 @@ func sortedKeys(all ...map[string]any) []string {
 }
 
 // sortedValues returns the values of a map in the order of keys. Helm returns them in random order.
-func sortedValues(m map[string]any) (values []any) {
-	values = make([]any, 0, len(m))
+func sortedValues(m map[string]any) []any {
+	values := make([]any, 0, len(m))
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		values = append(values, m[key])
 	}
@@ -81,153 +85,160 @@ func sortedValues(m map[string]any) (values []any) {
 }
 
 // addDates replaces the functions that take the zone of this machine, or its clock in place of a time.
-func addDates(functions template.FuncMap) {
+func (r *run) addDates(functions template.FuncMap) {
 	inZone := functions["dateInZone"].(func(string, any, string) string)
-	zoned := func(layout string, date any, zone string) (string, error) {
+	zoned := func(layout string, date any, zone string) string {
 		switch date.(type) {
 		case time.Time, *time.Time, int, int32, int64:
 		default:
-			return "", fmt.Errorf("a date that is no time: %w", errChanging)
+			r.change("a date that is no time:")
 		}
 		if zone == "Local" {
 			zone = "UTC"
 		}
-		return inZone(layout, date, zone), nil
+		return inZone(layout, date, zone)
 	}
-	day := func(date any) (string, error) { return zoned(time.DateOnly, date, "UTC") }
 	parse := func(layout, text string) (time.Time, error) { return time.ParseInLocation(layout, text, time.UTC) }
 	round := functions["durationRound"].(func(any) string)
 	maps.Copy(functions, template.FuncMap{
-		"date": func(layout string, date any) (string, error) { return zoned(layout, date, "UTC") }, "htmlDate": day,
+		"date":       func(layout string, date any) string { return zoned(layout, date, "UTC") },
+		"htmlDate":   func(date any) string { return zoned(time.DateOnly, date, "UTC") },
 		"dateInZone": zoned, "date_in_zone": zoned, "mustToDate": parse,
-		"htmlDateInZone": func(date any, zone string) (string, error) { return zoned(time.DateOnly, date, zone) },
+		"htmlDateInZone": func(date any, zone string) string { return zoned(time.DateOnly, date, zone) },
 		"toDate":         func(layout, text string) time.Time { t, _ := parse(layout, text); return t },
-		"durationRound": func(duration any) (string, error) {
+		"durationRound": func(duration any) string {
 			if _, is := duration.(time.Time); is {
-				return "", fmt.Errorf("durationRound of a time %w", errChanging)
+				r.change("durationRound of a time")
 			}
-			return round(duration), nil
+			return round(duration)
 		},
 	})
 }
 
-// A text that a function returns may have maxText bytes, a list or map maxItems items, items of items
-// included.
-const (
-	maxText  = 16 << 20
-	maxItems = 1 << 20
-)
-
-var errLarge = errors.New("makes too large a text or list: write less")
-
-// limit returns a function that fails for a large result.
-func (m *meter) limit(name string, f reflect.Value) any {
-	t := f.Type()
-	in, out := make([]reflect.Type, t.NumIn()), []reflect.Type{t.Out(0), reflect.TypeFor[error]()}
+// before returns a function that runs a check before another function.
+func before(f any, check func(arguments []reflect.Value) error) any {
+	t, failure := reflect.TypeOf(f), reflect.TypeFor[error]()
+	in := make([]reflect.Type, t.NumIn())
 	for i := range in {
 		in[i] = t.In(i)
 	}
-	return reflect.MakeFunc(reflect.FuncOf(in, out, t.IsVariadic()), func(arguments []reflect.Value) []reflect.Value {
-		err := m.take(resultSize(name, arguments))
-		if err != nil {
-			return []reflect.Value{reflect.Zero(out[0]), reflect.ValueOf(&err).Elem()}
+	checked := func(arguments []reflect.Value) []reflect.Value {
+		if err := check(arguments); err != nil {
+			return []reflect.Value{reflect.Zero(t.Out(0)), reflect.ValueOf(&err).Elem()}
 		}
-		call := f.Call
+		call := reflect.ValueOf(f).Call
 		if t.IsVariadic() {
-			call = f.CallSlice
+			call = reflect.ValueOf(f).CallSlice
 		}
-		results := call(arguments)
-		if len(results) > 1 {
-			err, _ = results[1].Interface().(error)
-		}
-		if size := sizeOf(results[0], maxItems); err == nil {
-			m.largest = max(m.largest, size)
-			if err = m.take(size); size > maxText {
-				err = errLarge
-			}
-		}
-		return []reflect.Value{results[0], reflect.ValueOf(&err).Elem()}
-	}).Interface()
+		return append(call(arguments), reflect.Zero(failure))[:2]
+	}
+	return reflect.MakeFunc(reflect.FuncOf(in, []reflect.Type{t.Out(0), failure}, t.IsVariadic()), checked).Interface()
 }
 
-// resultSize returns an upper bound of the result of a function whose arguments multiply; else 32. Many
-// calls that are small together are bounded by the work of their results.
-func resultSize(name string, arguments []reflect.Value) int {
-	number := func(i int) int { return int(min(max(arguments[i].Int(), -1<<31), 1<<31)) }
-	length := func(i int) int { return len(arguments[i].String()) }
-	switch name {
-	case "repeat":
-		return number(0) * length(1)
-	case "indent", "nindent":
-		return max(0, number(0)) * (1 + strings.Count(arguments[1].String(), "\n"))
-	case "until":
-		return 16 * max(number(0), -number(0))
-	case "untilStep":
-		if step := number(2); step != 0 {
-			return 16 * max(0, (number(1)-number(0))/step)
+var (
+	address = regexp.MustCompile(`%[^a-zA-Z%]*p`)
+	width   = regexp.MustCompile(`%[^a-zA-Z%]*`)
+	number  = regexp.MustCompile(`\d+|\*`)
+)
+
+// sizes are upper bounds of the work and results of functions that make much of little. Others are counted by their results.
+var sizes = map[string]func(a []reflect.Value) int{
+	"repeat":  func(a []reflect.Value) int { return integer(a[0]) * a[1].Len() },
+	"indent":  indentSize,
+	"nindent": indentSize,
+	"until":   func(a []reflect.Value) int { return 16 * max(integer(a[0]), -integer(a[0])) },
+	"untilStep": func(a []reflect.Value) int {
+		return 16 * ((integer(a[1]) - integer(a[0])) / cmp.Or(integer(a[2]), 1))
+	},
+	"seq": func(a []reflect.Value) (size int) {
+		for i := range a[0].Len() {
+			size = max(size, 32*integer(a[0].Index(i)), -32*integer(a[0].Index(i)))
 		}
-	case "replace":
-		return strings.Count(arguments[2].String(), arguments[0].String()) * length(1)
-	case "wrapWith":
-		return length(1) * length(2)
-	case "regexReplaceAll", "mustRegexReplaceAll", "regexReplaceAllLiteral", "mustRegexReplaceAllLiteral":
-		if expression, err := regexp.Compile(arguments[0].String()); err == nil {
-			return len(expression.FindAllStringIndex(arguments[1].String(), -1)) * (1 + length(2) + strings.Count(arguments[2].String(), "$")*length(1))
+		return size
+	},
+	"replace":   func(a []reflect.Value) int { return strings.Count(a[2].String(), a[0].String()) * a[1].Len() },
+	"wrapWith":  func(a []reflect.Value) int { return a[1].Len() * a[2].Len() },
+	"split":     splitSize,
+	"splitList": splitSize,
+	"join":      func(a []reflect.Value) int { return a[0].Len() * listLength(a[1]) },
+	"printf": func(a []reflect.Value) int {
+		verbs := width.FindAllString(a[0].String(), -1)
+		size := len(verbs) * printedSize(a[1:])
+		for _, n := range number.FindAllString(strings.Join(verbs, " "), -1) {
+			if wide, err := strconv.Atoi(n); err == nil {
+				size += min(wide, 1_000_000) // as fmt
+			} else {
+				size += 1_000_000
+			}
 		}
-	case "join":
-		if list := arguments[1]; list.Kind() == reflect.Interface && list.Elem().Kind() == reflect.Slice {
-			return list.Elem().Len() * length(0)
-		}
-	case "seq":
-		widest := 0
-		for i := range arguments[0].Len() {
-			widest = max(widest, int(min(max(arguments[0].Index(i).Int(), -arguments[0].Index(i).Int()), 1<<31)))
-		}
-		return 16 * widest
-	case "derivePassword":
-		return 1 << 22
-	}
-	return 32
+		return size
+	},
+	"print": printedSize, "println": printedSize, "cat": printedSize, "quote": printedSize, "squote": printedSize, "toString": printedSize, "toStrings": printedSize,
+	"regexMatch": matchSize, "mustRegexMatch": matchSize, "regexFind": matchSize, "mustRegexFind": matchSize,
+	"regexFindAll": matchSize, "mustRegexFindAll": matchSize, "regexSplit": matchSize, "mustRegexSplit": matchSize,
+	"regexReplaceAll": replaceSize, "mustRegexReplaceAll": replaceSize, "regexReplaceAllLiteral": replaceSize, "mustRegexReplaceAllLiteral": replaceSize,
+	"derivePassword": func([]reflect.Value) int { return 1 << 24 },
 }
 
-// sizeOf returns the size of a value, at most about limit unless it is a text. A map within itself
-// counts once on each path.
-func sizeOf(v reflect.Value, limit int) int {
-	left, isOpen := limit, map[uintptr]bool{}
-	var visit func(v reflect.Value)
-	visit = func(v reflect.Value) {
-		for v.Kind() == reflect.Interface {
-			v = v.Elem()
-		}
-		if left--; left <= 0 {
-			return
-		}
-		switch v.Kind() {
-		case reflect.Map:
-			if isOpen[v.Pointer()] {
-				return
-			}
-			isOpen[v.Pointer()] = true
-			for entries := v.MapRange(); left > 0 && entries.Next(); {
-				visit(entries.Value())
-			}
-			delete(isOpen, v.Pointer())
-		case reflect.Slice:
-			for i := 0; left > 0 && i < v.Len() && v.Type().Elem().Kind() != reflect.Uint8; i++ {
-				visit(v.Index(i))
-			}
-		}
-	}
-	for v.Kind() == reflect.Interface {
+// integer returns an integer that may be multiplied.
+func integer(v reflect.Value) int { return int(min(max(v.Int(), -1<<31), 1<<31)) }
+
+func indentSize(a []reflect.Value) int {
+	return integer(a[0]) * (1 + strings.Count(a[1].String(), "\n"))
+}
+
+func splitSize(a []reflect.Value) int {
+	return 1 << 10 * strings.Count(a[1].String(), a[0].String())
+}
+
+func listLength(v reflect.Value) int {
+	if v.Kind() == reflect.Interface {
 		v = v.Elem()
 	}
-	switch v.Kind() {
-	case reflect.String:
-		return v.Len()
-	case reflect.Map, reflect.Slice:
-		if visit(v); left <= 0 {
-			return maxText + 1
+	if v.Kind() != reflect.Slice {
+		return 0
+	}
+	return v.Len()
+}
+
+// printedSize returns the size of printed arguments.
+func printedSize(a []reflect.Value) (size int) {
+	for _, v := range a {
+		if v.IsValid() {
+			size += len(fmt.Sprint(v.Interface()))
 		}
 	}
-	return 32
+	return size
+}
+
+// matchSize returns the steps to match a regular expression.
+func matchSize(a []reflect.Value) int {
+	expression, text := a[0].String(), a[1].String()
+	if len(expression) > maxExpression {
+		return maxWork
+	}
+	parsed, err := syntax.Parse(expression, syntax.Perl)
+	if err != nil {
+		return 0
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return 0
+	}
+	return len(program.Inst) * (1 + len(text))
+}
+
+// maxExpression bounds the length of a regular expression.
+const maxExpression = 1 << 14
+
+func replaceSize(a []reflect.Value) int {
+	size := matchSize(a)
+	expression, err := regexp.Compile(a[0].String())
+	if size >= maxWork || err != nil {
+		return size
+	}
+	for _, match := range expression.FindAllStringIndex(a[1].String(), -1) {
+		size += a[2].Len() + strings.Count(a[2].String(), "$")*(match[1]-match[0])
+	}
+	return size
 }

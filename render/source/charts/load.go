@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -28,15 +27,9 @@ const (
 // loaded is a chart with its files.
 type loaded struct {
 	*chart.Chart
-	values    []byte // its values.yaml
-	sources   map[*common.File]source
-	templates map[string]source // by the name of the template in Helm
-}
-
-// source is a file of a chart in the repository.
-type source struct {
-	file  string
-	lines []string
+	values    []byte                  // its values.yaml
+	sources   map[*common.File]string // paths in the repository
+	templates map[string]string       // the same by the name of a template in Helm
 }
 
 // load loads the chart of an entry from the repository.
@@ -59,7 +52,7 @@ func load(repository Files, e Entry) (*loaded, error) {
 		return nil, err
 	}
 	sortDependencies(c)
-	result := &loaded{Chart: c, sources: map[*common.File]source{}, templates: map[string]source{}}
+	result := &loaded{Chart: c, sources: map[*common.File]string{}, templates: map[string]string{}}
 	files := map[*byte]string{} // by content: Helm keeps the content of a file, and not its folder
 	for _, f := range r.found {
 		if len(f.Data) > 0 {
@@ -124,6 +117,11 @@ func (r *reader) add(name string, data []byte) error {
 	}
 	if strings.HasSuffix(name, ".tgz") && isDependency(name) {
 		return r.unpack(strings.TrimSuffix(name, ".tgz")+archived, data)
+	}
+	if base := path.Base(name); base == "values.yaml" || base == "Chart.yaml" {
+		if err := checkKeys(strings.ReplaceAll(name, archived, ".tgz"), string(data)); err != nil {
+			return err
+		}
 	}
 	r.found = append(r.found, &archive.BufferedFile{Name: name, Data: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))})
 	return nil
@@ -228,7 +226,7 @@ func sortDependencies(c *chart.Chart) {
 func (c *loaded) addSources(from *chart.Chart, files map[*byte]string) {
 	for _, f := range slices.Concat(from.Templates, from.Files) {
 		if len(f.Data) > 0 {
-			c.sources[f] = source{files[&f.Data[0]], strings.Split(string(f.Data), "\n")}
+			c.sources[f] = files[&f.Data[0]]
 		}
 	}
 	for _, d := range from.Dependencies() {
@@ -265,18 +263,4 @@ func checkChart(c *chart.Chart) error {
 		return fmt.Errorf("%w, %s: run `helm dependency build` in its folder, and commit its charts/", errLacking, strings.Join(missing, ", "))
 	}
 	return nil
-}
-
-// testHook matches the annotation of a test, and kindLine the first line of an object.
-var (
-	testHook = regexp.MustCompile(`(?m)^\s*"?helm\.sh/hook"?:\s*"?test(-success)?"?\s*$`)
-	kindLine = regexp.MustCompile(`(?m)^kind:`)
-)
-
-// dropTests drops the templates of tests that are skipped: they are free to make random names.
-func (c *loaded) dropTests() {
-	c.Templates = slices.DeleteFunc(c.Templates, func(f *common.File) bool {
-		tests := len(testHook.FindAll(f.Data, -1))
-		return tests > 0 && tests == len(kindLine.FindAll(f.Data, -1)) && !bytes.Contains(f.Data, []byte("define"))
-	})
 }

@@ -10,10 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"go.yaml.in/yaml/v3"
-	chart "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 
 	"example.com/gatehouse/render/manifest"
@@ -21,23 +19,19 @@ import (
 	"example.com/gatehouse/render/source/text"
 )
 
-// Settings are the values that users set for a chart, in files and in its entry, and what its templates read of
-// them.
+// Settings are the values that users set for a chart, in files and in its entry, and the reads of its templates.
 type Settings struct {
-	files Files
-	entry Entry
-
-	once   sync.Once // the chart is loaded when it is needed
 	layers []layer
 	values map[string]any
-	chart  *loaded
-	reads  *reads
+	run    *run
 }
 
 // Setting is a value that users set. A value that is in no file of the repository has no position.
 type Setting struct {
 	Keys []string
 	Position
+
+	text string
 }
 
 // String returns "name (file:line)".
@@ -56,23 +50,13 @@ type layer struct {
 	values map[string]any
 }
 
-// SettingsOf returns the settings of an entry.
-func SettingsOf(files Files, e Entry) *Settings { return &Settings{files: files, entry: e} }
-
-// find loads the chart once.
-func (s *Settings) find() {
-	s.once.Do(func() {
-		s.layers = s.entry.layers(s.files)
-		for _, l := range slices.Backward(s.layers) {
-			s.values = loader.MergeMaps(s.values, l.values)
-		}
-		c, err := load(s.files, s.entry)
-		if err != nil {
-			s.reads = &reads{isGivenUp: true}
-			return
-		}
-		s.chart, s.reads = c, findReads(c, s.values)
-	})
+func newSettings(layers []layer, r *run) *Settings {
+	s := &Settings{layers: layers, run: r}
+	for _, l := range slices.Backward(layers) {
+		s.values = loader.MergeMaps(s.values, l.values)
+	}
+	r.texts, r.ofTpl, r.pieces, r.files = nil, nil, nil, nil // for output alone
+	return s
 }
 
 // layers returns the layers of an entry, the strongest first.
@@ -140,47 +124,42 @@ func position(layers []layer, keys []string) (at Position) {
 }
 
 // Unread returns the values that no template of the chart reads: a mapping in place of all of its values.
-func (s *Settings) Unread() (names []string) {
-	s.find()
-	r := s.reads
-	var visit func(keys []string, value any) []string
-	visit = func(keys []string, value any) (names []string) {
-		table, isTable := value.(map[string]any)
-		if r.mayRead(keys) && (!isTable || len(table) == 0) {
-			return nil
-		}
-		isUnread := len(keys) > 0 && !r.mayRead(keys)
+func (s *Settings) Unread() []string {
+	mayRead := s.run.mayRead()
+	var visit func(keys []string, value any) (names []string, isUnread bool)
+	visit = func(keys []string, value any) (names []string, isUnread bool) {
+		isUnread = !mayRead(keys)
+		table, _ := value.(map[string]any)
 		for _, key := range slices.Sorted(maps.Keys(table)) {
-			names = append(names, visit(append(slices.Clip(keys), key), table[key])...)
+			below, isBelow := visit(append(slices.Clip(keys), key), table[key])
+			names, isUnread = append(names, below...), isUnread && isBelow
 		}
-		if isUnread {
-			return []string{manifest.JoinField(keys)}
+		if isUnread && len(keys) > 0 {
+			names = []string{manifest.JoinField(keys)}
 		}
-		return names
+		return names, isUnread
 	}
-	return visit(nil, s.values)
+	names, _ := visit(nil, s.values)
+	return names
 }
 
 // Cause returns the setting that a line of a template writes to a field with some text: of the settings that the
 // line reads, the only one with this text and a path as similar to the field.
 func (s *Settings) Cause(at Position, field []string, text string) (cause Setting, ok bool) {
-	s.find()
 	longest := -1
-	for keys, value := range scalars(nil, s.values) {
-		if text == "" || value != text || !s.reads.lines[at].has(keys) {
+	for _, setting := range s.Read(at.File, at.Line, at.Line) {
+		if text == "" || setting.text != text {
 			continue
 		}
-		switch common := commonEnd(keys, field); {
+		switch common := commonEnd(setting.Keys, field); {
 		case common > longest:
-			cause, ok, longest = s.setting(keys), true, common
+			cause, ok, longest = setting, true, common
 		case common == longest:
 			ok = false
 		}
 	}
 	return cause, ok
 }
-
-func (s *Settings) setting(keys []string) Setting { return Setting{keys, position(s.layers, keys)} }
 
 // commonEnd counts the keys at the end of both paths.
 func commonEnd(a, b []string) (count int) {
@@ -190,83 +169,59 @@ func commonEnd(a, b []string) (count int) {
 	return count
 }
 
-// Read returns the settings that lines of a template read, and those in the conditions around them.
+// Read returns the settings that lines of a template and the conditions around them read.
 func (s *Settings) Read(file string, from, to int) (all []Setting) {
-	s.find()
-	read := s.reads.around(file, from, to)
-	for line := from; line <= to; line++ {
-		read.add(s.reads.lines[Position{file, line}])
-	}
-	for keys := range scalars(nil, s.values) {
+	read := s.run.readAt(file, from, to)
+	eachScalar(nil, s.values, func(keys []string, text string) {
 		if read.has(keys) {
-			all = append(all, s.setting(keys))
+			all = append(all, Setting{keys, position(s.layers, keys), text})
 		}
-	}
+	})
 	return all
 }
 
 // existing matches the name of a value that refers to a Secret.
 var existing = regexp.MustCompile(`(?i)existing.*secret|secret(Key)?(Name|Ref)$|^existing`)
 
-// SecretNames returns the values by which a chart refers to a Secret, in place of the one at a line of a template:
-// those in the conditions around it, or else values of the chart with such a name.
-func (s *Settings) SecretNames(at Position) (names []string) {
-	if s.find(); s.reads.isGivenUp {
-		return nil
-	}
-	for p := range s.reads.around(at.File, at.Line, at.Line) {
-		if len(p.path) > 0 && existing.MatchString(p.path[len(p.path)-1]) {
-			names = append(names, manifest.JoinField(p.path))
+// SecretNames returns the values that name an existing Secret, instead of the Secret at a line of a template:
+// values in the conditions around it, or else values with such a name, in the chart of the template if it has any.
+func (s *Settings) SecretNames(at Position) []string {
+	var around, ofChart, others []string
+	for path := range s.run.readAt(at.File, at.Line, at.Line) {
+		if keys := splitPath(path); existing.MatchString(keys[len(keys)-1]) {
+			around = append(around, manifest.JoinField(keys))
 		}
 	}
-	if len(names) == 0 {
-		names = s.chart.secretValues(s.chart.Chart, nil, at.File)
-	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
-	return slices.Compact(names)
-}
-
-// secretValues returns the values of the chart of a template whose names refer to a Secret.
-func (c *loaded) secretValues(of *chart.Chart, keys []string, template string) (names []string) {
-	for _, f := range of.Templates {
-		if c.sources[f].file != template {
-			continue
-		}
-		for value := range scalars(keys, of.Values) {
-			if strings.Contains(strings.ToLower(value[len(value)-1]), "existing") && existing.MatchString(value[len(value)-1]) {
-				names = append(names, manifest.JoinField(value))
+	folders := strings.Split(at.File, "/")
+	eachScalar(nil, s.run.values, func(keys []string, _ string) {
+		if last := keys[len(keys)-1]; strings.Contains(strings.ToLower(last), "existing") && existing.MatchString(last) {
+			others = append(others, manifest.JoinField(keys))
+			if slices.Contains(folders, keys[0]) {
+				ofChart = append(ofChart, manifest.JoinField(keys))
 			}
 		}
-	}
-	for _, d := range of.Dependencies() {
-		for _, name := range dependencyNames(of, d) {
-			names = append(names, c.secretValues(d, append(slices.Clip(keys), name), template)...)
+	})
+	for _, names := range [][]string{around, ofChart, others} {
+		if len(names) > 0 {
+			slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+			return slices.Compact(names)
 		}
 	}
-	return names
+	return nil
 }
 
-// scalars yields the paths and texts of the scalars in a value, sorted.
-func scalars(keys []string, value any) func(yield func([]string, string) bool) {
-	return func(yield func([]string, string) bool) { yieldScalars(keys, value, yield) }
-}
-
-func yieldScalars(keys []string, value any, yield func([]string, string) bool) bool {
+// eachScalar calls f for the scalars in a value, sorted by path.
+func eachScalar(keys []string, value any, f func(keys []string, text string)) {
 	switch value := value.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(value)) {
-			if !yieldScalars(append(slices.Clip(keys), key), value[key], yield) {
-				return false
-			}
+			eachScalar(append(slices.Clip(keys), key), value[key], f)
 		}
-		return true
 	case []any:
 		for i, item := range value {
-			if !yieldScalars(append(slices.Clip(keys), strconv.Itoa(i)), item, yield) {
-				return false
-			}
+			eachScalar(append(slices.Clip(keys), strconv.Itoa(i)), item, f)
 		}
-		return true
+	default:
+		f(keys, fmt.Sprint(value))
 	}
-	return yield(keys, fmt.Sprint(value))
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -218,22 +217,4 @@ func (e Entry) valueProblem(layers []layer, c *chart.Chart, keys []string, messa
 		p.Field = manifest.JoinField(keys)
 	}
 	return p
-}
-
-// valueName matches a value in a template.
-var valueName = regexp.MustCompile(`\.Values((?:\.[A-Za-z_][A-Za-z0-9_]*)+)`)
-
-// advice returns the correction of an error at a line of a template: the value to set in place of a
-// result that changes.
-func (c *loaded) advice(template string, line int) string {
-	if strings.Contains(template, "/tests/") {
-		return ": write skipTests: true"
-	}
-	lines := c.templates[template].lines
-	for i := min(line, len(lines)) - 1; i >= 0 && i > line-10; i-- {
-		if found := valueName.FindStringSubmatch(lines[i]); found != nil {
-			return ": set the value " + found[1][1:] + ", which the template reads there"
-		}
-	}
-	return ": set the values by which the chart does without"
 }

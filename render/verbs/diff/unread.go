@@ -27,6 +27,9 @@ type Unread struct {
 
 // newlyUnread returns the values that a chart reads no more.
 func newlyUnread(object manifest.ID, chart string, was, is *charts.Settings) []Unread {
+	if was == nil || is == nil { // a chart with problems
+		return nil
+	}
 	values := is.Unread()
 	if len(values) > 0 {
 		values = Without(values, was.Unread())

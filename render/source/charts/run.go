@@ -1,0 +1,446 @@
+package charts
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"helm.sh/helm/v4/pkg/chart/common"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
+)
+
+// A run may take maxWork: a byte or more for each byte that templates write, and for each action, round of a loop and
+// call of a template. Templates may call each other maxDepth deep. A text may have maxText bytes, and a list or map
+// maxItems items, items of items included, maxNesting deep. A template may have maxActions.
+const (
+	maxWork    = 1 << 30
+	maxDepth   = 400
+	maxText    = 16 << 20
+	maxItems   = 1 << 18
+	maxNesting = 200
+	maxActions = 50_000
+	maxKeys    = 100_000 // of YAML
+)
+
+var (
+	errEndless = errors.New("takes too long, or writes too much: bound its loops, and the templates that include themselves")
+	errDeep    = fmt.Errorf("templates include each other over %d deep: end the recursion", maxDepth)
+	errLarge   = errors.New("makes too large a text or list: write less")
+)
+
+// run is one execution of the templates of a chart. Go neither interrupts nor observes a template: so
+// each template is rewritten, and calls functions of the run.
+type run struct {
+	sites  []*site
+	chains []chain
+	texts  []passage
+	ofTpl  map[string]string // rewritten texts
+
+	always   reads // of Helm itself
+	values   map[string]any
+	work     int
+	file     string // the template that Helm executes
+	at       *site
+	last     int // chain that was read
+	calls    []call
+	paths    map[uintptr][]string // of the mappings in values
+	pieces   map[string][]piece   // by file
+	files    map[string]string    // the files that Helm made
+	changing []change
+
+	addresses []string // of memory, as Go prints pointers that templates reach
+}
+
+// call is an open call of a template: inline if it writes to the text of the caller.
+type call struct {
+	*site
+	isInline bool
+}
+
+// piece is a part of the text that a file writes, with its line in the template. A text has the lines that follow, too.
+type piece struct {
+	length, line int
+	isText       bool
+}
+
+// change is a call of a function whose result changes.
+type change struct {
+	*site
+	file, function string
+}
+
+func newRun() *run {
+	return &run{work: maxWork, always: reads{}, ofTpl: map[string]string{}, paths: map[uintptr][]string{}, pieces: map[string][]piece{}}
+}
+
+// rewriteAll rewrites the templates of a chart and its dependencies.
+func (r *run) rewriteAll(c *loaded, of *chart.Chart) error {
+	for _, f := range of.Templates {
+		rewritten, err := r.rewrite(f.Name, c.sources[f], string(f.Data), nil)
+		if err != nil {
+			return fmt.Errorf("%s:1: %w", path.Join(of.ChartFullPath(), f.Name), err)
+		}
+		f.Data = []byte(rewritten)
+	}
+	for _, m := range of.Metadata.Maintainers {
+		r.addresses = append(r.addresses, fmt.Sprintf("%p", m))
+	}
+	for _, d := range of.Metadata.Dependencies {
+		r.addresses = append(r.addresses, fmt.Sprintf("%p", d))
+	}
+	for _, d := range of.Dependencies() {
+		if err := r.rewriteAll(c, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// actions returns the functions that rewritten templates call.
+func (r *run) actions() template.FuncMap {
+	return template.FuncMap{
+		"gatehouseFile": r.enterFile, "gatehouseAt": r.enter, "gatehouseText": r.text, "gatehousePrint": r.print, "gatehouseRound": r.round,
+		"gatehouseCall": r.call, "gatehouseInline": r.inline, "gatehouseTpl": r.tpl, "gatehouseReturn": r.leave,
+		"gatehouseRead": r.read, "gatehouseParse": r.parse, "gatehouseCount": r.count, "gatehouseWeigh": r.weigh, "gatehouseFormat": r.format,
+	}
+}
+
+// Calls of actions, and the base of a chain, in an error that quotes a template.
+var (
+	inErrors    = regexp.MustCompile(`\(gatehouseRead \d+ (?:\.\)(\.)|(\.|\$\w*)\))|\(gatehouse\w+ ("[^"]*"|[^() ]+)\)|\{\{gatehouse\w+[^}]*\}\}| \| gatehouse\w+| at <gatehouse[^>]*>|error calling gatehouse\w+: |gatehouse\w+ (?:\d+ )?`)
+	baseInError = regexp.MustCompile(`<(\.|\$\w*)>:\s+(can't|nil)`)
+)
+
+// describe returns an error of Helm as one about the original templates.
+func (r *run) describe(err error) error {
+	message := inErrors.ReplaceAllString(err.Error(), "$1$2$3")
+	if found := baseInError.FindStringSubmatch(message); found != nil && r.last < len(r.chains) {
+		named := strings.Join(append([]string{strings.TrimSuffix(found[1], ".")}, r.chains[r.last].keys...), ".")
+		message = baseInError.ReplaceAllLiteralString(message, "<"+named+">: "+found[2])
+	}
+	return errors.New(message)
+}
+
+// take takes an amount of work.
+func (r *run) take(amount int) error {
+	if r.work -= amount; r.work < 0 {
+		return errEndless
+	}
+	return nil
+}
+
+// enterFile begins a file, unless a template includes it.
+func (r *run) enterFile(context any) string {
+	if len(r.calls) == 0 {
+		r.file, _ = child(child(context, "Template"), "Name").(string)
+	}
+	return ""
+}
+
+// enter begins an action.
+func (r *run) enter(i int) (string, error) {
+	r.at = r.sites[i]
+	return "", r.take(1 << 4)
+}
+
+// round begins a round of a loop.
+func (r *run) round() (string, error) { return "", r.take(1 << 10) }
+
+// text returns a text of a template.
+func (r *run) text(i int) (string, error) {
+	t := r.texts[i]
+	r.emit(piece{len(t.content), t.line, true})
+	return t.content, r.take(len(t.content))
+}
+
+// print returns the value that an action writes.
+func (r *run) print(value any) (any, error) {
+	if value == nil {
+		return "<no value>", nil // Helm removes this text
+	}
+	if _, err := r.weigh(value); err != nil {
+		return nil, err
+	}
+	printed := fmt.Sprint(value)
+	r.emit(piece{len(printed), r.at.Line, false})
+	if _, err := r.count(printed); err != nil {
+		return nil, err
+	}
+	return value, nil
+}
+
+// emit records a piece of the text that the file writes.
+func (r *run) emit(p piece) {
+	if slices.ContainsFunc(r.calls, func(c call) bool { return !c.isInline }) {
+		return
+	}
+	if len(r.calls) > 0 {
+		p.line, p.isText = r.calls[0].Line, false
+	}
+	r.pieces[r.file] = append(r.pieces[r.file], p)
+}
+
+// lines returns the template line of each line of a file.
+func (r *run) lines(file string) (lines []int) {
+	rest, isOpen := r.files[file], false // the line has begun
+	for _, p := range r.pieces[file] {
+		content := rest[:min(p.length, len(rest))]
+		rest = rest[len(content):]
+		for _, c := range []byte(content) {
+			switch {
+			case !isOpen && c != ' ':
+				lines, isOpen = append(lines, p.line), c != '\n'
+			case c == '\n':
+				isOpen = false
+			}
+			if c == '\n' && p.isText {
+				p.line++
+			}
+		}
+	}
+	return lines
+}
+
+// call begins a call of a template.
+func (r *run) call(name any) (any, error) { return name, r.open(call{r.at, false}) }
+
+func (r *run) inline() (string, error) { return "", r.open(call{r.at, true}) }
+
+func (r *run) open(c call) error {
+	if r.calls = append(r.calls, c); len(r.calls) > maxDepth {
+		return errDeep
+	}
+	return r.take(1 << 10)
+}
+
+// tpl begins the call of a text, and returns the rewritten text.
+func (r *run) tpl(text string) (string, error) {
+	key := fmt.Sprintf("%p %s", r.at, text)
+	rewritten, isKnown := r.ofTpl[key]
+	err := errors.Join(r.take(len(text)), r.open(call{r.at, false}))
+	if !isKnown && err == nil {
+		rewritten, err = r.rewrite("tpl", "", text, r.at)
+		r.ofTpl[key] = rewritten
+	}
+	return rewritten, err
+}
+
+// leave ends a call.
+func (r *run) leave(result any) (any, error) {
+	last := len(r.calls) - 1
+	r.at, r.calls = r.calls[last].site, r.calls[:last]
+	return r.count(result)
+}
+
+// count counts the result of a function.
+func (r *run) count(result any) (any, error) {
+	size := 1 << 5
+	switch v := reflect.ValueOf(result); v.Kind() {
+	case reflect.String:
+		size = v.Len()
+		isAddress := func(address string) bool { return strings.Contains(v.String(), address) }
+		if strings.Contains(v.String(), "0x") && slices.ContainsFunc(r.addresses, isAddress) {
+			r.change("printing an address")
+		}
+	case reflect.Slice, reflect.Map:
+		size += 16 * v.Len()
+	}
+	if size > maxText {
+		return nil, errLarge
+	}
+	return result, r.take(size)
+}
+
+// parse counts a text that a function parses. Its result is much larger, and each key is compared with each other key.
+func (r *run) parse(text string) (string, error) {
+	keys := strings.Count(text, ":")
+	return text, r.take(len(text)<<6 + keys*keys>>4)
+}
+
+// checkKeys returns an error for a document of YAML that has more keys than can be compared with each other.
+func checkKeys(name, content string) error {
+	for document := range strings.SplitSeq(content, "\n---") {
+		if strings.Count(document, ":") > maxKeys {
+			return fmt.Errorf("%s:1: has over %d keys in one document: write less", name, maxKeys)
+		}
+	}
+	return nil
+}
+
+// format counts the result of a function that writes or reads YAML, which takes longer.
+func (r *run) format(result any) (any, error) {
+	text, _ := result.(string)
+	if err := r.take(len(text) << 4); err != nil {
+		return nil, err
+	}
+	return r.count(result)
+}
+
+// weigh counts a value with all below.
+func (r *run) weigh(value any) (any, error) {
+	left := size{maxItems, 4 * maxText}
+	return value, r.weighItems(reflect.ValueOf(value), 0, &left)
+}
+
+// size is a number of items and of bytes.
+type size struct{ items, bytes int }
+
+func (r *run) weighItems(v reflect.Value, depth int, left *size) error {
+	for v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	if left.items--; left.items < 0 || left.bytes < 0 || depth > maxNesting {
+		return errLarge
+	}
+	switch v.Kind() {
+	case reflect.String:
+		left.bytes -= v.Len()
+	case reflect.Map:
+		for entries := v.MapRange(); entries.Next(); {
+			if err := r.weighItems(entries.Value(), depth+1, left); err != nil {
+				return err
+			}
+		}
+	case reflect.Slice:
+		for i := 0; i < v.Len() && v.Type().Elem().Kind() == reflect.Interface; i++ {
+			if err := r.weighItems(v.Index(i), depth+1, left); err != nil {
+				return err
+			}
+		}
+	}
+	return r.take(1 << 7)
+}
+
+// change records a call of a function whose result changes.
+func (r *run) change(function string) {
+	r.changing = append(r.changing, change{r.at, r.file, function})
+}
+
+// locate records the paths of the mappings in a value.
+func (r *run) locate(value any, path []string) {
+	switch value := value.(type) {
+	case map[string]any:
+		r.paths[reflect.ValueOf(value).Pointer()] = path
+		for key, item := range value {
+			r.locate(item, append(slices.Clip(path), key))
+		}
+	case []any:
+		for i, item := range value {
+			r.locate(item, append(slices.Clip(path), strconv.Itoa(i)))
+		}
+	}
+}
+
+// read records that an action reads keys of a value, and returns the value.
+func (r *run) read(i int, value any, more ...any) (any, error) {
+	r.last, r.chains[i].isRun = i, true
+	c := r.chains[i]
+	keys := slices.Clone(c.keys)
+	for _, key := range more {
+		keys = append(keys, fmt.Sprint(key))
+	}
+	item, path := value, r.pathOf(value, nil)
+	for _, key := range keys {
+		if values, is := item.(common.Values); is && reflect.ValueOf(values).MethodByName(key).IsValid() {
+			return value, r.use(item, path) // a method reads all
+		}
+		if path != nil {
+			path = append(slices.Clip(path), key)
+		}
+		item = child(item, key)
+		if path = r.pathOf(item, path); item == nil {
+			break
+		}
+	}
+	if c.isWhole {
+		return value, r.use(item, path)
+	}
+	if path != nil {
+		r.mark(path, !isContainer(item))
+	}
+	return value, nil
+}
+
+func isContainer(value any) bool {
+	kind := reflect.ValueOf(value).Kind()
+	return kind == reflect.Map || kind == reflect.Slice
+}
+
+// pathOf returns the path of a mapping of values, wherever templates put it, or else a known path.
+func (r *run) pathOf(value any, known []string) []string {
+	if v := reflect.ValueOf(value); v.Kind() == reflect.Map && r.paths[v.Pointer()] != nil {
+		return r.paths[v.Pointer()]
+	}
+	return known
+}
+
+// plainMap returns a mapping without the type of Helm.
+func plainMap(value any) any {
+	if values, is := value.(common.Values); is {
+		return map[string]any(values)
+	}
+	return value
+}
+
+// child returns the item of a mapping or list.
+func child(of any, key string) any {
+	switch of := plainMap(of).(type) {
+	case map[string]any:
+		return of[key]
+	case []any:
+		if i, err := strconv.Atoi(key); err == nil && 0 <= i && i < len(of) {
+			return of[i]
+		}
+	}
+	return nil
+}
+
+// use records that a value is read with all below.
+func (r *run) use(value any, path []string) error {
+	err := error(nil)
+	if isContainer(value) {
+		_, err = r.weigh(value)
+	} else if text, is := value.(string); is {
+		err = r.take(len(text))
+	}
+	if err != nil {
+		return err
+	}
+	r.markAll(value, path)
+	return nil
+}
+
+// markAll marks a value, or the values in a mapping or list that templates made.
+func (r *run) markAll(value any, path []string) {
+	if path = r.pathOf(value, path); path != nil {
+		r.mark(path, true)
+		return
+	}
+	switch value := plainMap(value).(type) {
+	case map[string]any:
+		for _, item := range value {
+			r.markAll(item, nil)
+		}
+	case []any:
+		for _, item := range value {
+			r.markAll(item, nil)
+		}
+	}
+}
+
+// mark records that the current action, and the callers of its template, read a value.
+func (r *run) mark(path []string, isWhole bool) {
+	r.at.reads.add(joinPath(path), isWhole)
+	for _, c := range r.calls {
+		c.reads.add(joinPath(path), isWhole)
+	}
+	if global := slices.Index(path, "global"); global > 0 { // a copy of the values of the parent
+		r.mark(path[global:], isWhole)
+	}
+}
