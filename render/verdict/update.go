@@ -37,16 +37,15 @@ func (c *Checker) Update(before, after manifest.Object) field.ErrorList {
 }
 
 // MayStay reports whether the API server accepts an update that leaves a problem of an object as it is, by
-// ratcheting validation. Server-side apply accepts no unknown field.
+// ratcheting validation. Server-side apply accepts no unknown field, and a policy that denies an object names none.
 func (c *Checker) MayStay(p manifest.Problem) bool {
 	defer c.kubernetes.Enter()()
 	o := p.Subject
-	if o.Unstructured == nil {
+	if o.Unstructured == nil || p.Field == "" || strings.HasPrefix(p.Message, problem.Unknown) {
 		return false
 	}
 	if kind, ok := c.custom[o.GroupVersionKind()]; ok {
-		isUnknown := strings.HasPrefix(p.Message, problem.Unknown)
-		return !isUnknown && kind.compiled().err == nil && len(kind.refuseUpdate(o, o))+len(c.applyErrors(o)) == 0
+		return kind.compiled().err == nil && len(kind.refuseUpdate(o, o))+len(c.applyErrors(o)) == 0
 	}
 	kind, ok := c.lookup(o.GroupVersionKind())
 	return ok && len(kind.Update(o.Object, o.Object)) == 0
