@@ -77,7 +77,7 @@ func New(m *memo.Memo, kinds *registry.Kinds, kubernetes apiserver.Version, obje
 		all[i] = memo.Get(m, key{crds[i], kubernetes}, func() (d definition) {
 			d.kinds, d.problems = known.define(crds[i], kubernetes)
 			if !manifest.HasErrors(d.problems) {
-				d.problems = append(d.problems, problem.FromErrors(crds[i], apply.Errors(crds[i].Unstructured, nil))...)
+				d.problems = append(d.problems, problem.FromErrors(crds[i], apply.Errors(crds[i].Unstructured, nil, nil))...)
 			}
 			return d
 		})
@@ -204,9 +204,9 @@ func (c *Checker) judgeEncrypted(o manifest.Object) (*unstructured.Unstructured,
 
 func (c *Checker) applyErrors(o manifest.Object) field.ErrorList {
 	if kind, ok := c.custom[o.GroupVersionKind()]; ok {
-		return apply.Errors(o.Unstructured, kind.compiled().structural)
+		return apply.Errors(o.Unstructured, kind.compiled().structural, kind.types)
 	}
-	return apply.Errors(o.Unstructured, nil)
+	return apply.Errors(o.Unstructured, nil, nil)
 }
 
 // check returns an object with its defaults, and its problems as a request to create it.

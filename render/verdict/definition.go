@@ -19,6 +19,7 @@ import (
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"example.com/gatehouse/kind/registry"
@@ -215,19 +216,24 @@ func isNamespaced(definition *apiextensions.CustomResourceDefinition) bool {
 	return definition.Spec.Scope == apiextensions.NamespaceScoped
 }
 
-// deprecation returns the warning of the API server about objects of a deprecated version.
-func deprecation(definition *apiextensions.CustomResourceDefinition, version apiextensions.CustomResourceDefinitionVersion) []string {
-	if !version.Deprecated {
+// deprecation returns the warning of the API server about objects of a deprecated version. It is
+// defaultDeprecationWarning of k8s.io/apiextensions-apiserver/pkg/apiserver.
+func deprecation(definition *apiextensions.CustomResourceDefinition, deprecated apiextensions.CustomResourceDefinitionVersion) []string {
+	if !deprecated.Deprecated {
 		return nil
 	}
-	if version.DeprecationWarning != nil {
-		return []string{*version.DeprecationWarning}
+	if deprecated.DeprecationWarning != nil {
+		return []string{*deprecated.DeprecationWarning}
 	}
-	warning := fmt.Sprintf("%s/%s %s is deprecated", definition.Spec.Group, version.Name, definition.Spec.Names.Kind)
+	warning := fmt.Sprintf("%s/%s %s is deprecated", definition.Spec.Group, deprecated.Name, definition.Spec.Names.Kind)
+	newest := deprecated.Name
 	for _, other := range definition.Spec.Versions {
-		if other.Served && !other.Deprecated {
-			warning += fmt.Sprintf("; use %s/%s", definition.Spec.Group, other.Name)
+		if other.Served && !other.Deprecated && version.CompareKubeAwareVersionStrings(newest, other.Name) < 0 {
+			newest = other.Name
 		}
+	}
+	if newest != deprecated.Name {
+		warning += fmt.Sprintf("; use %s/%s %s", definition.Spec.Group, newest, definition.Spec.Names.Kind)
 	}
 	return []string{warning}
 }
