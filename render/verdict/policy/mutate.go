@@ -28,7 +28,7 @@ func init() { jsonpatch.AccumulatedCopySizeLimit = 3 << 20 } // as kube-apiserve
 type Mutation struct {
 	// Before is the object as policies see it, After as they leave it. Both are nil if none changes it.
 	Before, After *unstructured.Unstructured
-	// Policies are the policies that match the object and are evaluated, in this order.
+	// Policies are the policies that change the object, in the order of their evaluation.
 	Policies []manifest.Object
 	// Doubts are the policies that match but are not evaluated.
 	Doubts []Doubt
@@ -105,7 +105,7 @@ func (m mutator) mutate(o manifest.Object) (result Mutation) {
 	if r.isOfPolicy() {
 		return result
 	}
-	hooks := m.hooks(r, &result)
+	hooks, policies := m.hooks(r, &result)
 	if len(hooks) == 0 {
 		return result
 	}
@@ -115,22 +115,31 @@ func (m mutator) mutate(o manifest.Object) (result Mutation) {
 		result.refusal = reasonOf(err)
 		return result
 	}
-	slices.Reverse(hooks)
-	if reversed, err := m.run(o, hooks); err != nil || !reflect.DeepEqual(after, reversed) {
-		for _, p := range result.Policies {
+	reverse := slices.Clone(hooks)
+	slices.Reverse(reverse)
+	if reversed, err := m.run(o, reverse); err != nil || !reflect.DeepEqual(after, reversed) {
+		for _, p := range policies {
 			result.Doubts = append(result.Doubts, Doubt{p, "the API server evaluates policies in any order, and here the order matters"})
 		}
 		return result
 	}
-	if !reflect.DeepEqual(before, after) {
-		result.Before, result.After = before, after
+	if reflect.DeepEqual(before, after) {
+		return result
+	}
+	result.Before, result.After = before, after
+	for i := range hooks {
+		alone, _ := m.run(o, hooks[i:i+1])
+		ofOthers, _ := m.run(o, slices.Delete(slices.Clone(hooks), i, i+1))
+		if !reflect.DeepEqual(alone, before) || !reflect.DeepEqual(ofOthers, after) {
+			result.Policies = append(result.Policies, policies[i])
+		}
 	}
 	return result
 }
 
-// hooks returns the policies that match a request, with their matching bindings, and adds them or their
-// doubts to a mutation.
-func (m mutator) hooks(r *request, result *Mutation) (hooks []mutating.PolicyHook) {
+// hooks returns the policies that match a request, with their matching bindings, and adds doubts about others to
+// a mutation.
+func (m mutator) hooks(r *request, result *Mutation) (hooks []mutating.PolicyHook, policies []manifest.Object) {
 	for _, p := range m.policies {
 		if matches, _, _, err := m.DefinitionMatches(r, r.kind.Conversion, validating.NewValidatingAdmissionPolicyAccessor(p.ValidatingAdmissionPolicy)); err == nil && !matches {
 			continue
@@ -155,9 +164,9 @@ func (m mutator) hooks(r *request, result *Mutation) (hooks []mutating.PolicyHoo
 		if p.Spec.ParamKind != nil {
 			hook.ParamInformer, hook.ParamScope, hook.ConfigurationError = p.params, p.params.scope, p.params.err
 		}
-		hooks, result.Policies = append(hooks, hook), append(result.Policies, p.object)
+		hooks, policies = append(hooks, hook), append(policies, p.object)
 	}
-	return hooks
+	return hooks, policies
 }
 
 // mutationDoubt explains why files do not tell the result of a policy; empty if they do.
