@@ -8,6 +8,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -43,6 +44,7 @@ type Checker struct {
 	kubernetes apiserver.Version
 	custom     customKinds
 	memo       *memo.Memo
+	created    *sync.Map // see KeepCreated
 }
 
 // Prepare loads the data of every Checker for the newest version.
@@ -96,16 +98,10 @@ func New(m *memo.Memo, kinds *registry.Kinds, kubernetes apiserver.Version, obje
 // the problems of all.
 func (c *Checker) Objects(objects []manifest.Object) (valid []manifest.Object, problems []manifest.Problem) {
 	defer c.kubernetes.Enter()()
-	stored := make([]*unstructured.Unstructured, len(objects))
-	found := make([][]manifest.Problem, len(objects))
-	applied := c.substitute(objects)
-	tooLarge := checkExpressions(objectsOf(applied), admissionregistration.GroupName)
-	parallel.For(len(objects), func(i int) {
-		if p, ok := tooLarge[i]; ok {
-			stored[i], found[i] = objects[i].Unstructured, []manifest.Problem{p}
-			return
-		}
-		stored[i], found[i] = c.judgeSubstituted(objects[i], applied[i])
+	stored, applied := make([]*unstructured.Unstructured, len(objects)), c.substitute(objects)
+	found := judgeEach(objectsOf(applied), func(i int) (problems []manifest.Problem) {
+		stored[i], problems = c.judgeSubstituted(objects[i], applied[i])
+		return problems
 	})
 	for i, o := range objects {
 		if !manifest.HasErrors(found[i]) {
@@ -114,6 +110,20 @@ func (c *Checker) Objects(objects []manifest.Object) (valid []manifest.Object, p
 		problems = append(problems, found[i]...)
 	}
 	return valid, problems
+}
+
+// judgeEach calls judge for the index of each object, except objects with regular expressions that are too large.
+func judgeEach(objects []manifest.Object, judge func(i int) []manifest.Problem) [][]manifest.Problem {
+	found := make([][]manifest.Problem, len(objects))
+	tooLarge := checkExpressions(objects, admissionregistration.GroupName)
+	parallel.For(len(objects), func(i int) {
+		if p, ok := tooLarge[i]; ok {
+			found[i] = []manifest.Problem{p}
+		} else {
+			found[i] = judge(i)
+		}
+	})
+	return found
 }
 
 // Admit judges applied objects by Pod Security and by policies, as in a cluster with all of them.

@@ -91,11 +91,7 @@ func printUpgrade(out io.Writer, all []*upgrade.Environment, isMarkdown bool) er
 		case lines == "":
 			fmt.Fprintf(w, "### `%s`: %s\n\n", e.Name, heading)
 		default:
-			fence := "```"
-			for strings.Contains(lines, fence) {
-				fence += "`"
-			}
-			fmt.Fprintf(w, "### `%s`: %s\n\n%s\n%s%[3]s\n\n", e.Name, heading, fence, lines)
+			fmt.Fprintf(w, "### `%s`: %s\n\n%s\n", e.Name, heading, manifest.CodeBlock("", lines))
 		}
 	}
 	return w.Flush()

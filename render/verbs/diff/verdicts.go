@@ -44,17 +44,24 @@ func (v *Verdicts) IsEqual() bool {
 	return v == nil || len(v.Errors)+len(v.Warnings)+len(v.Gone)+len(v.Stored) == 0
 }
 
-// CompareVerdicts compares two verdicts on the same objects. Both environments have a judge.
+// CompareVerdicts compares two verdicts on the same objects.
 func CompareVerdicts(before, after *render.Examination) *Verdicts {
-	was, is := before.JudgeRest(after), after.JudgeRest(before)
+	_, hadJudge := before.Definitions()
+	_, hasJudge := after.Definitions()
+	was, is := before.Problems, after.Problems
+	if hadJudge && hasJudge {
+		was, is = before.JudgeRest(after), after.JudgeRest(before)
+	}
 	v := &Verdicts{Errors: []Refusal{}, Gone: without(was, is), Stored: []StoredObject{}}
 	refused, warnings := manifest.SplitProblems(without(is, was))
 	v.Warnings = warnings
 	for _, p := range refused {
-		v.Errors = append(v.Errors, Refusal{p, after.Checker().MayStay(p)})
+		v.Errors = append(v.Errors, Refusal{p, hasJudge && after.Checker().MayStay(p)})
 	}
 	v.Both, _ = manifest.SplitProblems(without(is, refused))
-	v.compareObjects(before, after)
+	if hadJudge && hasJudge {
+		v.compareObjects(before, after)
+	}
 	return v
 }
 
@@ -83,7 +90,7 @@ func (v *Verdicts) compareObjects(before, after *render.Examination) {
 	objects := slices.DeleteFunc(of.Judged(), func(o manifest.Object) bool {
 		was, wasKnown := old.IsNamespaced(o.GroupVersionKind())
 		is, isKnown := current.IsNamespaced(o.GroupVersionKind())
-		return wrong[o.ID()] || !wasKnown || !isKnown || was != is
+		return wrong[o.ID()] || !wasKnown || !isKnown || was != is || old.StoresAlike(current, o)
 	})
 	was, is := old.Stored(objects), current.Stored(objects)
 	existing := current.Read(was)

@@ -30,7 +30,7 @@ func Run(repository *render.Repository, selection render.Selection, version stri
 	for _, name := range names {
 		step := func(step string) { progress(name, step) }
 		repository.Memo = &memo.Memo{} // both verdicts are on the same built objects
-		before, err := render.Examine(repository, name, step)
+		before, err := render.Examine(repository.As(""), name, step)
 		if err != nil {
 			return nil, nil, err
 		}
