@@ -1,16 +1,19 @@
 package verdict_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/diff"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/manifest"
@@ -26,7 +29,15 @@ func TestCustomObjectsHaveTheSameVerdict(t *testing.T) {
 		t.Fatal(problems)
 	}
 	store(t, definition)
-	judge := newJudge(t)
+	var judge *judge
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		judge = newJudge(t)
+		_, err := judge.resource(written["v2"]) // the newest version is served last
+		return err == nil, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	refused, accepted := 0, 0
 	for _, title := range slices.Sorted(maps.Keys(written)) {
 		u := written[title].DeepCopy()

@@ -19,7 +19,6 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/parallel"
 )
 
 func init() { jsonpatch.AccumulatedCopySizeLimit = 3 << 20 } // as kube-apiserver does
@@ -54,22 +53,16 @@ type Doubt struct {
 // Mutate returns the mutations of objects by the policies among them, nil without policies, and the problems of
 // these: objects that they deny, and warnings of policies that are not evaluated.
 func Mutate(objects []manifest.Object, kinds Kinds) ([]Mutation, []manifest.Problem) {
-	e := &evaluation{Kinds: kinds, objects: objects}
-	if e.policies = e.boundPolicies("MutatingAdmissionPolicy"); len(e.policies) == 0 {
+	e := newEvaluation(objects, kinds, "MutatingAdmissionPolicy")
+	if len(e.policies) == 0 {
 		return nil, nil
 	}
 	slices.SortStableFunc(e.policies, func(a, b *policy) int { return strings.Compare(a.Name, b.Name) })
-	e.namespaces = e.definedNamespaces()
 	matcher := matching.NewMatcher(e.namespaces, nil)
 	m := mutator{e, generic.NewPolicyMatcher(matcher), mutating.NewDispatcher(unknownAuthorizer{}, matcher, types{e})}
 	all := make([]Mutation, len(objects))
-	parallel.For(len(objects), func(i int) {
-		if e.spent.Load() < maxCost {
-			all[i] = m.mutate(objects[i])
-		}
-	})
-	if e.spent.Load() >= maxCost {
-		return all, []manifest.Problem{e.tooCostly()}
+	if problems := e.each(func(i int) { all[i] = m.mutate(objects[i]) }); len(problems) > 0 {
+		return all, problems
 	}
 	return all, e.problems(all)
 }
@@ -160,11 +153,7 @@ func (m mutator) hooks(r *request, result *Mutation) (hooks []mutating.PolicyHoo
 		if len(bindings) == 0 {
 			continue
 		}
-		hook := mutating.PolicyHook{Policy: p.mutating, Bindings: bindings, Evaluator: p.compiled().mutator}
-		if p.Spec.ParamKind != nil {
-			hook.ParamInformer, hook.ParamScope, hook.ConfigurationError = p.params, p.params.scope, p.params.err
-		}
-		hooks, policies = append(hooks, hook), append(policies, p.object)
+		hooks, policies = append(hooks, hookOf(p, p.mutating, bindings, p.compiled().mutator)), append(policies, p.object)
 	}
 	return hooks, policies
 }
