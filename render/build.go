@@ -53,6 +53,9 @@ func (in *input) build() (b built, problems []manifest.Problem) {
 	b.judges = standIn(in.instead, slices.Concat(b.objects, b.local))
 	b.checker, invalid = verdict.New(in.memo, in.kinds, in.kubernetes, b.judges)
 	b.checker.PostBuild, b.checker.RuntimeConfig = in.postBuild, in.runtimeConfig
+	if in.isCompared {
+		b.checker.KeepCreated()
+	}
 	b.invalid = append(b.invalid, b.judgeInstalled(invalid)...)
 	kustomize.SetImages(b.paths, b.objects, b.checker.Default)
 	return b, problems

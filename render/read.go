@@ -32,6 +32,8 @@ type input struct {
 	memo      *memo.Memo
 	shared    *memo.Memo        // of all environments
 	instead   []manifest.Object // definitions that stand in for others
+	// isCompared reports whether the verdict is compared with another one.
+	isCompared bool
 
 	// From annotations of the kustomization:
 	kubernetes    apiserver.Version // zero for the newest
@@ -45,7 +47,7 @@ func readInput(repository *Repository, name string) (*input, []manifest.Problem)
 	go verdict.Prepare(repository.kinds)
 	go kustomize.LoadSchemas()
 	files := repository.fileSystem()
-	in := &input{name: name, kinds: repository.kinds, memo: repository.Memo, shared: cmp.Or(repository.Memo, repository.shared), instead: repository.definitions}
+	in := &input{name: name, kinds: repository.kinds, memo: repository.Memo, shared: cmp.Or(repository.Memo, repository.shared), instead: repository.definitions, isCompared: repository.isCompared}
 	folder, _, err := files.Resolve(path.Join("/", tree.EnvironmentsFolder, name))
 	if err != nil {
 		return in, []manifest.Problem{{File: path.Join(tree.EnvironmentsFolder, name), Message: err.Error()}}

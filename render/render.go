@@ -150,7 +150,7 @@ func (e *Examination) Definitions() (definitions []manifest.Object, hasJudge boo
 	if e.pipeline == nil {
 		return nil, false
 	}
-	return e.pipeline.judges, e.pipeline.checker != nil
+	return e.pipeline.judges, e.pipeline.isBuilt
 }
 
 // Checker returns the judge of the environment's applied objects.
@@ -167,6 +167,30 @@ func (e *Examination) Judged() []manifest.Object {
 		all = append(all, r.Objects...)
 	}
 	return all
+}
+
+// JudgeRest returns all problems, with those of the stages that did not run after an error: on the objects of
+// another examination of the environment that are valid here. Without a judge there are no such stages.
+func (e *Examination) JudgeRest(of *Examination) []manifest.Problem {
+	if e.pipeline.isAdmitted {
+		return e.Problems
+	}
+	refused := map[manifest.ID]bool{}
+	for _, p := range e.Problems {
+		if !p.Warning && p.Subject.Unstructured != nil {
+			refused[p.Subject.ID()] = true
+		}
+	}
+	isRefused := func(o manifest.Object) bool { return refused[o.ID()] || o.IsRendered() && refused[o.Source().ID()] }
+	rest, other := *e.pipeline, of.pipeline
+	rest.objects = slices.DeleteFunc(slices.Clone(other.objects), isRefused)
+	o := overridden{originals: other.originals}
+	if other.originals != nil {
+		o.objects = slices.DeleteFunc(slices.Clone(other.objects[len(other.built.objects):]), isRefused)
+	}
+	rest.problems = slices.Clone(e.Problems)
+	rest.addProblems(slices.Concat(rest.judgeRendered(rest.checker, o), rest.admit(rest.checker, rest.objects, rest.built)))
+	return manifest.SortProblems(rest.problems)
 }
 
 // Kubernetes returns the minor version of Kubernetes that judges the environment.
@@ -199,6 +223,8 @@ type pipeline struct {
 	// originals maps each overridden object to its version before the overrides.
 	originals map[*unstructured.Unstructured]manifest.Object
 	problems  []manifest.Problem
+	// isBuilt reports whether all objects are built, and isAdmitted whether all stages ran.
+	isBuilt, isAdmitted bool
 	// release ends the use of kustomize's schemas.
 	release func()
 }
@@ -231,7 +257,7 @@ func runPipeline(repository *Repository, name string, progress func(step string)
 		return p
 	}
 	progress("validating")
-	p.objects = p.built.objects
+	p.isBuilt, p.objects = true, p.built.objects
 	stored, problems := p.judge(p.built)
 	if p.addProblems(problems) {
 		return p
@@ -250,6 +276,7 @@ func runPipeline(repository *Repository, name string, progress func(step string)
 	if p.addProblems(p.judgeRendered(p.checker, overridden)) {
 		return p
 	}
+	p.isAdmitted = true
 	p.addProblems(p.admit(p.checker, p.objects, p.built))
 	p.addProblems(p.unlisted(repository))
 	return p

@@ -42,6 +42,7 @@ type Repository struct {
 
 	kubernetes  string            // see As
 	definitions []manifest.Object // see As
+	isCompared  bool              // see As
 }
 
 // Open opens the repository in a folder, with objects of some kinds.
@@ -80,10 +81,10 @@ func (r *Repository) With(files map[string][]byte) *Repository {
 }
 
 // As returns the repository as judged by another minor version of Kubernetes, unless that is empty, and by
-// CustomResourceDefinitions in place of those of the same names.
+// CustomResourceDefinitions in place of those of the same names. It is for verdicts to compare: these keep more.
 func (r *Repository) As(kubernetes string, definitions ...manifest.Object) *Repository {
 	other := *r
-	other.kubernetes, other.definitions = kubernetes, definitions
+	other.kubernetes, other.definitions, other.isCompared = kubernetes, definitions, true
 	return &other
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -32,7 +33,12 @@ func (c *Checker) checkBuiltin(o manifest.Object) []manifest.Problem {
 	if len(problems) > 0 {
 		return problems
 	}
-	return creationProblems(o, served, decoded)
+	problems = creationProblems(o, served, decoded)
+	if c.created != nil && !manifest.HasErrors(problems) {
+		decoded.SetCreationTimestamp(metav1.Time{}) // it is now
+		c.created.Store(o.ID(), decoded)
+	}
+	return problems
 }
 
 // creationProblems returns the errors of the API server for a decoded object or, without errors, its

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -43,6 +44,7 @@ type Checker struct {
 	kubernetes apiserver.Version
 	custom     customKinds
 	memo       *memo.Memo
+	created    *sync.Map // see KeepCreated
 }
 
 // Prepare loads the data of every Checker for the newest version.
@@ -77,7 +79,7 @@ func New(m *memo.Memo, kinds *registry.Kinds, kubernetes apiserver.Version, obje
 		all[i] = memo.Get(m, key{crds[i], kubernetes}, func() (d definition) {
 			d.kinds, d.problems = known.define(crds[i], kubernetes)
 			if !manifest.HasErrors(d.problems) {
-				d.problems = append(d.problems, problem.FromErrors(crds[i], apply.Errors(crds[i].Unstructured, nil))...)
+				d.problems = append(d.problems, problem.FromErrors(crds[i], apply.Errors(crds[i].Unstructured, nil, nil))...)
 			}
 			return d
 		})
@@ -96,16 +98,10 @@ func New(m *memo.Memo, kinds *registry.Kinds, kubernetes apiserver.Version, obje
 // the problems of all.
 func (c *Checker) Objects(objects []manifest.Object) (valid []manifest.Object, problems []manifest.Problem) {
 	defer c.kubernetes.Enter()()
-	stored := make([]*unstructured.Unstructured, len(objects))
-	found := make([][]manifest.Problem, len(objects))
-	applied := c.substitute(objects)
-	tooLarge := checkExpressions(objectsOf(applied), admissionregistration.GroupName)
-	parallel.For(len(objects), func(i int) {
-		if p, ok := tooLarge[i]; ok {
-			stored[i], found[i] = objects[i].Unstructured, []manifest.Problem{p}
-			return
-		}
-		stored[i], found[i] = c.judgeSubstituted(objects[i], applied[i])
+	stored, applied := make([]*unstructured.Unstructured, len(objects)), c.substitute(objects)
+	found := judgeEach(objectsOf(applied), func(i int) (problems []manifest.Problem) {
+		stored[i], problems = c.judgeSubstituted(objects[i], applied[i])
+		return problems
 	})
 	for i, o := range objects {
 		if !manifest.HasErrors(found[i]) {
@@ -114,6 +110,20 @@ func (c *Checker) Objects(objects []manifest.Object) (valid []manifest.Object, p
 		problems = append(problems, found[i]...)
 	}
 	return valid, problems
+}
+
+// judgeEach calls judge for the index of each object, except objects with regular expressions that are too large.
+func judgeEach(objects []manifest.Object, judge func(i int) []manifest.Problem) [][]manifest.Problem {
+	found := make([][]manifest.Problem, len(objects))
+	tooLarge := checkExpressions(objects, admissionregistration.GroupName)
+	parallel.For(len(objects), func(i int) {
+		if p, ok := tooLarge[i]; ok {
+			found[i] = []manifest.Problem{p}
+		} else {
+			found[i] = judge(i)
+		}
+	})
+	return found
 }
 
 // Admit judges applied objects by Pod Security and by policies, as in a cluster with all of them.
@@ -204,9 +214,9 @@ func (c *Checker) judgeEncrypted(o manifest.Object) (*unstructured.Unstructured,
 
 func (c *Checker) applyErrors(o manifest.Object) field.ErrorList {
 	if kind, ok := c.custom[o.GroupVersionKind()]; ok {
-		return apply.Errors(o.Unstructured, kind.compiled().structural)
+		return apply.Errors(o.Unstructured, kind.compiled().structural, kind.types)
 	}
-	return apply.Errors(o.Unstructured, nil)
+	return apply.Errors(o.Unstructured, nil, nil)
 }
 
 // check returns an object with its defaults, and its problems as a request to create it.

@@ -19,7 +19,9 @@ import (
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/manifest"
@@ -136,7 +138,7 @@ func newCustomKind(definition *apiextensions.CustomResourceDefinition, version a
 	types := sync.OnceValue(func() managedfields.TypeConverter { return typesOf(definition, version.Name) })
 	return &customKind{definition: definition, warnings: deprecation(definition, version), types: types, compiled: sync.OnceValue(func() compiled {
 		defer kubernetes.Enter()()
-		c, err := compile(definition, kindOf(definition, version))
+		c, err := compile(definition, kindOf(definition, version), kubernetes)
 		if err != nil {
 			return compiled{structural: &schema.Structural{}, err: err}
 		}
@@ -184,7 +186,7 @@ func (k *customKind) missingFields(known *customKind) (missing []string, isForei
 }
 
 // compile compiles the schema of a version of a definition.
-func compile(definition *apiextensions.CustomResourceDefinition, gvk apischema.GroupVersionKind) (c compiled, err error) {
+func compile(definition *apiextensions.CustomResourceDefinition, gvk apischema.GroupVersionKind, kubernetes apiserver.Version) (c compiled, err error) {
 	properties, err := apiextensions.GetSchemaForVersion(definition, gvk.Version)
 	if err != nil {
 		return compiled{}, err
@@ -192,8 +194,8 @@ func compile(definition *apiextensions.CustomResourceDefinition, gvk apischema.G
 	if c.structural, err = schema.NewStructural(properties.OpenAPIV3Schema); err != nil {
 		return compiled{}, err
 	}
-	validator, _, err := validation.NewSchemaValidator(properties.OpenAPIV3Schema)
-	if err != nil {
+	published := &spec.Schema{}
+	if err := validation.ConvertJSONSchemaPropsWithPostProcess(properties.OpenAPIV3Schema, published, kubernetes.DropFormats); err != nil {
 		return compiled{}, err
 	}
 	subresources, err := apiextensions.GetSubresourcesForVersion(definition, gvk.Version)
@@ -206,7 +208,7 @@ func compile(definition *apiextensions.CustomResourceDefinition, gvk apischema.G
 	text, err := json.Marshal(properties.OpenAPIV3Schema)
 	c.parsesQuantities = bytes.Contains(text, []byte("uantity(")) // quantity() and isQuantity()
 	c.hasZones = zone.DisableRules(c.structural)
-	c.strategy = customresource.NewStrategy(nil, isNamespaced(definition), gvk, validator, nil, c.structural, subresources.Status, subresources.Scale, nil)
+	c.strategy = customresource.NewStrategy(nil, isNamespaced(definition), gvk, validation.NewSchemaValidatorFromOpenAPI(published), nil, c.structural, subresources.Status, subresources.Scale, nil)
 	return c, err
 }
 
@@ -215,19 +217,24 @@ func isNamespaced(definition *apiextensions.CustomResourceDefinition) bool {
 	return definition.Spec.Scope == apiextensions.NamespaceScoped
 }
 
-// deprecation returns the warning of the API server about objects of a deprecated version.
-func deprecation(definition *apiextensions.CustomResourceDefinition, version apiextensions.CustomResourceDefinitionVersion) []string {
-	if !version.Deprecated {
+// deprecation returns the warning of the API server about objects of a deprecated version. It is
+// defaultDeprecationWarning of k8s.io/apiextensions-apiserver/pkg/apiserver.
+func deprecation(definition *apiextensions.CustomResourceDefinition, deprecated apiextensions.CustomResourceDefinitionVersion) []string {
+	if !deprecated.Deprecated {
 		return nil
 	}
-	if version.DeprecationWarning != nil {
-		return []string{*version.DeprecationWarning}
+	if deprecated.DeprecationWarning != nil {
+		return []string{*deprecated.DeprecationWarning}
 	}
-	warning := fmt.Sprintf("%s/%s %s is deprecated", definition.Spec.Group, version.Name, definition.Spec.Names.Kind)
+	warning := fmt.Sprintf("%s/%s %s is deprecated", definition.Spec.Group, deprecated.Name, definition.Spec.Names.Kind)
+	newest := deprecated.Name
 	for _, other := range definition.Spec.Versions {
-		if other.Served && !other.Deprecated {
-			warning += fmt.Sprintf("; use %s/%s", definition.Spec.Group, other.Name)
+		if other.Served && !other.Deprecated && version.CompareKubeAwareVersionStrings(newest, other.Name) < 0 {
+			newest = other.Name
 		}
+	}
+	if newest != deprecated.Name {
+		warning += fmt.Sprintf("; use %s/%s %s", definition.Spec.Group, newest, definition.Spec.Names.Kind)
 	}
 	return []string{warning}
 }

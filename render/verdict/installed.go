@@ -4,10 +4,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/kubernetes/pkg/apis/admissionregistration"
 
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/verdict/problem"
 	"example.com/gatehouse/render/verdict/secret"
 )
@@ -16,26 +14,21 @@ import (
 // may not use server-side apply, so its errors are warnings. Secrets may have values: they are not in git.
 func (c *Checker) Installed(objects []manifest.Object) []manifest.Problem {
 	defer c.kubernetes.Enter()()
-	found := make([][]manifest.Problem, len(objects))
-	tooLarge := checkExpressions(objects, admissionregistration.GroupName)
-	parallel.For(len(objects), func(i int) {
+	found := judgeEach(objects, func(i int) []manifest.Problem {
 		o := objects[i]
-		if p, ok := tooLarge[i]; ok {
-			found[i] = []manifest.Problem{p}
-			return
-		}
 		if _, isCustom := c.custom[o.GroupVersionKind()]; !isCustom && secret.Is(o.Unstructured) {
 			decrypted, _ := secret.Check(o.Unstructured) // without values, which a message may quote
-			found[i] = c.checkBuiltin(manifest.Object{Unstructured: decrypted, Written: decrypted, Origin: o.Origin})
-			return
+			return c.checkBuiltin(manifest.Object{Unstructured: decrypted, Written: decrypted, Origin: o.Origin})
 		}
-		if _, found[i] = c.check(o); manifest.HasErrors(found[i]) {
-			return
+		_, problems := c.check(o)
+		if manifest.HasErrors(problems) {
+			return problems
 		}
 		for _, p := range problem.FromErrors(o, c.applyErrors(o)) {
 			p.Warning = true
-			found[i] = append(found[i], p)
+			problems = append(problems, p)
 		}
+		return problems
 	})
 	return slices.Concat(found...)
 }

@@ -3,10 +3,11 @@ package verdict
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -37,16 +38,15 @@ func (c *Checker) Update(before, after manifest.Object) field.ErrorList {
 }
 
 // MayStay reports whether the API server accepts an update that leaves a problem of an object as it is, by
-// ratcheting validation. Server-side apply accepts no unknown field.
+// ratcheting validation. Server-side apply accepts no unknown field, and a policy that denies an object names none.
 func (c *Checker) MayStay(p manifest.Problem) bool {
 	defer c.kubernetes.Enter()()
 	o := p.Subject
-	if o.Unstructured == nil {
+	if o.Unstructured == nil || p.Field == "" || strings.HasPrefix(p.Message, problem.Unknown) {
 		return false
 	}
 	if kind, ok := c.custom[o.GroupVersionKind()]; ok {
-		isUnknown := strings.HasPrefix(p.Message, problem.Unknown)
-		return !isUnknown && kind.compiled().err == nil && len(kind.refuseUpdate(o, o))+len(c.applyErrors(o)) == 0
+		return kind.compiled().err == nil && len(kind.refuseUpdate(o, o))+len(c.applyErrors(o)) == 0
 	}
 	kind, ok := c.lookup(o.GroupVersionKind())
 	return ok && len(kind.Update(o.Object, o.Object)) == 0
@@ -86,23 +86,35 @@ func (c *Checker) Misfits(o manifest.Object) (problems []manifest.Problem) {
 	return problems
 }
 
+// KeepCreated makes the Checker keep all objects of built-in kinds that it judges, for StoresAlike.
+func (c *Checker) KeepCreated() { c.created = &sync.Map{} }
+
+// StoresAlike reports whether two Checkers that judged an object store it alike. If they do not know it is false.
+func (c *Checker) StoresAlike(other *Checker, o manifest.Object) bool {
+	if c.kubernetes == other.kubernetes && c.RuntimeConfig == other.RuntimeConfig {
+		return !c.IsCustom(o) && !other.IsCustom(o)
+	}
+	was, isKnown := c.created.Load(o.ID())
+	is, isKnownToOther := other.created.Load(o.ID())
+	return isKnown && isKnownToOther && reflect.DeepEqual(was, is)
+}
+
 // Stored returns objects as the API server stores them, without the UID and time of their creation; nil for
 // an object that it cannot decode.
 func (c *Checker) Stored(objects []manifest.Object) []*unstructured.Unstructured {
 	defer c.kubernetes.Enter()()
 	all := make([]*unstructured.Unstructured, len(objects))
 	parallel.For(len(objects), func(i int) {
+		gvk := objects[i].GroupVersionKind()
 		stored, err := (&admitter{Checker: c}).Admit(objects[i])
-		if custom, ok := c.custom[objects[i].GroupVersionKind()]; ok {
-			defaulting.Default(stored.Object, custom.compiled().structural)
-		} else if builtin, ok := c.lookup(objects[i].GroupVersionKind()); ok && err == nil {
+		if custom, ok := c.custom[gvk]; ok {
+			custom.Default(stored)
+			custom.store(stored)
+		} else if builtin, ok := c.lookup(gvk); ok && err == nil {
 			stored, err = builtin.Stored(stored.Object)
 		}
 		if err != nil {
 			return
-		}
-		if kind, ok := c.custom[objects[i].GroupVersionKind()]; ok {
-			kind.store(stored)
 		}
 		stored.SetUID("")
 		unstructured.RemoveNestedField(stored.Object, "metadata", "creationTimestamp")
@@ -171,7 +183,7 @@ func (k *customKind) refuseUpdate(before, after manifest.Object) (errs field.Err
 func (k *customKind) store(o *unstructured.Unstructured) {
 	if k.storage != k && !k.isConvertedByWebhook() {
 		pruning.Prune(o.Object, k.storage.compiled().structural, true)
-		defaulting.Default(o.Object, k.storage.compiled().structural)
+		k.storage.Default(o)
 	}
 }
 

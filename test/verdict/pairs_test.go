@@ -33,6 +33,9 @@ func TestTwoChangesHaveTheSameVerdict(t *testing.T) {
 			if server.merged().refused && !ofRender[i].refused { // render may convert or complete it
 				server = judge.askOfRendered(t, objects[i], server)
 			}
+			if !ofRender[i].refused && slices.ContainsFunc(server.merged().messages, dependsOnCluster.MatchString) {
+				continue
+			}
 			if server.merged().refused != ofRender[i].refused || !ofRender[i].refused && !slices.Equal(server.merged().warnings, ofRender[i].warnings) {
 				r.Errorf("%s: %s\n%s", objects[i].GetKind(), titles[i], dispute(server, ofRender[i]))
 			}

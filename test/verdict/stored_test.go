@@ -95,7 +95,7 @@ func TestObjectsAreStoredAlike(t *testing.T) {
 
 // dependsOnCluster matches the refusals of valid objects. Values of Secrets and labels of Namespaces have tests
 // of their own.
-var dependsOnCluster = regexp.MustCompile(`not found|was found|admin-access|^Secret |^Namespace `)
+var dependsOnCluster = regexp.MustCompile(`not found|was found|not configured on this cluster|admin-access|^Secret |^Namespace `)
 
 // refuses returns the error of a dry run of server-side apply.
 func refuses(ctx context.Context, judge *judge, u *unstructured.Unstructured) error {

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -31,7 +32,7 @@ func newUpgradeCommand(kinds *registry.Kinds) *cobra.Command {
 		Long: `Judge environments as another minor version of Kubernetes would, newer or older, and show
 each difference from the version that the environment is for: errors and warnings that
 appear or go, and fields that are stored otherwise because a default changes or a version
-drops them. It needs no cluster and writes nothing.
+drops them. It needs no cluster and writes nothing. Errors of both versions go to stderr.
 
 An error may say that an object may stay: the API server refuses a new one, and accepts
 changes of other fields of an existing one.
@@ -55,26 +56,26 @@ Exit codes: 0 no differences; 1 differences; 2 error.`,
 
 func runUpgrade(cmd *cobra.Command, kinds *registry.Kinds, f upgradeFlags) error {
 	return inRepository(cmd, kinds, f.root, (*render.Repository).RLock, func(repository *render.Repository, p *progress) error {
-		all, err := upgrade.Run(repository, f.Selection, f.kubernetes, func(environment, step string) { p.step(environment + ": " + step) })
+		all, errs, err := upgrade.Run(repository, f.Selection, f.kubernetes, func(environment, step string) { p.step(environment + ": " + step) })
 		if err != nil {
 			return err
 		}
 		p.stop()
-		isEqual := true
-		for _, e := range all {
-			isEqual = isEqual && e.IsEqual()
-		}
 		if f.output == "json" {
 			err = printJSON(cmd.OutOrStdout(), struct {
 				Environments []*upgrade.Environment `json:"environments"`
-			}{all})
+				Errors       []manifest.Problem     `json:"errors"`
+			}{all, append([]manifest.Problem{}, errs...)})
 		} else {
 			err = printUpgrade(cmd.OutOrStdout(), all, f.output == "markdown")
 		}
-		if err == nil && !isEqual {
+		if err = errors.Join(err, problemsError(cmd, errs, " of both versions")); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(all, func(e *upgrade.Environment) bool { return !e.IsEqual() }) {
 			return exitCode(exitDiffers)
 		}
-		return err
+		return nil
 	})
 }
 
@@ -90,11 +91,7 @@ func printUpgrade(out io.Writer, all []*upgrade.Environment, isMarkdown bool) er
 		case lines == "":
 			fmt.Fprintf(w, "### `%s`: %s\n\n", e.Name, heading)
 		default:
-			fence := "```"
-			for strings.Contains(lines, fence) {
-				fence += "`"
-			}
-			fmt.Fprintf(w, "### `%s`: %s\n\n%s\n%s%[3]s\n\n", e.Name, heading, fence, lines)
+			fmt.Fprintf(w, "### `%s`: %s\n\n%s\n", e.Name, heading, manifest.CodeBlock("", lines))
 		}
 	}
 	return w.Flush()

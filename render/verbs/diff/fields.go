@@ -22,9 +22,10 @@ type FieldChange struct {
 	// Path is as in errors of the API server: spec.containers[web].image. Items with unique names
 	// have their name in brackets, other items their index after the change. An item that is
 	// removed has its index before the change.
-	Path string
+	Path string `json:"path"`
 	// Before and After are texts, or JSON of other values. Unset fields are nil.
-	Before, After *string
+	Before *string `json:"before"`
+	After  *string `json:"after"`
 }
 
 // IsIn reports whether the field is at a path or below it.

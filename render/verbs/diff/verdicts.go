@@ -3,6 +3,8 @@ package diff
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 )
@@ -15,6 +17,8 @@ type Verdicts struct {
 	Errors   []Refusal          `json:"errors"`
 	Warnings []manifest.Problem `json:"warnings"`
 	Gone     []manifest.Problem `json:"gone"`
+	// Both are the errors of both verdicts.
+	Both []manifest.Problem `json:"both"`
 	// Stored are objects that are stored with other fields. An object with an error before is not compared.
 	Stored []StoredObject `json:"stored"`
 }
@@ -42,20 +46,19 @@ func (v *Verdicts) IsEqual() bool {
 
 // CompareVerdicts compares two verdicts on the same objects.
 func CompareVerdicts(before, after *render.Examination) *Verdicts {
-	v := &Verdicts{Errors: []Refusal{}, Warnings: []manifest.Problem{}, Gone: without(before.Problems, after.Problems), Stored: []StoredObject{}}
 	_, hadJudge := before.Definitions()
 	_, hasJudge := after.Definitions()
-	isCut := manifest.HasErrors(before.Problems) // no later stage has warnings
-	for _, p := range without(after.Problems, before.Problems) {
-		if p.Warning && isCut && (!hasJudge || !after.Checker().IsCustom(p.Subject)) {
-			continue
-		}
-		if p.Warning {
-			v.Warnings = append(v.Warnings, p)
-		} else {
-			v.Errors = append(v.Errors, Refusal{p, hasJudge && after.Checker().MayStay(p)})
-		}
+	was, is := before.Problems, after.Problems
+	if hadJudge && hasJudge {
+		was, is = before.JudgeRest(after), after.JudgeRest(before)
 	}
+	v := &Verdicts{Errors: []Refusal{}, Gone: without(was, is), Stored: []StoredObject{}}
+	refused, warnings := manifest.SplitProblems(without(is, was))
+	v.Warnings = warnings
+	for _, p := range refused {
+		v.Errors = append(v.Errors, Refusal{p, hasJudge && after.Checker().MayStay(p)})
+	}
+	v.Both, _ = manifest.SplitProblems(without(is, refused))
 	if hadJudge && hasJudge {
 		v.compareObjects(before, after)
 	}
@@ -87,13 +90,13 @@ func (v *Verdicts) compareObjects(before, after *render.Examination) {
 	objects := slices.DeleteFunc(of.Judged(), func(o manifest.Object) bool {
 		was, wasKnown := old.IsNamespaced(o.GroupVersionKind())
 		is, isKnown := current.IsNamespaced(o.GroupVersionKind())
-		return wrong[o.ID()] || !wasKnown || !isKnown || was != is
+		return wrong[o.ID()] || !wasKnown || !isKnown || was != is || old.StoresAlike(current, o)
 	})
 	was, is := old.Stored(objects), current.Stored(objects)
 	existing := current.Read(was)
 	for i, o := range objects {
 		if was[i] != nil && is[i] != nil { // or else a version cannot decode it, which is an error
-			fields, ofExisting := Change{Before: was[i], After: is[i]}.Fields(), Change{Before: was[i], After: existing[i]}.Fields()
+			fields, ofExisting := specFields(was[i], is[i]), specFields(was[i], existing[i])
 			if !current.IsCustom(o) {
 				ofExisting = slices.DeleteFunc(slices.Clone(fields), func(f FieldChange) bool { return f.Before != nil && f.After != nil })
 			}
@@ -105,4 +108,9 @@ func (v *Verdicts) compareObjects(before, after *render.Examination) {
 			v.Warnings = append(v.Warnings, of.LocateProblem(misfit))
 		}
 	}
+}
+
+// specFields returns the fields that differ, except the generation: a version may count it for more kinds.
+func specFields(before, after *unstructured.Unstructured) []FieldChange {
+	return slices.DeleteFunc(Change{Before: before, After: after}.Fields(), func(f FieldChange) bool { return f.Path == "metadata.generation" })
 }

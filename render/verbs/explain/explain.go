@@ -92,7 +92,7 @@ type History struct {
 // Change is an entry of a kustomization that sets fields of an object.
 type Change struct {
 	Place
-	// Entry is as patches[0]. It is empty if no single entry explains the change.
+	// Entry is as patches[0], or a MutatingAdmissionPolicy. It is empty if no single entry explains the change.
 	Entry string `json:"entry,omitempty"`
 	// Loads is the file that the entry loads.
 	Loads string `json:"loads,omitempty"`
@@ -290,7 +290,7 @@ func (x *Explanation) mutate(e explainer, p tree.Placed) {
 	x.Mutations.Diff = diff.Change{Before: m.Before, After: m.After, BeforeFile: x.File, AfterFile: x.File}.Unified()
 	for _, policy := range m.Policies {
 		at := e.Locate(policy)
-		x.Mutations.Changes = append(x.Mutations.Changes, Change{Place: Place{at.File, at.Line}})
+		x.Mutations.Changes = append(x.Mutations.Changes, Change{Place: Place{at.File, at.Line}, Entry: policy.String()})
 	}
 }
 

@@ -4,6 +4,7 @@ package upgrade
 
 import (
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/verbs/diff"
 )
@@ -16,27 +17,34 @@ type Environment struct {
 	*diff.Verdicts
 }
 
-// Run compares the verdicts on environments. It calls progress with each step.
-func Run(repository *render.Repository, selection render.Selection, version string, progress func(environment, step string)) ([]*Environment, error) {
+// Run compares the verdicts on environments, and returns the errors of both. Of an environment with an error before
+// the verdict it returns only these. It calls progress with each step.
+func Run(repository *render.Repository, selection render.Selection, version string, progress func(environment, step string)) (all []*Environment, errs []manifest.Problem, err error) {
 	if err := render.CheckKubernetes(version); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	names, err := repository.Select(selection)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var all []*Environment
 	for _, name := range names {
+		step := func(step string) { progress(name, step) }
 		repository.Memo = &memo.Memo{} // both verdicts are on the same built objects
-		before, err := render.Examine(repository, name, func(step string) { progress(name, step) })
+		before, err := render.Examine(repository.As(""), name, step)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		after, err := render.Examine(repository.As(version), name, func(step string) { progress(name, step) })
+		if _, hasJudge := before.Definitions(); !hasJudge {
+			found, _ := manifest.SplitProblems(before.Problems)
+			errs = append(errs, found...)
+			continue
+		}
+		after, err := render.Examine(repository.As(version), name, step)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		all = append(all, &Environment{name, before.Kubernetes(), version, diff.CompareVerdicts(before, after)})
+		compared := &Environment{name, before.Kubernetes(), version, diff.CompareVerdicts(before, after)}
+		all, errs = append(all, compared), append(errs, compared.Both...)
 	}
-	return all, nil
+	return all, errs, nil
 }

@@ -6,8 +6,11 @@ import (
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
+	apiservervalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/cel/environment"
+	"k8s.io/kube-openapi/pkg/validation/spec"
 	"k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/kubernetes/pkg/apis/resource"
 )
@@ -59,6 +62,15 @@ func isFormatOfText(definition *apiextensions.CustomResourceDefinition, format s
 		schema, err := apiextensions.GetSchemaForVersion(definition, version.Name)
 		return err == nil && schema != nil && validation.SchemaHas(schema.OpenAPIV3Schema, isOfText)
 	})
+}
+
+// DropFormats drops the format of a schema that the version does not check. Before 1.36 it checks only formats of
+// text: see isFormatOfText.
+func (v Version) DropFormats(s *spec.Schema) error {
+	if v < 36 && (s.Type.Contains("integer") || s.Type.Contains("number")) {
+		s.Format = ""
+	}
+	return apiservervalidation.StripUnsupportedFormatsPostProcessorForVersion(environment.DefaultCompatibilityVersion())(s)
 }
 
 // keep returns a function that restores fields that only later versions clear or set.

@@ -29,9 +29,9 @@ import (
 	"example.com/gatehouse/render/verdict/structural"
 )
 
-// Errors returns the errors of server-side apply for a valid object. The schema of a custom resource
-// is nil if it is unknown.
-func Errors(u *unstructured.Unstructured, s *schema.Structural) field.ErrorList {
+// Errors returns the errors of server-side apply for a valid object. The schema and the types of a custom resource
+// are nil if they are unknown.
+func Errors(u *unstructured.Unstructured, s *schema.Structural, types func() managedfields.TypeConverter) field.ErrorList {
 	errs := metadataOfServer(u)
 	if scheme.Scheme.Recognizes(u.GroupVersionKind()) && !crd.Is(u) { // a program may add its own kinds to the scheme
 		if mayHaveTwins(u.Object) {
@@ -43,6 +43,10 @@ func Errors(u *unstructured.Unstructured, s *schema.Structural) field.ErrorList 
 	errs = append(errs, metadataErrors(u.Object, nil)...)
 	if s != nil {
 		errs = append(errs, customErrors(u, s)...)
+	}
+	if len(errs) == 0 && u.Object["status"] != nil && types != nil && types() != nil { // create drops it, and checks nothing
+		_, err := types().ObjectToTyped(u)
+		errs = append(errs, mergeErrors(err, u.Object, nil)...)
 	}
 	if crd.Is(u) {
 		errs = append(errs, ruleErrors(u.Object, nil)...)

@@ -46,7 +46,7 @@ func TestErrorsNamesTwinsInPods(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, err := range Errors(u, nil) {
+		for _, err := range Errors(u, nil, nil) {
 			got = append(got, err.Field)
 		}
 		if !slices.Equal(got, test.want) {

@@ -31,10 +31,7 @@ type template struct {
 // templateOf returns the template of an object of a built-in kind, if it has one.
 func templateOf(o manifest.Object) (template, bool) {
 	path, ok := manifest.PodTemplatePath(o.GetKind())
-	if !ok {
-		return template{}, false
-	}
-	if _, ok := apiserver.Newest.Lookup(o.GroupVersionKind()); !ok {
+	if !ok || !isBuiltIn(o) {
 		return template{}, false
 	}
 	return decode(o, path), true

@@ -64,20 +64,14 @@ const maxCost = 5 * cel.RuntimeCELCostBudget
 // Check returns the objections of the policies among valid objects to the others. Position returns
 // the file and line of an object.
 func Check(objects []manifest.Object, kinds Kinds, position func(manifest.Object) string) (problems []manifest.Problem) {
-	e := &evaluation{Kinds: kinds, objects: objects}
-	if e.policies = e.boundPolicies("ValidatingAdmissionPolicy"); len(e.policies) == 0 {
+	e := newEvaluation(objects, kinds, "ValidatingAdmissionPolicy")
+	if len(e.policies) == 0 {
 		return nil
 	}
-	e.namespaces = e.definedNamespaces()
 	e.dispatcher = validating.NewDispatcher(unknownAuthorizer{}, generic.NewPolicyMatcher(matching.NewMatcher(e.namespaces, nil)))
 	found := make([][]objection, len(objects))
-	parallel.For(len(objects), func(i int) {
-		if e.spent.Load() < maxCost {
-			found[i] = e.judge(objects[i])
-		}
-	})
-	if e.spent.Load() >= maxCost {
-		return []manifest.Problem{e.tooCostly()}
+	if problems := e.each(func(i int) { found[i] = e.judge(objects[i]) }); len(problems) > 0 {
+		return problems
 	}
 	for _, objection := range slices.Concat(found...) {
 		problems = append(problems, objection.problem(position))
@@ -85,10 +79,29 @@ func Check(objects []manifest.Object, kinds Kinds, position func(manifest.Object
 	return problems
 }
 
-// tooCostly returns the problem of the most expensive policy.
-func (e *evaluation) tooCostly() manifest.Problem {
+// newEvaluation returns the evaluation of the policies of a kind.
+func newEvaluation(objects []manifest.Object, kinds Kinds, kind string) *evaluation {
+	e := &evaluation{Kinds: kinds, objects: objects}
+	if e.policies = e.boundPolicies(kind); len(e.policies) > 0 {
+		e.namespaces = e.definedNamespaces()
+	}
+	return e
+}
+
+// each calls evaluate for the index of each object. It stops if the evaluations cost too much, and returns the
+// problem of the most expensive policy.
+func (e *evaluation) each(evaluate func(i int)) []manifest.Problem {
+	parallel.For(len(e.objects), func(i int) {
+		if e.spent.Load() < maxCost {
+			evaluate(i)
+		}
+	})
+	if e.spent.Load() < maxCost {
+		return nil
+	}
 	costly := slices.MaxFunc(e.policies, func(a, b *policy) int { return cmp.Compare(a.spent.Load(), b.spent.Load()) })
-	return manifest.NewProblem(costly.object, "", manifest.Value{}, "its expressions take too long for all objects of the environment: match fewer objects, or nest fewer loops")
+	const message = "its expressions take too long for all objects of the environment: match fewer objects, or nest fewer loops"
+	return []manifest.Problem{manifest.NewProblem(costly.object, "", manifest.Value{}, message)}
 }
 
 // boundPolicies returns the policies of a kind that have bindings, in the order of objects. All versions of

@@ -85,7 +85,8 @@ func (e *evaluation) judge(o manifest.Object) (objections []objection) {
 // dispatch evaluates a policy with one of its bindings for a request.
 func (e *evaluation) dispatch(r *request, p *policy, binding *admissionv1.ValidatingAdmissionPolicyBinding) (objections []objection) {
 	seen := &recorder{compiled: p.compiled}
-	err := e.dispatcher.Dispatch(context.Background(), r, r.kind.Conversion, []validating.PolicyHook{p.hook(binding, seen)})
+	hooks := []validating.PolicyHook{hookOf[*validating.Policy, *validating.PolicyBinding, validating.Validator](p, p.ValidatingAdmissionPolicy, []*validating.PolicyBinding{binding}, seen)}
+	err := e.dispatcher.Dispatch(context.Background(), r, r.kind.Conversion, hooks)
 	object := func(message string, action admissionv1.ValidationAction) {
 		objections = append(objections, objection{r.object, p, binding, message, action, e.doubt(r, p, binding)})
 	}

@@ -19,7 +19,6 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/parallel"
 )
 
 func init() { jsonpatch.AccumulatedCopySizeLimit = 3 << 20 } // as kube-apiserver does
@@ -28,7 +27,7 @@ func init() { jsonpatch.AccumulatedCopySizeLimit = 3 << 20 } // as kube-apiserve
 type Mutation struct {
 	// Before is the object as policies see it, After as they leave it. Both are nil if none changes it.
 	Before, After *unstructured.Unstructured
-	// Policies are the policies that match the object and are evaluated, in this order.
+	// Policies are the policies that change the object, in the order of their evaluation.
 	Policies []manifest.Object
 	// Doubts are the policies that match but are not evaluated.
 	Doubts []Doubt
@@ -54,22 +53,16 @@ type Doubt struct {
 // Mutate returns the mutations of objects by the policies among them, nil without policies, and the problems of
 // these: objects that they deny, and warnings of policies that are not evaluated.
 func Mutate(objects []manifest.Object, kinds Kinds) ([]Mutation, []manifest.Problem) {
-	e := &evaluation{Kinds: kinds, objects: objects}
-	if e.policies = e.boundPolicies("MutatingAdmissionPolicy"); len(e.policies) == 0 {
+	e := newEvaluation(objects, kinds, "MutatingAdmissionPolicy")
+	if len(e.policies) == 0 {
 		return nil, nil
 	}
 	slices.SortStableFunc(e.policies, func(a, b *policy) int { return strings.Compare(a.Name, b.Name) })
-	e.namespaces = e.definedNamespaces()
 	matcher := matching.NewMatcher(e.namespaces, nil)
 	m := mutator{e, generic.NewPolicyMatcher(matcher), mutating.NewDispatcher(unknownAuthorizer{}, matcher, types{e})}
 	all := make([]Mutation, len(objects))
-	parallel.For(len(objects), func(i int) {
-		if e.spent.Load() < maxCost {
-			all[i] = m.mutate(objects[i])
-		}
-	})
-	if e.spent.Load() >= maxCost {
-		return all, []manifest.Problem{e.tooCostly()}
+	if problems := e.each(func(i int) { all[i] = m.mutate(objects[i]) }); len(problems) > 0 {
+		return all, problems
 	}
 	return all, e.problems(all)
 }
@@ -105,7 +98,7 @@ func (m mutator) mutate(o manifest.Object) (result Mutation) {
 	if r.isOfPolicy() {
 		return result
 	}
-	hooks := m.hooks(r, &result)
+	hooks, policies := m.hooks(r, &result)
 	if len(hooks) == 0 {
 		return result
 	}
@@ -115,22 +108,31 @@ func (m mutator) mutate(o manifest.Object) (result Mutation) {
 		result.refusal = reasonOf(err)
 		return result
 	}
-	slices.Reverse(hooks)
-	if reversed, err := m.run(o, hooks); err != nil || !reflect.DeepEqual(after, reversed) {
-		for _, p := range result.Policies {
+	reverse := slices.Clone(hooks)
+	slices.Reverse(reverse)
+	if reversed, err := m.run(o, reverse); err != nil || !reflect.DeepEqual(after, reversed) {
+		for _, p := range policies {
 			result.Doubts = append(result.Doubts, Doubt{p, "the API server evaluates policies in any order, and here the order matters"})
 		}
 		return result
 	}
-	if !reflect.DeepEqual(before, after) {
-		result.Before, result.After = before, after
+	if reflect.DeepEqual(before, after) {
+		return result
+	}
+	result.Before, result.After = before, after
+	for i := range hooks {
+		alone, _ := m.run(o, hooks[i:i+1])
+		ofOthers, _ := m.run(o, slices.Delete(slices.Clone(hooks), i, i+1))
+		if !reflect.DeepEqual(alone, before) || !reflect.DeepEqual(ofOthers, after) {
+			result.Policies = append(result.Policies, policies[i])
+		}
 	}
 	return result
 }
 
-// hooks returns the policies that match a request, with their matching bindings, and adds them or their
-// doubts to a mutation.
-func (m mutator) hooks(r *request, result *Mutation) (hooks []mutating.PolicyHook) {
+// hooks returns the policies that match a request, with their matching bindings, and adds doubts about others to
+// a mutation.
+func (m mutator) hooks(r *request, result *Mutation) (hooks []mutating.PolicyHook, policies []manifest.Object) {
 	for _, p := range m.policies {
 		if matches, _, _, err := m.DefinitionMatches(r, r.kind.Conversion, validating.NewValidatingAdmissionPolicyAccessor(p.ValidatingAdmissionPolicy)); err == nil && !matches {
 			continue
@@ -151,13 +153,9 @@ func (m mutator) hooks(r *request, result *Mutation) (hooks []mutating.PolicyHoo
 		if len(bindings) == 0 {
 			continue
 		}
-		hook := mutating.PolicyHook{Policy: p.mutating, Bindings: bindings, Evaluator: p.compiled().mutator}
-		if p.Spec.ParamKind != nil {
-			hook.ParamInformer, hook.ParamScope, hook.ConfigurationError = p.params, p.params.scope, p.params.err
-		}
-		hooks, result.Policies = append(hooks, hook), append(result.Policies, p.object)
+		hooks, policies = append(hooks, hookOf(p, p.mutating, bindings, p.compiled().mutator)), append(policies, p.object)
 	}
-	return hooks
+	return hooks, policies
 }
 
 // mutationDoubt explains why files do not tell the result of a policy; empty if they do.

@@ -8,8 +8,10 @@ import (
 	requestv1 "k8s.io/api/admission/v1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/cel"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/generic"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/mutating/patch"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
@@ -31,13 +33,9 @@ type policy struct {
 	spent    atomic.Int64 // the cost of its evaluations
 }
 
-// hook returns the policy with one binding for the dispatcher of the API server.
-func (p *policy) hook(binding *admissionv1.ValidatingAdmissionPolicyBinding, evaluator validating.Validator) validating.PolicyHook {
-	hook := validating.PolicyHook{
-		Policy:    p.ValidatingAdmissionPolicy,
-		Bindings:  []*admissionv1.ValidatingAdmissionPolicyBinding{binding},
-		Evaluator: evaluator,
-	}
+// hookOf returns a policy of either kind with its bindings for the dispatcher of the API server.
+func hookOf[P, B runtime.Object, E generic.Evaluator](p *policy, object P, bindings []B, evaluator E) generic.PolicyHook[P, B, E] {
+	hook := generic.PolicyHook[P, B, E]{Policy: object, Bindings: bindings, Evaluator: evaluator}
 	if p.Spec.ParamKind != nil {
 		hook.ParamInformer, hook.ParamScope, hook.ConfigurationError = p.params, p.params.scope, p.params.err
 	}
