@@ -106,7 +106,7 @@ func (r Installed) Blame(p manifest.Problem) manifest.Problem {
 	origin, of := p.Subject.Origin, manifest.NewProblem(r.Source, "", manifest.Value{}, "")
 	if d, is := r.documents[originOf(p.Subject)]; is && p.Field != "" {
 		keys := manifest.SplitField(p.Field)
-		key, value := node.Walk(d.Node, keys, node.TestOf(p.Value))
+		key, value := node.Walk(d.Node(), keys, node.TestOf(p.Value))
 		if value != nil && value.Kind == yaml.ScalarNode {
 			at := charts.Position{File: d.File, Line: key.Line}
 			origin = manifest.Problem{File: source.Relative(at.File), Line: at.Line}.Position()
@@ -256,7 +256,7 @@ func (r *rendered) read(made charts.Rendered) error {
 	documents, err := source.ChartObjects(made)
 	r.documents = map[string]source.Document{}
 	for _, d := range documents {
-		o, err := manifest.FromYAML(d.Node)
+		o, err := manifest.FromYAML(d.Node())
 		if err != nil {
 			return err
 		}

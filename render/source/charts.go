@@ -182,8 +182,8 @@ func parseChart(file string, r charts.Rendered) chartObjects {
 		}
 		for j := range p.Objects {
 			o := &p.Objects[j]
-			o.File, o.FromChart = r.Lines[o.Node.Line-1].File, true
-			unmark(o.Node)
+			o.File, o.FromChart = r.Lines[o.Line()-1].File, true
+			unmark(o.Node())
 		}
 		setTemplateLines(p.root, r.Lines)
 	}
@@ -231,7 +231,7 @@ func markObjects(file string, r charts.Rendered) (marked charts.Rendered) {
 			continue
 		}
 		for _, o := range splitList(file, root, false) {
-			if metadata := node.Field(o.Node, "metadata"); metadata != nil && metadata.Kind == yaml.MappingNode && len(metadata.Content) > 0 {
+			if metadata := node.Field(o.Node(), "metadata"); metadata != nil && metadata.Kind == yaml.MappingNode && len(metadata.Content) > 0 {
 				markMetadata(metadata, added, inserted)
 			}
 		}
@@ -296,12 +296,12 @@ func definedVersions(d Document) (versions []string) {
 	if d.Kind != "CustomResourceDefinition" || d.Group != "apiextensions.k8s.io" {
 		return nil
 	}
-	for _, version := range node.Items(node.Field(node.Field(d.Node, "spec"), "versions")) {
+	for _, version := range node.Items(node.Field(node.Field(d.Node(), "spec"), "versions")) {
 		if node.Text(version, "served") != "true" {
 			continue
 		}
-		gv := node.Text(d.Node, "spec", "group") + "/" + node.Text(version, "name")
-		versions = append(versions, gv, gv+"/"+node.Text(d.Node, "spec", "names", "kind"))
+		gv := node.Text(d.Node(), "spec", "group") + "/" + node.Text(version, "name")
+		versions = append(versions, gv, gv+"/"+node.Text(d.Node(), "spec", "names", "kind"))
 	}
 	return versions
 }
@@ -332,7 +332,7 @@ func (s *Sources) addSettings(loads []chartLoad, manifests []*Manifest) {
 	for _, m := range manifests {
 		for _, d := range m.objects() {
 			byTemplate[d.File] = append(byTemplate[d.File], d)
-			s.settings[d.Node] = of[m.File]
+			s.settings[d.Tree] = of[m.File]
 		}
 	}
 	maps.Copy(s.documents, byTemplate)
@@ -340,11 +340,11 @@ func (s *Sources) addSettings(loads []chartLoad, manifests []*Manifest) {
 
 // Settings returns the settings that the lines of an object of a chart read.
 func (s *Sources) Settings(d Document) (names []string) {
-	of := s.settings[d.Node]
+	of := s.settings[d.Tree]
 	if of == nil {
 		return nil
 	}
-	last := d.Node.Line
+	last := d.Line()
 	var visit func(n *yaml.Node)
 	visit = func(n *yaml.Node) {
 		last = max(last, n.Line)
@@ -352,8 +352,8 @@ func (s *Sources) Settings(d Document) (names []string) {
 			visit(child)
 		}
 	}
-	visit(d.Node)
-	for _, setting := range of.Read(d.File, d.Node.Line, last) {
+	visit(d.Node())
+	for _, setting := range of.Read(d.File, d.Line(), last) {
 		names = append(names, setting.String())
 	}
 	return names
@@ -362,16 +362,16 @@ func (s *Sources) Settings(d Document) (names []string) {
 // explainChart adds to a problem of an object of a chart, at the line of its template, the setting that causes it
 // or, for a Secret, the values by which the chart refers to one.
 func (s *Sources) explainChart(p manifest.Problem, d Document, keys []string) manifest.Problem {
-	of := s.settings[d.Node]
+	of := s.settings[d.Tree]
 	if of == nil {
 		return p
 	}
 	if p.IsError() && d.Kind == "Secret" && d.Group == "" && (len(keys) == 0 || keys[0] == "data" || keys[0] == "stringData") {
-		if names := of.SecretNames(charts.Position{File: d.File, Line: d.Node.Line}); len(names) > 0 {
+		if names := of.SecretNames(charts.Position{File: d.File, Line: d.Line()}); len(names) > 0 {
 			p.Message += "; the chart refers to a Secret by the value " + manifest.FirstOf(3, names) + ": set it to the name of one"
 		}
 	}
-	_, value := node.Walk(d.Node, keys, node.TestOf(p.Value))
+	_, value := node.Walk(d.Node(), keys, node.TestOf(p.Value))
 	if value == nil || value.Kind != yaml.ScalarNode {
 		return p
 	}
