@@ -5,7 +5,6 @@ import (
 	"path"
 	"slices"
 
-	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"example.com/gatehouse/kind/crd"
@@ -62,13 +61,13 @@ func (in *input) definitions(built []manifest.Object) (all []manifest.Object, pr
 
 // definition returns a CustomResourceDefinition without the fields that a cluster adds.
 func (in *input) definition(d source.Document) (manifest.Object, error) {
-	type key struct{ node *yaml.Node }
+	type key struct{ *source.Tree }
 	type result struct {
 		manifest.Object
 		error
 	}
-	r := memo.Get(in.memo, key{d.Node}, func() result {
-		o, err := manifest.FromYAML(d.Node)
+	r := memo.Get(in.memo, key{d.Tree}, func() result {
+		o, err := manifest.FromYAML(d.Node())
 		if err == nil && !crd.Is(o.Unstructured) {
 			err = fmt.Errorf("is no CustomResourceDefinition: a folder %s has only these", definitionsFolder)
 		}

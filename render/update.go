@@ -49,6 +49,10 @@ func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 	if selection.Changed != nil {
 		selected = repository.changed(names, selection.Changed)
 	}
+	if len(selected) == 1 { // it shares nothing
+		alone := *repository
+		alone.shared, repository = nil, &alone
+	}
 	update := &Update{Environments: make([]TreeUpdate, len(selected))}
 	parallel.Some(sideBySide, len(selected), func(i int) {
 		e := &update.Environments[i]

@@ -71,7 +71,9 @@ const maxRebuilt = 1000
 
 // buildObjects builds a folder in parts if possible, and otherwise at once.
 func buildObjects(paths *Paths, m *memo.Memo) ([]manifest.Object, error) {
-	if d := parts.Divide(paths, parts.Size); d != nil && d.IsWorthwhile() {
+	d := parts.Divide(paths, parts.Size)
+	paths.Sources.ReleaseTrees()
+	if d != nil && d.IsWorthwhile() {
 		objects, err := d.Build(m, buildFolder)
 		if err == nil || len(paths.All) > maxRebuilt && !errors.Is(err, parts.ErrOverlap) {
 			return objects, err

@@ -40,14 +40,14 @@ func buildAlone(paths *Paths, path Path) (o *unstructured.Unstructured, ok bool)
 	var objects []manifest.Object
 	err := parts.ErrOverlap
 	isolate(paths.Sources, func() {
-		if d := parts.One(paths, path.Document.Node); d != nil {
+		if d := parts.One(paths, path.Document.Tree); d != nil {
 			objects, err = d.Build(nil, buildFolder)
 		} else if len(paths.All) <= maxRebuilt {
 			objects, err = buildFolder(paths.Sources.FS, paths.Folder)
 		}
 	})
 	for _, built := range objects {
-		if found := paths.FindExact(built); found != nil && found.Document.Node == path.Document.Node && slices.Equal(found.Folders, path.Folders) {
+		if found := paths.FindExact(built); found != nil && found.Document.Tree == path.Document.Tree && slices.Equal(found.Folders, path.Folders) {
 			o = built.Unstructured
 		}
 	}

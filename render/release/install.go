@@ -262,7 +262,7 @@ func (r *rendered) read(made charts.Rendered) error {
 	documents, err := source.ChartObjects(made)
 	r.documents = map[string]source.Document{}
 	for _, d := range documents {
-		o, err := manifest.FromYAML(d.Node)
+		o, err := manifest.FromYAML(d.Node())
 		if err != nil {
 			return err
 		}

@@ -130,11 +130,11 @@ func checkConfig(d *disk, config Document) (found problems) {
 	switch {
 	case config.Kind == "":
 	case config.APIVersion != "builtin":
-		found.add(config.File, config.Node.Line, "%s: rendering runs no plugins and no functions: only those that kustomize has built in, of apiVersion builtin; commit what it prints, but of a Secret only the manifest that SOPS encrypts, or an ExternalSecret", config.ID)
+		found.add(config.File, config.Line(), "%s: rendering runs no plugins and no functions: only those that kustomize has built in, of apiVersion builtin; commit what it prints, but of a Secret only the manifest that SOPS encrypts, or an ExternalSecret", config.ID)
 	case config.Kind == "HelmChartInflationGenerator":
-		found.add(config.File, config.Node.Line, "%s: list the chart under helmCharts of the kustomization", config.ID)
+		found.add(config.File, config.Line(), "%s: list the chart under helmCharts of the kustomization", config.ID)
 	default:
-		return checkTexts(d, config.File, config.Node, maxTextLevels)
+		return checkTexts(d, config.File, config.Node(), maxTextLevels)
 	}
 	return found
 }

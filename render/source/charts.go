@@ -111,7 +111,7 @@ func (w *walk) readCharts(m *memo.Memo, manifests []*Manifest, clusterOf Cluster
 			if d.Kind != "CustomResourceDefinition" || d.Group != "apiextensions.k8s.io" {
 				continue
 			}
-			if o, err := manifest.FromYAML(d.Node); err == nil {
+			if o, err := manifest.FromYAML(d.Node()); err == nil {
 				cluster.APIVersions = append(cluster.APIVersions, charts.Served(o.Unstructured)...)
 			}
 		}
@@ -184,8 +184,8 @@ func parseChart(file string, r charts.Rendered) chartObjects {
 		}
 		for j := range p.Objects {
 			o := &p.Objects[j]
-			o.File, o.FromChart = r.Lines[o.Node.Line-1].File, true
-			unmark(o.Node)
+			o.File, o.FromChart = r.Lines[o.Line()-1].File, true
+			unmark(o.Node())
 		}
 		setTemplateLines(p.root, r.Lines)
 	}
@@ -233,7 +233,7 @@ func markObjects(file string, r charts.Rendered) (marked charts.Rendered) {
 			continue
 		}
 		for _, o := range splitList(file, root, false) {
-			if metadata := node.Field(o.Node, "metadata"); metadata != nil && metadata.Kind == yaml.MappingNode && len(metadata.Content) > 0 {
+			if metadata := node.Field(o.Node(), "metadata"); metadata != nil && metadata.Kind == yaml.MappingNode && len(metadata.Content) > 0 {
 				m := markOf(metadata)
 				marks[m.line] = append(marks[m.line], m)
 			}
@@ -317,7 +317,7 @@ func (s *Sources) addCharts(manifests []*Manifest) {
 	for _, m := range manifests {
 		for _, d := range m.objects() {
 			byTemplate[d.File] = append(byTemplate[d.File], d)
-			s.settings[d.Node] = of[m.File]
+			s.settings[d.Tree] = of[m.File]
 		}
 	}
 	maps.Copy(s.documents, byTemplate)
@@ -325,11 +325,11 @@ func (s *Sources) addCharts(manifests []*Manifest) {
 
 // Settings returns the settings that the lines of an object of a chart read.
 func (s *Sources) Settings(d Document) (names []string) {
-	of := s.settings[d.Node]
+	of := s.settings[d.Tree]
 	if of == nil {
 		return nil
 	}
-	last := d.Node.Line
+	last := d.Line()
 	var visit func(n *yaml.Node)
 	visit = func(n *yaml.Node) {
 		last = max(last, n.Line)
@@ -337,8 +337,8 @@ func (s *Sources) Settings(d Document) (names []string) {
 			visit(child)
 		}
 	}
-	visit(d.Node)
-	for _, setting := range of.Read(d.File, d.Node.Line, last) {
+	visit(d.Node())
+	for _, setting := range of.Read(d.File, d.Line(), last) {
 		names = append(names, setting.String())
 	}
 	return names
@@ -347,12 +347,12 @@ func (s *Sources) Settings(d Document) (names []string) {
 // explainChart adds to a problem of an object of a chart, at the line of its template, the setting that causes it
 // or, for a Secret, the values by which the chart refers to one.
 func (s *Sources) explainChart(p manifest.Problem, d Document, keys []string) manifest.Problem {
-	of := s.settings[d.Node]
+	of := s.settings[d.Tree]
 	if of == nil {
 		return p
 	}
 	if p.IsError() && d.Kind == "Secret" && d.Group == "" && (len(keys) == 0 || keys[0] == "data" || keys[0] == "stringData") {
-		if names := of.SecretNames(charts.Position{File: d.File, Line: d.Node.Line}); len(names) > 0 {
+		if names := of.SecretNames(charts.Position{File: d.File, Line: d.Line()}); len(names) > 0 {
 			p.Message += "; the chart refers to a Secret by the value " + manifest.FirstOf(3, names) + ": set it to the name of one"
 		}
 	}
@@ -364,7 +364,7 @@ func (s *Sources) explainChart(p manifest.Problem, d Document, keys []string) ma
 
 // FindCause returns the template line of a field in an object of a chart, and the setting that causes its value.
 func FindCause(of *charts.Settings, d Document, keys []string, value manifest.Value) (at charts.Position, cause charts.Setting, ok bool) {
-	key, found := node.Walk(d.Node, keys, node.TestOf(value))
+	key, found := node.Walk(d.Node(), keys, node.TestOf(value))
 	if found == nil || found.Kind != yaml.ScalarNode {
 		return at, cause, false
 	}

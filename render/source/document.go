@@ -18,9 +18,7 @@ type Document struct {
 	File string
 	// APIVersion is the object's.
 	APIVersion string
-	// Node is a mapping, or the list of a JSON 6902 patch. Its lines count from the start of the
-	// file.
-	Node *yaml.Node
+	*Tree
 	// Listed marks an item of a List.
 	Listed bool
 	// FromChart marks an object of a Helm chart: namespace of a kustomization does not change it.
@@ -28,11 +26,11 @@ type Document struct {
 }
 
 // Position returns the file of the document, relative to the root, and its first line.
-func (d Document) Position() (file string, line int) { return Relative(d.File), d.Node.Line }
+func (d Document) Position() (file string, line int) { return Relative(d.File), d.Line() }
 
 // splitList returns the items of a List, or the document itself.
 func splitList(file string, root *yaml.Node, isListed bool) (documents []Document) {
-	d := Document{File: file, Node: root, Listed: isListed, APIVersion: node.Text(root, "apiVersion")}
+	d := Document{File: file, Tree: newTree(root), Listed: isListed, APIVersion: node.Text(root, "apiVersion")}
 	d.ID = manifest.ID{
 		Group:     manifest.Group(d.APIVersion),
 		Kind:      node.Text(root, "kind"),
@@ -55,7 +53,7 @@ func generators(file string, kustomization *yaml.Node) (documents []Document) {
 		for _, list := range node.Fields(kustomization, generator.field) {
 			for _, entry := range node.Items(list) {
 				id := manifest.ID{Kind: generator.kind, Namespace: node.Text(entry, "namespace"), Name: node.Text(entry, "name")}
-				documents = append(documents, Document{ID: id, File: file, Node: entry})
+				documents = append(documents, Document{ID: id, File: file, Tree: newTree(entry)})
 			}
 		}
 	}
@@ -70,14 +68,14 @@ func (d Document) Labels() map[string]string { return d.metadata("labels") }
 
 func (d Document) metadata(field string) map[string]string {
 	values := map[string]string{}
-	for key, value := range node.Entries(node.Field(node.Field(d.Node, "metadata"), field)) {
+	for key, value := range node.Entries(node.Field(node.Field(d.Node(), "metadata"), field)) {
 		values[key.Value] = value.Value
 	}
 	return values
 }
 
 // Values yields the text of the scalars in the document, including keys.
-func (d Document) Values() iter.Seq[string] { return node.Scalars(d.Node) }
+func (d Document) Values() iter.Seq[string] { return node.Scalars(d.Node()) }
 
 // Documents returns the YAML documents of a file, except those with only comments.
 func Documents(content []byte) (documents [][]byte) {

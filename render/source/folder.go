@@ -193,7 +193,7 @@ func (r folderReader) readValue(f loadField, value, target *yaml.Node) {
 		documents := r.readYAML(resolved, text.Split(content), f)
 		r.Documents[value.Value] = documents
 		if f.name == "configurations" && len(documents) == 1 {
-			r.checkFields(resolved, documents[0].Node, content, reflect.TypeFor[Configuration]())
+			r.checkFields(resolved, documents[0].Node(), content, reflect.TypeFor[Configuration]())
 		}
 		if f.is != loadYAML {
 			r.addPatches(value, target, documents)
@@ -271,7 +271,7 @@ func (r folderReader) readYAML(file string, texts []text.Document, f loadField) 
 		if r.isConfig { // transformers may parse texts
 			r.problems = append(r.problems, checkTexts(r.fs.disk, file, root, maxTextLevels)...)
 		}
-		if len(documents) > 0 && (documents[0].Node.Kind == yaml.SequenceNode || f.is == loadYAML) {
+		if len(documents) > 0 && (documents[0].Node().Kind == yaml.SequenceNode || f.is == loadYAML) {
 			r.report(file, root.Line, "a second document, which kustomize does not read: make one of both, or a file of each")
 		}
 		documents = append(documents, splitList(file, root, false)...)
@@ -290,7 +290,7 @@ type patchDocument struct {
 func (r folderReader) addPatches(entry, target *yaml.Node, documents []Document) {
 	r.Documents[entry.Value] = documents
 	for _, d := range documents {
-		if d.Node.Kind == yaml.SequenceNode && len(d.Node.Content) > 0 && target == nil {
+		if d.Node().Kind == yaml.SequenceNode && len(d.Node().Content) > 0 && target == nil {
 			r.report(r.File, entry.Line, "a JSON patch needs a target: list it under patches, with target: and the kind and name of what it changes, or target: {} to change everything")
 		}
 		r.checkOperations(d)
@@ -308,8 +308,8 @@ func (r folderReader) addPatches(entry, target *yaml.Node, documents []Document)
 // checkOperations reports operations of a JSON patch that do not exist.
 func (r folderReader) checkOperations(patch Document) {
 	operations := []string{"add", "remove", "replace", "move", "copy", "test"}
-	for _, o := range patch.Node.Content {
-		if op := node.Text(o, "op"); patch.Node.Kind == yaml.SequenceNode && !slices.Contains(operations, op) {
+	for _, o := range patch.Node().Content {
+		if op := node.Text(o, "op"); patch.Node().Kind == yaml.SequenceNode && !slices.Contains(operations, op) {
 			r.report(patch.File, node.Line(o, "op"), "op: %q is no operation of a JSON patch: write one of %s", op, strings.Join(operations, ", "))
 		}
 	}
@@ -339,8 +339,8 @@ func (r folderReader) readInline(f loadField, value *yaml.Node) {
 		return
 	}
 	for _, d := range documents {
-		if d.Node.Kind != yaml.MappingNode || d.Kind == "" || d.Name == "" {
-			r.report(r.File, d.Node.Line, "%s: %s is neither a path nor an object: write the path of a file on one line, or an object with apiVersion, kind and metadata.name", f.name, text.Clip(value.Value))
+		if d.Node().Kind != yaml.MappingNode || d.Kind == "" || d.Name == "" {
+			r.report(r.File, d.Line(), "%s: %s is neither a path nor an object: write the path of a file on one line, or an object with apiVersion, kind and metadata.name", f.name, text.Clip(value.Value))
 			return
 		}
 	}

@@ -31,7 +31,7 @@ func (r folderReader) parseKustomization(content []byte) *yaml.Node {
 		r.report(r.File, 0, "is empty: list resources")
 		return nil
 	}
-	root := documents[0].Node
+	root := documents[0].Node()
 	if root.Kind != yaml.MappingNode {
 		r.report(r.File, root.Line, "a kustomization is a mapping: write resources: and below it the list of files")
 		return nil

@@ -82,7 +82,7 @@ func checkDuplicates(loads []load, documents map[string][]Document) (found []man
 
 // DuplicateProblem returns the problem of a document with the object of another document.
 func DuplicateProblem(d, other Document) manifest.Problem {
-	p := manifest.Duplicate(position(other.File, other.Node.Line))
+	p := manifest.Duplicate(position(other.File, other.Line()))
 	p.File, p.Line = d.Position()
 	p.Object = d.String()
 	return p

@@ -58,8 +58,8 @@ func (s *Sources) locate(p manifest.Problem, id manifest.ID, origin string) mani
 		}
 	}
 	if len(own) > 0 {
-		p.Line = node.Line(own[0].Node, keys...)
-		if at := node.At(own[0].Node, keys, test); at != nil {
+		p.Line = node.Line(own[0].Node(), keys...)
+		if at := node.At(own[0].Node(), keys, test); at != nil {
 			p.Line = at.Line
 			return s.explainChart(p, own[0], keys)
 		}
@@ -76,10 +76,10 @@ func (s *Sources) locate(p manifest.Problem, id manifest.ID, origin string) mani
 // generator reads from a file; no line if neither is known.
 func (s *Sources) LocateText(id manifest.ID, field, keys []string) (file string, line int) {
 	for _, d := range s.SourceDocuments(id) {
-		if _, value := node.Walk(d.Node, field, nil); value != nil && value.Style&yaml.LiteralStyle != 0 {
+		if _, value := node.Walk(d.Node(), field, nil); value != nil && value.Style&yaml.LiteralStyle != 0 {
 			return Relative(d.File), value.Line + lineIn([]byte(value.Value), keys)
 		}
-		for _, list := range node.Fields(d.Node, "files") { // of a generator
+		for _, list := range node.Fields(d.Node(), "files") { // of a generator
 			for _, entry := range node.Items(list) {
 				key, name, isNamed := strings.Cut(entry.Value, "=")
 				if !isNamed {
@@ -130,7 +130,7 @@ func (s *Sources) findChange(id manifest.ID, keys []string, test node.Test) (fil
 		if at != nil && common <= longest {
 			continue
 		}
-		if found := node.At(p.Node, keys, test); found != nil {
+		if found := node.At(p.Node(), keys, test); found != nil {
 			file, at, longest = p.File, found, common
 		}
 	}

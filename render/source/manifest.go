@@ -23,11 +23,12 @@ type Manifest struct {
 
 // Text is one YAML document of a manifest.
 type Text struct {
-	Content []byte
+	text.Document
 	// Objects are its object, or the items of a List.
 	Objects []Document
 
 	numberProblems []manifest.Problem // see NumberProblems
+	isOwn          bool               // no memo keeps it
 }
 
 func (m *Manifest) objects() (objects []Document) {
@@ -57,6 +58,9 @@ func readManifests(memoOf memos, fs *FileSystem, files []string) (manifests []*M
 			root, found := fs.disk.admitDocument(file, p.root, p.growth, p.err)
 			problems = append(problems, found...)
 			if root != nil && len(p.Objects) > 0 {
+				if memoOf(file) == nil {
+					p.isOwn = true
+				}
 				problems = append(problems, p.problems...)
 				m.Texts = append(m.Texts, p.Text)
 			}
@@ -89,7 +93,7 @@ func parseManifest(file string, content []byte) []parsedText {
 	parsed := make([]parsedText, len(documents))
 	parallel.For(len(documents), func(i int) {
 		p := &parsed[i]
-		p.Text = &Text{Content: documents[i].Content}
+		p.Text = &Text{Document: documents[i]}
 		if p.root, p.growth, p.err = documents[i].Parse(); p.root == nil {
 			return
 		}
@@ -107,23 +111,24 @@ func parseManifest(file string, content []byte) []parsedText {
 // checkObject returns the problem, and its node, of a document that kustomize does not take for an
 // object, or "".
 func checkObject(d Document) (wrong string, at *yaml.Node) {
-	metadata := node.Field(d.Node, "metadata")
+	root := d.Node()
+	metadata := node.Field(root, "metadata")
 	mayMerge := func(n *yaml.Node) bool { return node.Field(n, "<<") != nil }
 	switch {
-	case node.IsNull(d.Node), d.Node.Kind == yaml.MappingNode && len(d.Node.Content) == 0: // kustomize drops it
-	case d.Node.Kind != yaml.MappingNode:
-		return "is no object: write one with apiVersion, kind and metadata.name", d.Node
-	case mayMerge(d.Node), mayMerge(metadata): // fields may come from there
+	case node.IsNull(root), root.Kind == yaml.MappingNode && len(root.Content) == 0: // kustomize drops it
+	case root.Kind != yaml.MappingNode:
+		return "is no object: write one with apiVersion, kind and metadata.name", root
+	case mayMerge(root), mayMerge(metadata): // fields may come from there
 	case d.Kind == "":
-		return "is no object: it has no kind", d.Node
+		return "is no object: it has no kind", root
 	case d.Name == "" && node.Text(metadata, "generateName") != "":
-		return "metadata.generateName: each sync would make another object: write metadata.name", d.Node
+		return "metadata.generateName: each sync would make another object: write metadata.name", root
 	default:
-		if wrong, at = checkMetadata(d.Node, metadata); at != nil {
+		if wrong, at = checkMetadata(root, metadata); at != nil {
 			return wrong, at
 		}
 		if d.Name == "" && !manifest.IsListKind(d.Kind) {
-			return "is no object: it has no metadata.name", d.Node
+			return "is no object: it has no metadata.name", root
 		}
 	}
 	return "", nil

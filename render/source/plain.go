@@ -42,7 +42,7 @@ func (s *Sources) TimeProblems(group, kind, field string) (problems []manifest.P
 		if !mayName(pattern, kind) || d.APIVersion != "" && d.Group != group {
 			continue
 		}
-		at := plainTime(d.Node, keys)
+		at := plainTime(d.Node(), keys)
 		if at == nil {
 			continue
 		}
@@ -107,11 +107,11 @@ func (d Document) checkNumbers() (problems []manifest.Problem) {
 			problems = append(problems, p)
 		}
 	}
-	if d.Node.Kind != yaml.SequenceNode {
-		manifest.EachScalar(d.Node, nil, report)
+	if d.Node().Kind != yaml.SequenceNode {
+		manifest.EachScalar(d.Node(), nil, report)
 		return problems
 	}
-	for _, operation := range d.Node.Content {
+	for _, operation := range d.Node().Content {
 		if value := node.Field(operation, "value"); value != nil {
 			manifest.EachScalar(value, node.JSONPointer(node.Text(operation, "path")), report)
 		}

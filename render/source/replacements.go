@@ -59,7 +59,7 @@ func replacementsOf(files *FileSystem, k *Kustomization) (all []replacement) {
 		_, content, _ := files.find(file)
 		var root *yaml.Node
 		for _, d := range k.Documents[field.Path] {
-			root = d.Node
+			root = d.Node()
 		}
 		var several []types.Replacement
 		var one types.Replacement

@@ -43,9 +43,9 @@ type Sources struct {
 	kindFields Configuration // of the kinds
 	loads      []load
 	patches    []patchDocument
-	documents  map[string][]Document           // of manifests, and generators of kustomizations, by file
-	files      []string                        // the keys of documents, sorted
-	settings   map[*yaml.Node]*charts.Settings // of the charts of objects
+	documents  map[string][]Document      // of manifests, and generators of kustomizations, by file
+	files      []string                   // the keys of documents, sorted
+	settings   map[*Tree]*charts.Settings // of the charts of objects
 }
 
 // Read reads the kustomization in a folder, the kustomizations in the folders onTop, which build on
@@ -87,7 +87,7 @@ func Read(own, shared *memo.Memo, fileSystem *FileSystem, configuration []byte, 
 		kindFields:     kindFields,
 		loads:          w.loads,
 		documents:      documents,
-		settings:       map[*yaml.Node]*charts.Settings{},
+		settings:       map[*Tree]*charts.Settings{},
 	}
 	problems = slices.Concat(w.problems, checkKinds(w.loads, w.kustomizations), problems, problemsOfDefined,
 		checkDuplicates(w.loads, documents), checkConfigs(fileSystem, w.loads, documents))
@@ -246,8 +246,8 @@ func (s *Sources) FindMention(kustomization, field, message string) (file string
 		if key, value := node.Entry(k.root, field); key != nil {
 			look(k.File, value)
 		} else if field == "" && k.File == kustomization {
-			for _, d := range append([]patchDocument{{Document: Document{File: k.File, Node: k.root}}}, k.patches...) {
-				look(d.File, d.Node)
+			for _, d := range append([]patchDocument{{Document: Document{File: k.File, Tree: newTree(k.root)}}}, k.patches...) {
+				look(d.File, d.Node())
 			}
 		}
 	}

@@ -38,7 +38,7 @@ func Main(kinds ...kind.Kind) {
 
 // tuneCollector trades memory for time, unless the environment sets GOGC or GOMEMLIMIT. A run is short
 // and keeps most of its memory to the end, so the collector waits until the heap has grown fourfold,
-// below a limit: leastLimit, or 7/4 of the live heap if that is greater.
+// below a limit: leastLimit, or 9/4 of the live heap if that is greater.
 func tuneCollector(leastLimit int64) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -49,7 +49,7 @@ func tuneCollector(leastLimit int64) {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		for range time.Tick(50 * time.Millisecond) {
 			metrics.Read(live)
-			debug.SetMemoryLimit(max(leastLimit, int64(live[0].Value.Uint64())*7/4)) // #nosec G115 -- no heap is that large
+			debug.SetMemoryLimit(max(leastLimit, int64(live[0].Value.Uint64())*9/4)) // #nosec G115 -- no heap is that large
 		}
 	}()
 }

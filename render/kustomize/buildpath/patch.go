@@ -65,7 +65,7 @@ func (p Patch) Selects(c Candidate) bool {
 // ChangesIdentity reports whether the patch may rename or remove objects.
 func (p Patch) ChangesIdentity() bool {
 	return p.Renames() || slices.ContainsFunc(p.Documents, func(d source.Document) bool {
-		return hasDirective(d.Node) || hasDirective(node.Field(d.Node, "metadata"))
+		return hasDirective(d.Node()) || hasDirective(node.Field(d.Node(), "metadata"))
 	})
 }
 
@@ -83,7 +83,7 @@ func (p Patch) Renames() bool {
 				return true
 			}
 		}
-		if d.Node.Kind == yaml.SequenceNode && slices.ContainsFunc(d.Node.Content, operatesOnIdentity) {
+		if d.Node().Kind == yaml.SequenceNode && slices.ContainsFunc(d.Node().Content, operatesOnIdentity) {
 			return true
 		}
 	}

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"example.com/gatehouse/render/kustomize/buildpath"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
@@ -16,8 +14,8 @@ import (
 type Division struct {
 	paths   *buildpath.Paths
 	nodes   []*node
-	nodeOf  map[*yaml.Node]*node // by the document of a build path
-	entries map[string]*entries  // by folder
+	nodeOf  map[*source.Tree]*node // by the document of a build path
+	entries map[string]*entries    // by folder
 	targets targets
 	parts   []*part
 	// configured has the folders with configurations of their own, and the folders that load these.
@@ -76,14 +74,16 @@ func Divide(paths *buildpath.Paths, size int) *Division {
 }
 
 // One returns the part with the objects of a document, or nil if everything has to be built at once.
-func One(paths *buildpath.Paths, document *yaml.Node) *Division { return divide(paths, Size, document) }
+func One(paths *buildpath.Paths, document *source.Tree) *Division {
+	return divide(paths, Size, document)
+}
 
 // divide divides a build, or builds only the objects of a document.
-func divide(paths *buildpath.Paths, size int, document *yaml.Node) *Division {
+func divide(paths *buildpath.Paths, size int, document *source.Tree) *Division {
 	if !isDivisible(paths) {
 		return nil
 	}
-	d := &Division{paths: paths, nodeOf: map[*yaml.Node]*node{}, entries: map[string]*entries{}, configured: map[string]bool{}, texts: map[string]int{}}
+	d := &Division{paths: paths, nodeOf: map[*source.Tree]*node{}, entries: map[string]*entries{}, configured: map[string]bool{}, texts: map[string]int{}}
 	d.findConfigured(paths.Folder)
 	d.addNodes()
 	d.joinDuplicates()
@@ -112,7 +112,7 @@ func (d *Division) findConfigured(folder string) bool {
 
 // addNodes adds the nodes in the order of the build. Entries that generate nothing come last.
 func (d *Division) addNodes() {
-	nodeOf := map[*yaml.Node]*node{}
+	nodeOf := map[*source.Tree]*node{}
 	for _, m := range d.paths.Sources.Manifests {
 		d.texts[m.File] = len(m.Texts)
 		hasList, whole := slices.ContainsFunc(m.Texts, isList), &group{} // kustomize reads a List differently if it is alone
@@ -123,7 +123,7 @@ func (d *Division) addNodes() {
 			}
 			n.group.nodes = append(n.group.nodes, n)
 			for _, o := range text.Objects {
-				nodeOf[o.Node] = n
+				nodeOf[o.Tree] = n
 			}
 		}
 	}
@@ -133,14 +133,14 @@ func (d *Division) addNodes() {
 		d.entries[folder] = e
 		d.namesValues = d.namesValues || namesValues(d.paths.Loaded[folder].Kustomization)
 		for i, g := range d.paths.Generators[folder] { // the first entries
-			nodeOf[g.Document.Node] = e.all[i]
+			nodeOf[g.Document.Tree] = e.all[i]
 		}
 		others = append(others, e.all...)
 	}
 	for i := range d.paths.All {
 		path := &d.paths.All[i]
-		n := nodeOf[path.Document.Node]
-		if d.nodeOf[path.Document.Node] = n; len(n.paths) == 0 {
+		n := nodeOf[path.Document.Tree]
+		if d.nodeOf[path.Document.Tree] = n; len(n.paths) == 0 {
 			d.nodes = append(d.nodes, n)
 		}
 		n.paths = append(n.paths, path)
@@ -183,7 +183,7 @@ func (d *Division) joinDuplicates() {
 	first := make(map[id]*node, 3*len(d.paths.All))
 	for i := range d.paths.All {
 		path := &d.paths.All[i]
-		n := d.nodeOf[path.Document.Node]
+		n := d.nodeOf[path.Document.Tree]
 		for step, identities := range path.Steps {
 			id := id{strings.Join(path.Folders[step:], "\n"), buildpath.NamedID{Gvk: path.GVK, Identity: identities[len(identities)-1]}}
 			if other := first[id]; other != nil {

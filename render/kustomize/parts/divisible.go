@@ -73,7 +73,8 @@ func replacesIdentity(r types.ReplacementField) bool {
 // that may rename it.
 func isUnclear(o source.Document) bool {
 	isMerged := func(n *yaml.Node) bool { return yamlnode.Field(n, "<<") != nil }
-	return o.Name == "" || isMerged(o.Node) || isMerged(yamlnode.Field(o.Node, "metadata")) || mayRename(o.Annotations())
+	root := o.Node()
+	return o.Name == "" || isMerged(root) || isMerged(yamlnode.Field(root, "metadata")) || mayRename(o.Annotations())
 }
 
 // mayRename reports whether one of the annotations may make kustomize rename an object.

@@ -95,7 +95,7 @@ func selectorOf(id resid.ResId) *buildpath.Selector {
 func (d *Division) findChanges() {
 	for i := range d.paths.All {
 		path := &d.paths.All[i]
-		n := d.nodeOf[path.Document.Node]
+		n := d.nodeOf[path.Document.Tree]
 		var identities []buildpath.Identity
 		for step, found := range path.Steps {
 			if identities = append(identities, found...); step > 0 {

@@ -178,7 +178,7 @@ func (d *Division) ownObjects(p *part, built []manifest.Object) (own []manifest.
 		if path == nil {
 			return nil, ErrOverlap
 		}
-		isOwn, isThere := p.nodes[d.nodeOf[path.Document.Node]]
+		isOwn, isThere := p.nodes[d.nodeOf[path.Document.Tree]]
 		if !isThere {
 			return nil, ErrOverlap
 		}

@@ -45,7 +45,7 @@ func (d *Division) findTargets() {
 	isMovedInto, isThere := map[string]bool{}, map[string]bool{}
 	for i := range d.paths.All {
 		path := &d.paths.All[i]
-		n, last := d.nodeOf[path.Document.Node], path.Last().Namespace
+		n, last := d.nodeOf[path.Document.Tree], path.Last().Namespace
 		for _, id := range path.Identities(len(path.Folders)) {
 			d.targets.add(n, buildpath.Identity{Name: id.Name, Namespace: last})
 		}
@@ -59,7 +59,7 @@ func (d *Division) findTargets() {
 		key := strings.Join(slices.Concat(path.Folders, []string{namespace}), "\n")
 		if isMovedInto[namespace] && !isThere[key] {
 			isThere[key] = true
-			d.targets.bySourceNamespace[namespace] = append(d.targets.bySourceNamespace[namespace], d.nodeOf[path.Document.Node])
+			d.targets.bySourceNamespace[namespace] = append(d.targets.bySourceNamespace[namespace], d.nodeOf[path.Document.Tree])
 		}
 	}
 }

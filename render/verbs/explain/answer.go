@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 )
 
@@ -88,19 +88,19 @@ func (q Question) matchesNamespace(namespace string) bool {
 // removedPaths returns the build paths of removed source objects. It leaves out the kinds of built objects
 // without a known source: one of these may be the same object under a new name.
 func (e explainer) removedPaths() (removed []kustomize.Path) {
-	isBuilt, isRenamed := map[*yaml.Node]bool{}, map[string]bool{}
+	isBuilt, isRenamed := map[*source.Tree]bool{}, map[string]bool{}
 	for _, p := range e.Objects {
 		if p.IsRendered() || p.Written == nil {
 			continue
 		}
 		if buildPath := e.Paths.Find(p.Object); buildPath != nil {
-			isBuilt[buildPath.Document.Node] = true
+			isBuilt[buildPath.Document.Tree] = true
 		} else {
 			isRenamed[p.GetKind()] = true
 		}
 	}
 	for _, buildPath := range e.Paths.All {
-		if !isBuilt[buildPath.Document.Node] && !isRenamed[buildPath.Document.Kind] {
+		if !isBuilt[buildPath.Document.Tree] && !isRenamed[buildPath.Document.Kind] {
 			removed = append(removed, buildPath)
 		}
 	}

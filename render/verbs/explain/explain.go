@@ -174,7 +174,7 @@ func (x *Explanation) trace(e explainer, buildPath kustomize.Path, built *unstru
 	x.Values = e.Sources.Settings(buildPath.Document)
 	var o manifest.Object
 	if !buildPath.IsGenerated {
-		o, _ = manifest.FromYAML(kyaml.CopyYNode(buildPath.Document.Node))
+		o, _ = manifest.FromYAML(kyaml.CopyYNode(buildPath.Document.Node()))
 	}
 	x.Changes = e.changes(buildPath, o)
 	if built != nil && o.Unstructured != nil {
