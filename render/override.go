@@ -1,12 +1,10 @@
 package render
 
 import (
-	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/flux"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
@@ -64,36 +62,4 @@ func (in *input) completeNames(objects []manifest.Object) (named []manifest.Obje
 		}
 	})
 	return named, problemsOfErrors(objects, errs)
-}
-
-// judgeRendered returns the problems of rendered objects at their cause: in the overrides, if
-// these set the field, or else in the source object.
-func (in *input) judgeRendered(checker *verdict.Checker, o overridden) (problems []manifest.Problem) {
-	_, found := checker.Objects(o.objects)
-	refused, warned := manifest.SplitProblems(found)
-	causes := causes{in.kinds, checker, map[*unstructured.Unstructured][]trial{}}
-	known := map[string]bool{}
-	for _, p := range slices.Concat(refused, warned) {
-		original, isOverridden := o.originals[p.Subject.Unstructured]
-		switch {
-		case isOverridden && !isSameField(original, p):
-			p.Object = original.String() // overrides use the name before the hash
-			problems = append(problems, in.locateInOverrides(p))
-		case !p.Subject.IsRendered():
-			problems = append(problems, p)
-		default:
-			p = blameSource(p, causes.field(p))
-			if cause := p.Object + " " + p.Field; !known[cause] {
-				known[cause] = true
-				problems = append(problems, p)
-			}
-		}
-	}
-	return append(problems, o.forbidden...)
-}
-
-// isSameField reports whether the field of a problem has the same value in the original object.
-func isSameField(original manifest.Object, p manifest.Problem) bool {
-	path := manifest.SplitField(p.Field)
-	return reflect.DeepEqual(decoding.At(original.Object, path), decoding.At(p.Subject.Object, path))
 }
