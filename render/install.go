@@ -101,10 +101,21 @@ func (b *built) addInstalled(in *input) {
 
 // servedVersions returns the versions and kinds that a CustomResourceDefinition serves, as Helm names them.
 func servedVersions(definition manifest.Object) (all []string) {
-	kind := crd.Kind(definition.Unstructured)
-	for _, v := range crd.Versions(definition.Unstructured) {
+	spec := manifest.As[struct {
+		Spec struct {
+			Group string `json:"group"`
+			Names struct {
+				Kind string `json:"kind"`
+			} `json:"names"`
+			Versions []struct {
+				Name   string `json:"name"`
+				Served bool   `json:"served"`
+			} `json:"versions"`
+		} `json:"spec"`
+	}](definition.Unstructured).Spec
+	for _, v := range spec.Versions {
 		if v.Served {
-			all = append(all, kind.Group+"/"+v.Name, kind.Group+"/"+v.Name+"/"+kind.Kind)
+			all = append(all, spec.Group+"/"+v.Name, spec.Group+"/"+v.Name+"/"+spec.Names.Kind)
 		}
 	}
 	return all

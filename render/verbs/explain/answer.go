@@ -48,7 +48,7 @@ func Ask(repository *render.Repository, q Question, progress func(step string)) 
 	}
 	progress("explaining")
 	defer kustomize.Share(e.Sources)()
-	e.objects, e.mutations = e.Objects(), e.Mutations()
+	e.Objects, e.mutations = examined.Objects(), e.Mutations()
 	switch {
 	case q.File == "":
 		answer.Objects, err = e.explainObject(q)
@@ -89,7 +89,7 @@ func (q Question) matchesNamespace(namespace string) bool {
 // without a known source: one of these may be the same object under a new name.
 func (e explainer) removedPaths() (removed []kustomize.Path) {
 	isBuilt, isRenamed := map[*yaml.Node]bool{}, map[string]bool{}
-	for _, p := range e.objects {
+	for _, p := range e.Objects {
 		if p.IsRendered() || p.Written == nil {
 			continue
 		}
@@ -109,8 +109,8 @@ func (e explainer) removedPaths() (removed []kustomize.Path) {
 
 // explainRendered explains the object of a rendered file.
 func (e explainer) explainRendered(file string) ([]Explanation, error) {
-	files := make([]string, len(e.objects))
-	for i, p := range e.objects {
+	files := make([]string, len(e.Objects))
+	for i, p := range e.Objects {
 		if files[i] = e.reference(p).File; files[i] == file {
 			return []Explanation{e.explain(p)}, nil
 		}
@@ -126,7 +126,7 @@ func (e explainer) explainSource(repository *render.Repository, file string) ([]
 	if !slices.Contains(e.Sources.FS.FilesRead(), file) {
 		return nil, e.notRead(repository, file)
 	}
-	objects := slices.DeleteFunc(slices.Clone(e.objects), func(p tree.Placed) bool { return !e.dependsOn(p.Object, file) })
+	objects := slices.DeleteFunc(slices.Clone(e.Objects), func(p tree.Placed) bool { return !e.dependsOn(p.Object, file) })
 	removed := slices.DeleteFunc(e.removedPaths(), func(buildPath kustomize.Path) bool { return !e.Paths.Uses(buildPath, "/"+file) })
 	e.isBrief = (len(objects)+len(removed))*len(e.Paths.All) > maxTraced
 	var explained []Explanation

@@ -119,7 +119,7 @@ func (c Change) String() string {
 // explainer explains objects of one environment.
 type explainer struct {
 	*render.Examination
-	objects   []tree.Placed
+	Objects   []tree.Placed // see Examination.Objects
 	mutations map[*unstructured.Unstructured]render.Mutation
 	// isBrief is true if explanations name kustomizations and no entries, as these take too long to find.
 	isBrief bool
@@ -144,7 +144,7 @@ func (e explainer) explain(p tree.Placed) Explanation {
 		x.Origin = &Origin{Place: Place{at.File, at.Line}, Object: sourceObject.String()}
 		x.IsTraced = p.Written == nil
 	}
-	for _, other := range e.objects {
+	for _, other := range e.Objects {
 		if !p.IsRendered() && other.IsRendered() && other.Written == p.Unstructured {
 			x.RenderedTo = append(x.RenderedTo, e.reference(other))
 		}
@@ -300,9 +300,9 @@ func (e explainer) reference(p tree.Placed) Reference {
 }
 
 func (e explainer) referenceOf(o manifest.Object) Reference {
-	i := slices.IndexFunc(e.objects, func(p tree.Placed) bool { return p.Unstructured == o.Unstructured })
+	i := slices.IndexFunc(e.Objects, func(p tree.Placed) bool { return p.Unstructured == o.Unstructured })
 	if i >= 0 {
-		return e.reference(e.objects[i])
+		return e.reference(e.Objects[i])
 	}
 	return Reference{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
 }

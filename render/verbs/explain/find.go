@@ -32,7 +32,7 @@ type kindQuery struct {
 func (e explainer) kindQuery(text string) kindQuery {
 	name, qualifier, _ := strings.Cut(strings.ToLower(text), ".")
 	q := kindQuery{name: name, qualifier: qualifier}
-	for _, p := range e.objects {
+	for _, p := range e.Objects {
 		if p.GetKind() != "CustomResourceDefinition" {
 			continue
 		}
@@ -58,7 +58,7 @@ func (e explainer) find(q Question) (found tree.Placed, err error) {
 	kind := e.kindQuery(q.Kind)
 	var similar, named, matches []tree.Placed
 	var known []string // the names of all objects of the kind
-	for _, p := range e.objects {
+	for _, p := range e.Objects {
 		if !kind.matches(p.GroupVersionKind()) {
 			continue
 		}
