@@ -11,10 +11,7 @@
 package kind
 
 import (
-	"maps"
-	"slices"
 	"strings"
-	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -128,23 +125,11 @@ type Child struct {
 }
 
 // Kind is a kind of source objects, without its Go type. Define makes one, and nothing changes it
-// afterwards. Its methods return the fields of its Definition, and call its functions with objects of
-// the Go type.
+// afterwards. Its methods return the fields of its Definition, which callers must not change, and its
+// functions take objects of the Go type.
 type Kind struct {
-	definition
+	*definition
 	schema func() (*apiextensionsv1.JSONSchemaProps, error)
-}
-
-// Define returns the kind of a Definition.
-func Define[T, S any, P interface {
-	*T
-	Object
-}](d Definition[T, S]) Kind {
-	d.CRD, d.Fields, d.Children = slices.Clone(d.CRD), d.Fields.clone(), slices.Clone(d.Children)
-	d.KeepDefaults, d.HealthyPhases, d.InitPatches = slices.Clone(d.KeepDefaults), slices.Clone(d.HealthyPhases), maps.Clone(d.InitPatches)
-	k := Kind{definition: typed[T, S, P]{d}}
-	k.schema = sync.OnceValues(k.readSchema)
-	return k
 }
 
 // IsDefined reports whether Define made the kind.

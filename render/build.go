@@ -11,7 +11,6 @@ import (
 	"example.com/gatehouse/render/release"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
-	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict"
 )
 
@@ -50,7 +49,7 @@ func (in *input) build() (b built, problems []manifest.Problem) {
 	defined, invalid := in.definitions(slices.Concat(b.objects, b.local))
 	b.local, problems = append(b.local, defined...), append(problems, invalid...)
 	b.addInstalled(in)
-	b.judges = standIn(in.instead, slices.Concat(b.objects, b.local))
+	b.judges = standIn(in.standIns, slices.Concat(b.objects, b.local))
 	b.checker, invalid = verdict.New(in.memo, in.kinds, in.kubernetes, b.judges)
 	b.checker.PostBuild, b.checker.RuntimeConfig = in.postBuild, in.runtimeConfig
 	if in.isCompared {
@@ -74,11 +73,4 @@ func restoreLocalConfig(o manifest.Object) (restored manifest.Object, isLocal bo
 	o = o.Copy()
 	o.SetAnnotations(annotations)
 	return o, false
-}
-
-// judge returns the built objects as the API server stores them, with defaults, and their
-// problems.
-func (in *input) judge(b built) (stored []manifest.Object, problems []manifest.Problem) {
-	stored, problems = b.checker.Objects(b.objects)
-	return stored, slices.Concat(b.invalid, problems, in.duplicates(tree.Layout(b.objects, b.checker.IsNamespaced)))
 }

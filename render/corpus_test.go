@@ -31,14 +31,14 @@ import (
 	"example.com/gatehouse/render/tree"
 )
 
-// TestCorpus builds a repository for each feature of kustomize, as `kustomize build` does, and
+// TestEachKustomizeFeatureBuildsTheSame builds a repository for each feature of kustomize, as `kustomize build` does, and
 // renders it. Both must produce the same objects, alone and beside specs. An archive ends with the
 // built objects, as built.yaml, and its comment with other expectations:
 //
 //	fails: no match        part of kustomize's error; rendering fails, too
 //	refused: a Secret      part of a problem with the built objects
 //	on purpose: reason     rendering differs from kustomize's output, and is better
-func TestCorpus(t *testing.T) {
+func TestEachKustomizeFeatureBuildsTheSame(t *testing.T) {
 	files, err := filepath.Glob("testdata/corpus/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("testdata/corpus: %v", err)

@@ -13,9 +13,11 @@ import (
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/flux"
+	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/verdict"
+	"example.com/gatehouse/render/verdict/contract"
 )
 
 // expanded has the objects of an environment before its overrides.
@@ -156,3 +158,84 @@ func problemsOfErrors(objects []manifest.Object, errs []error) (problems []manif
 
 // leadingField matches the field path at the start of an error.
 var leadingField = regexp.MustCompile(`^(spec|metadata)[.\[][^\s:]*`)
+
+// overridden has the rendered objects of an environment, with overrides and final names.
+type overridden struct {
+	objects []manifest.Object
+	// originals maps each overridden object to its version before the overrides.
+	originals map[*unstructured.Unstructured]manifest.Object
+	// forbidden are forbidden changes by overrides, and invalid names.
+	forbidden []manifest.Problem
+}
+
+// override applies the overrides of the environment to rendered objects and completes their names.
+func (in *input) override(b built, rendered []manifest.Object) (o overridden, problems []manifest.Problem) {
+	objects, originals := rendered, map[*unstructured.Unstructured]manifest.Object(nil)
+	if in.overrides != "" {
+		result, problems := kustomize.Override(b.paths, in.overrides, rendered)
+		if manifest.HasErrors(problems) {
+			return o, problems
+		}
+		objects, originals = slices.Concat(result.Unchanged, result.Changed), result.Before
+		for _, p := range contract.Overridden(in.kinds, rendered, objects) {
+			o.forbidden = append(o.forbidden, in.locateInOverrides(p))
+		}
+		_, invalid := verdict.New(nil, in.kinds, in.kubernetes, result.Changed)
+		o.forbidden = append(o.forbidden, invalid...)
+	}
+	named, invalid := in.completeNames(objects)
+	o.objects, o.originals, o.forbidden = make([]manifest.Object, len(named)), map[*unstructured.Unstructured]manifest.Object{}, append(o.forbidden, invalid...)
+	for i := range named {
+		if o.objects[i] = dropEmpty(b.checker, named[i]); o.objects[i].IsRendered() {
+			o.objects[i] = flux.Protect(o.objects[i]) // after the hash in the name, which must stay
+		}
+		if original, isOverridden := originals[objects[i].Unstructured]; isOverridden {
+			o.originals[o.objects[i].Unstructured] = original
+		}
+	}
+	all := slices.Concat(rendered, o.objects)
+	return o, slices.Concat(kustomize.UnmatchedPatches(b.paths, in.overrides, b.objects, all), kustomize.UnmatchedImages(b.paths, slices.Concat(b.objects, all)))
+}
+
+// completeNames gives immutable objects their final names, with a hash.
+func (in *input) completeNames(objects []manifest.Object) (named []manifest.Object, problems []manifest.Problem) {
+	named = slices.Clone(objects)
+	errs := make([]error, len(objects))
+	parallel.For(len(objects), func(i int) {
+		if in.kinds.IsImmutable(named[i].Unstructured) {
+			named[i] = named[i].Copy()
+			errs[i] = in.kinds.HashName(named[i].Unstructured, named[i].Written)
+		}
+	})
+	return named, problemsOfErrors(objects, errs)
+}
+
+// RenderedObject is one object with its rendered objects.
+type RenderedObject struct {
+	// Source is the object as it is committed.
+	Source manifest.Object
+	// Stored is the object as the API server stores it: with defaults, in the version that is
+	// rendered.
+	Stored manifest.Object
+	// Objects are its rendered objects.
+	Objects []manifest.Object
+}
+
+// OneObject renders one object of a kind by the stages of an environment, without a
+// kustomization, overrides, Pod Security and policies.
+func OneObject(kinds *registry.Kinds, o manifest.Object) (RenderedObject, []manifest.Problem) {
+	checker, problems := verdict.New(nil, kinds, 0, nil)
+	objects := []manifest.Object{o}
+	stored, refused := checker.Objects(objects)
+	if problems = append(problems, refused...); manifest.HasErrors(problems) {
+		return RenderedObject{}, problems
+	}
+	in := &input{kinds: kinds}
+	expanded, found := in.expand(checker, objects, stored)
+	if problems = append(problems, found...); manifest.HasErrors(found) {
+		return RenderedObject{}, problems
+	}
+	named, found := in.completeNames(expanded.rendered)
+	problems = append(problems, in.judgeRendered(checker, overridden{objects: named, forbidden: found})...)
+	return RenderedObject{expanded.sources[0], expanded.stored[0], named}, problems
+}

@@ -4,81 +4,21 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/kustomize/api/konfig"
 
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/parallel"
+	"example.com/gatehouse/render/regular"
+	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
-	"example.com/gatehouse/render/verdict"
-	"example.com/gatehouse/render/warn"
 )
-
-// admit returns the problems that the admission of a cluster has with valid objects. A problem of an installed
-// object is one of its release.
-func (in *input) admit(checker *verdict.Checker, objects []manifest.Object, b built) []manifest.Problem {
-	applied, originals := checker.Applied(objects)
-	own := applied
-	applied = slices.Concat(applied, b.admissible())
-	original := func(o manifest.Object) manifest.Object {
-		if original, ok := originals[o.Unstructured]; ok {
-			return original
-		}
-		return o
-	}
-	position := func(p manifest.Problem) string {
-		if r, is := b.releaseOf[p.Subject.Unstructured]; is {
-			p = r.Blame(p)
-		}
-		p.Subject = original(p.Subject)
-		return in.locate(p).Position()
-	}
-	refused := checker.Admit(applied, position, warn.IsController)
-	for i, p := range refused {
-		if r, is := b.releaseOf[p.Subject.Unstructured]; is {
-			refused[i] = r.Blame(p)
-			continue
-		}
-		refused[i].Subject = original(p.Subject)
-		if p.Subject.IsRendered() && p.Field != "" && in.locate(p).Line == 0 { // no source file has the field
-			refused[i] = blameSource(p, "")
-		}
-	}
-	if len(originals) == 0 || in.postBuild.Values == nil {
-		return refused
-	}
-	return append(refused, in.sameNames(tree.Layout(own, checker.IsNamespaced), original)...)
-}
-
-// sameNames returns the problems of applied objects that are one object in the cluster by the values of
-// their variables.
-func (in *input) sameNames(placed []tree.Placed, original func(manifest.Object) manifest.Object) (problems []manifest.Problem) {
-	for _, p := range placed {
-		if p.Taken == nil {
-			continue
-		}
-		o, other := original(p.Object), original(*p.Taken)
-		if o.ID() != other.ID() { // or else the layout finds it
-			where := in.locate(manifest.NewProblem(other, "", manifest.Value{}, "")).Position()
-			message := fmt.Sprintf("duplicate object: with the values of its variables it is %s, like %s in %s; remove or rename one", p.Object, other, where)
-			problems = append(problems, manifest.NewProblem(o, "", manifest.Value{}, message))
-		}
-	}
-	return problems
-}
-
-// duplicates returns the problems of objects that share a file.
-func (in *input) duplicates(placed []tree.Placed) (problems []manifest.Problem) {
-	for _, p := range placed {
-		if p.Taken != nil {
-			problems = append(problems, in.duplicate(p))
-		}
-	}
-	return problems
-}
 
 // duplicate returns the problem of an object whose file another object has.
 func (in *input) duplicate(p tree.Placed) manifest.Problem {
@@ -138,4 +78,36 @@ func (in *input) yaml(o manifest.Object) ([]byte, error) {
 		return r
 	})
 	return r.content, r.err
+}
+
+// isManifest matches a file of objects.
+var isManifest = regexp.MustCompile(`(?m)^apiVersion:(?s:.*)^kind:|^kind:(?s:.*)^apiVersion:`)
+
+// unlisted warns of manifests beside a kustomization of the environment that nothing loads, once for each
+// folder below that of the environment. Local config is meant to stay out.
+func (in *input) unlisted(repository *Repository) (warnings []manifest.Problem) {
+	read := in.sources.FS.FilesRead()
+	for folder, k := range in.sources.Kustomizations {
+		if !strings.HasPrefix(folder+"/", in.folder+"/") {
+			continue
+		}
+		all, _ := in.sources.FS.List(folder) // kustomize has read it
+		var names []string
+		for _, name := range all {
+			file := path.Join(source.Relative(folder), name)
+			_, isRead := slices.BinarySearch(read, file)
+			if isRead || !source.IsYAML(name) || name[0] == '.' || slices.Contains(konfig.RecognizedKustomizationFileNames(), name) {
+				continue
+			}
+			content, _ := regular.ReadFile(repository.root, file)
+			if isManifest.Match(content) && !strings.Contains(string(content), source.LocalConfig) {
+				names = append(names, name)
+			}
+		}
+		if len(names) > 0 {
+			warnings = append(warnings, manifest.Problem{Warning: true, File: source.Relative(k.File), Line: in.sources.Line(k.File, "resources"),
+				Message: "no kustomization of the environment lists " + manifest.FirstOf(3, names) + " beside it: list them under resources, or annotate their objects with " + source.LocalConfig + `: "true"`})
+		}
+	}
+	return warnings
 }

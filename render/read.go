@@ -2,9 +2,16 @@ package render
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
+
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/flux"
@@ -24,6 +31,7 @@ const overridesFolder = "overrides"
 
 // input is a repository environment.
 type input struct {
+	targetCluster
 	name      string
 	kinds     *registry.Kinds
 	folder    string // of its kustomization, from the root
@@ -31,11 +39,13 @@ type input struct {
 	sources   *source.Sources
 	memo      *memo.Memo
 	shared    *memo.Memo        // of all environments
-	instead   []manifest.Object // definitions that stand in for others
+	standIns  []manifest.Object // definitions in place of others
 	// isCompared reports whether the verdict is compared with another one.
 	isCompared bool
+}
 
-	// From annotations of the kustomization:
+// targetCluster is the cluster that an environment is for, by annotations of its kustomization.
+type targetCluster struct {
 	kubernetes    apiserver.Version // zero for the newest
 	runtimeConfig apiserver.RuntimeConfig
 	postBuild     *flux.PostBuild // nil if Flux substitutes nothing
@@ -47,7 +57,7 @@ func readInput(repository *Repository, name string) (*input, []manifest.Problem)
 	go verdict.Prepare(repository.kinds)
 	go kustomize.LoadSchemas()
 	files := repository.fileSystem()
-	in := &input{name: name, kinds: repository.kinds, memo: repository.Memo, shared: cmp.Or(repository.Memo, repository.shared), instead: repository.definitions, isCompared: repository.isCompared}
+	in := &input{name: name, kinds: repository.kinds, memo: repository.Memo, shared: cmp.Or(repository.Memo, repository.shared), standIns: repository.definitions, isCompared: repository.isCompared}
 	folder, _, err := files.Resolve(path.Join("/", tree.EnvironmentsFolder, name))
 	if err != nil {
 		return in, []manifest.Problem{{File: path.Join(tree.EnvironmentsFolder, name), Message: err.Error()}}
@@ -61,7 +71,9 @@ func readInput(repository *Repository, name string) (*input, []manifest.Problem)
 		in.overrides, folders = overrides, []string{overrides}
 	}
 	in.sources = source.Read(in.memo, in.shared, files, in.kinds.KustomizeConfig(), clusterOf, definitionFolders(folder), folder, folders...)
-	return in, slices.Concat(in.readKubernetes(repository.kubernetes), in.readRuntimeConfig(), in.readPostBuild(), in.sources.Problems, in.sources.NumberProblems(), in.timeProblems())
+	var problems []manifest.Problem
+	in.targetCluster, problems = readTargetCluster(in.sources, folder, repository.kubernetes)
+	return in, slices.Concat(problems, in.sources.Problems, in.sources.NumberProblems(), in.timeProblems())
 }
 
 // clusterOf returns the cluster that the charts of an environment are rendered for.
@@ -144,4 +156,138 @@ func (in *input) originOf(o manifest.Object, folder string) string {
 		return documents[0].File
 	}
 	return in.sources.Kustomizations[folder].File
+}
+
+// KubernetesVersions returns the minor versions of Kubernetes that an environment may name, the
+// oldest first.
+func KubernetesVersions() (names []string) {
+	for _, v := range apiserver.Versions() {
+		names = append(names, v.String())
+	}
+	return names
+}
+
+// CheckKubernetes returns an error, with the known versions, unless text is one of them.
+func CheckKubernetes(text string) error {
+	_, err := apiserver.ParseVersion(text)
+	return err
+}
+
+// readTargetCluster reads the cluster of the environment in a folder. Kubernetes, unless empty, is the version to
+// judge by instead of the environment's own.
+func readTargetCluster(sources *source.Sources, folder, kubernetes string) (c targetCluster, problems []manifest.Problem) {
+	read := func(name string, use func(value string) error) {
+		problems = append(problems, readAnnotation(sources, folder, name, use)...)
+	}
+	if kubernetes != "" {
+		c.kubernetes, _ = apiserver.ParseVersion(kubernetes) // see CheckKubernetes
+	} else {
+		read(tree.KubernetesAnnotation, func(version string) (err error) {
+			c.kubernetes, err = apiserver.ParseVersion(version)
+			return err
+		})
+	}
+	read(apiserver.RuntimeConfigAnnotation, func(versions string) (err error) {
+		c.runtimeConfig, err = cmp.Or(c.kubernetes, apiserver.Newest).ParseRuntimeConfig(versions)
+		return err
+	})
+	read(flux.Annotation, func(file string) (err error) {
+		c.postBuild, err = readPostBuild(sources.FS.ReadFile, folder, file)
+		return err
+	})
+	return c, problems
+}
+
+// readAnnotation calls use with an annotation of the environment's kustomization, if it has that.
+// The annotation has no effect on the kustomizations of bases: there it is a problem.
+func readAnnotation(sources *source.Sources, folder, name string, use func(value string) error) (problems []manifest.Problem) {
+	own := sources.Kustomizations[folder]
+	_, ownHas := annotationOf(own, name)
+	for _, k := range sources.Kustomizations {
+		text, has := annotationOf(k, name)
+		var message string
+		switch {
+		case !has:
+		case k == own:
+			if err := use(text); err != nil {
+				message = err.Error()
+			}
+		case !ownHas:
+			message = "only the kustomization of an environment says this: write it in " + path.Join(source.Relative(folder), "kustomization.yaml")
+		}
+		if message != "" {
+			line := sources.Line(k.File, "metadata", "annotations", name)
+			problems = append(problems, manifest.Problem{File: source.Relative(k.File), Line: line, Message: name + ": " + message})
+		}
+	}
+	return problems
+}
+
+// annotationOf returns an annotation of a kustomization, which may be nil.
+func annotationOf(k *source.Kustomization, name string) (value string, ok bool) {
+	if k == nil || k.MetaData == nil {
+		return "", false
+	}
+	value, ok = k.MetaData.Annotations[name]
+	return value, ok
+}
+
+// readPostBuild reads the values of variables from a file of an environment.
+func readPostBuild(read func(path string) ([]byte, error), folder, file string) (*flux.PostBuild, error) {
+	if file == flux.Unknown {
+		return &flux.PostBuild{}, nil
+	}
+	content, err := read(path.Join(folder, file))
+	if err != nil {
+		return nil, fmt.Errorf("%w: write the path of a file with the ConfigMaps that have the values, or %s", err, flux.Unknown)
+	}
+	b, err := flux.Read(source.Documents(content))
+	if err != nil {
+		return nil, fmt.Errorf("%s %w", path.Join(source.Relative(folder), file), err)
+	}
+	return b, nil
+}
+
+// unknownValues returns one warning about all objects with variables of unknown values.
+func (p *pipeline) unknownValues(objects []manifest.Object) []manifest.Problem {
+	names := p.checker.Unjudged(objects)
+	if len(names) == 0 {
+		return nil
+	}
+	k := p.sources.Kustomizations[p.folder]
+	return []manifest.Problem{{
+		Warning: true,
+		File:    source.Relative(k.File),
+		Line:    p.sources.Line(k.File, "metadata", "annotations", flux.Annotation),
+		Message: fmt.Sprintf("%s: values that Flux substitutes are not judged, as in %s: name the file with their ConfigMaps here instead of %s",
+			flux.Annotation, manifest.FirstOf(3, names), flux.Unknown),
+	}}
+}
+
+// PostBuild reads the values that Flux substitutes in an environment; nil if it substitutes nothing.
+func (r *Repository) PostBuild(environment string) (*flux.PostBuild, error) {
+	return ReadPostBuild(environment, r.fileSystem().ReadFile)
+}
+
+// ReadPostBuild is PostBuild for files that read returns by their paths, from the root.
+func ReadPostBuild(environment string, read func(path string) ([]byte, error)) (*flux.PostBuild, error) {
+	folder := path.Join("/", tree.EnvironmentsFolder, environment)
+	for _, name := range konfig.RecognizedKustomizationFileNames() {
+		content, err := read(path.Join(folder, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		var k struct {
+			Metadata types.ObjectMeta `json:"metadata"`
+		}
+		if err == nil {
+			err = yaml.Unmarshal(content, &k)
+		}
+		file, ok := k.Metadata.Annotations[flux.Annotation]
+		if err != nil || !ok {
+			return nil, err
+		}
+		return readPostBuild(read, folder, file)
+	}
+	return nil, nil
 }

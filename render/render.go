@@ -6,11 +6,14 @@
 // a function from values to values and problems. A stage reports every problem that it finds;
 // after an error no later stage runs.
 //
-// A verb renders by one of four functions:
-//   - Render renders an environment in memory, to compare it or to try a change.
+// A verb renders by one of these functions:
+//   - Render renders an environment in memory, to try a change.
+//   - Repository.ExamineOrGone renders an environment that may be gone, to compare it with another
+//     rendering or a cluster.
 //   - NewUpdate renders environments and plans the changes of rendered/, to check or write
 //     them. UpdateOne does so for a verb that reads one environment of rendered/.
-//   - Examine renders an environment and keeps its sources and errors, to explain objects.
+//   - Examine judges an environment without a layout and keeps its errors, to explain its objects
+//     or to compare two verdicts.
 //   - OneObject renders one object without a repository, to test a kind.
 package render
 
@@ -64,18 +67,30 @@ type Rendering struct {
 // Render renders an environment. It returns the problems in the order of files, and no
 // Rendering if one of them is an error. It calls progress with the name of each stage.
 func Render(repository *Repository, name string, progress func(step string)) (*Rendering, []manifest.Problem) {
-	p := runPipeline(repository, name, progress)
-	defer p.release()
-	rendering := p.rendering(repository.Now)
-	return rendering, manifest.SortProblems(p.problems)
+	const isAskedFor = true
+	_, rendering, problems := repository.ExamineOrGone(name, isAskedFor, progress)
+	return rendering, problems
 }
 
-// Examination is a rendered environment together with its sources. It may contain errors.
+// ExamineOrGone renders an environment. It is a problem if an environment is gone that was asked for;
+// otherwise it has an empty rendering and no examination.
+func (r *Repository) ExamineOrGone(name string, isAskedFor bool, progress func(step string)) (*Examination, *Rendering, []manifest.Problem) {
+	switch {
+	case r.hasEnvironment(name):
+		p := runPipeline(r, name, progress)
+		defer p.release()
+		rendering := p.rendering(r.Now)
+		e := newExamination(p)
+		return e, rendering, e.Problems
+	case isAskedFor:
+		return nil, nil, []manifest.Problem{r.missing(name)}
+	}
+	return nil, &Rendering{Environment: name}, nil
+}
+
+// Examination is a judged environment together with its sources. It may contain errors.
 type Examination struct {
 	Environment string
-	// Objects are the source objects and their rendered objects, each with its file. After an
-	// error some are missing.
-	Objects []tree.Placed
 	// Problems are in the order of files.
 	Problems []manifest.Problem
 	// Sources are the source files; nil if there is no such environment.
@@ -86,32 +101,37 @@ type Examination struct {
 	pipeline *pipeline
 }
 
-// Examine renders an environment to answer questions about it. It calls progress with the name
+// Examine judges an environment to answer questions about it. It calls progress with the name
 // of each stage.
 func Examine(repository *Repository, environment string, progress func(step string)) (*Examination, error) {
-	names, err := repository.Select(Selection{Names: []string{environment}})
-	if err != nil {
+	if _, err := repository.Select(Selection{Names: []string{environment}}); err != nil {
 		return nil, err
 	}
-	e := &Examination{Environment: names[0]}
 	if !repository.hasEnvironment(environment) {
-		e.Problems = []manifest.Problem{repository.missing(environment)}
-		return e, nil
+		return &Examination{Environment: environment, Problems: []manifest.Problem{repository.missing(environment)}}, nil
 	}
-	e.pipeline = runPipeline(repository, environment, progress)
-	defer e.pipeline.release()
-	e.Sources = e.pipeline.sources
-	e.Problems = manifest.SortProblems(e.pipeline.problems)
-	if len(e.pipeline.built.objects) == 0 && manifest.HasErrors(e.Problems) {
-		return e, nil
+	p := runPipeline(repository, environment, progress)
+	defer p.release()
+	return newExamination(p), nil
+}
+
+func newExamination(p *pipeline) *Examination {
+	e := &Examination{Environment: p.name, Problems: manifest.SortProblems(p.problems), Sources: p.sources, pipeline: p}
+	if len(p.built.objects) > 0 || !manifest.HasErrors(e.Problems) {
+		e.Paths = p.paths
 	}
-	e.Paths = e.pipeline.paths
+	return e
+}
+
+// Objects returns the source objects and their rendered objects, each with its file. After an error
+// some are missing.
+func (e *Examination) Objects() (objects []tree.Placed) {
 	for _, p := range tree.Layout(e.pipeline.objects, e.pipeline.checker.IsNamespaced) {
 		if p.Taken == nil {
-			e.Objects = append(e.Objects, p)
+			objects = append(objects, p)
 		}
 	}
-	return e, nil
+	return objects
 }
 
 // Unchecked returns the kinds of the objects without a definition.

@@ -173,7 +173,7 @@ func golden(t *testing.T, pattern, expected string, actual func(t *testing.T, ro
 	}
 }
 
-func TestRender(t *testing.T) {
+func TestRenderingEqualsGoldenFiles(t *testing.T) {
 	golden(t, "testdata/*.txtar", "rendered/", func(t *testing.T, root string) *txtar.Archive {
 		mustRun(t, root)
 		rendered := txtar.Parse([]byte(snapshot(t, root)))
@@ -184,7 +184,7 @@ func TestRender(t *testing.T) {
 	})
 }
 
-func TestProblems(t *testing.T) {
+func TestProblemsNameFileAndRemedy(t *testing.T) {
 	golden(t, "testdata/problems/*.txtar", "problems", func(t *testing.T, root string) *txtar.Archive {
 		before := snapshot(t, root)
 		problems := problemsOf(run(t, root))

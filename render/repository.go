@@ -8,12 +8,14 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/source"
@@ -191,4 +193,74 @@ func isBuildable(files *source.FileSystem, folder string) bool {
 	var kustomization types.TypeMeta
 	_ = yaml.Unmarshal(content, &kustomization)
 	return kustomization.Kind != types.ComponentKind
+}
+
+// PlainBuild returns the objects in the output of `kustomize build` for a folder, which other tools apply.
+// folder is from the root, with a leading slash.
+func (r *Repository) PlainBuild(folder string) ([]manifest.Object, error) {
+	sources := source.Read(nil, nil, r.fileSystem(), nil, clusterOf, nil, folder)
+	if manifest.HasErrors(sources.Problems) {
+		return nil, errors.New(sources.Problems[0].String())
+	}
+	output, err := kustomize.Output(sources, folder)
+	if err != nil {
+		return nil, err
+	}
+	objects, problems := tree.Objects("", []tree.File{{Path: "output", Content: output}})
+	if len(problems) > 0 {
+		return nil, errors.New(problems[0].Message)
+	}
+	return objects, nil
+}
+
+// NeededChart is an archive of a chart that an environment names.
+type NeededChart struct {
+	// Folder is relative to the root, with slashes.
+	Folder string
+	// Locked is without digest, and IsThere reports whether the chart is there, perhaps as a folder.
+	charts.Locked
+	IsThere bool
+}
+
+// Charts returns the charts of the kustomizations of an environment, without its problems.
+func (r *Repository) Charts(environment string) []source.Chart {
+	in, _ := readInput(r, environment)
+	if in.sources == nil {
+		return nil
+	}
+	return in.sources.Charts
+}
+
+// NeededCharts returns the charts that an environment names, in its kustomizations and, if it builds, in its
+// releases. The problems include warnings of charts without an exact version or a repository.
+func (r *Repository) NeededCharts(environment string, progress func(step string)) (all []NeededChart, problems []manifest.Problem) {
+	progress("reading")
+	in, problems := readInput(r, environment)
+	p := &pipeline{input: in}
+	if in.sources != nil {
+		for _, e := range in.sources.Charts {
+			if e.Repo != "" && e.Version != "" {
+				l := charts.Locked{Name: e.Name, Version: e.Version, Repository: strings.TrimRight(e.Repo, "/")}
+				all = append(all, NeededChart{strings.TrimPrefix(e.Home, "/"), l, charts.IsThere(in.sources.FS.Charts(), e.Entry)})
+			}
+		}
+	}
+	if p.addProblems(problems) {
+		return all, manifest.SortProblems(p.problems)
+	}
+	progress("building")
+	b, problems := in.build()
+	p.addProblems(problems)
+	for _, needed := range b.releases {
+		switch {
+		case needed.Chart == "" || needed.Unjudged != "":
+		case !needed.IsExact():
+			p.addProblems([]manifest.Problem{needed.Warning("chart " + needed.String() + " has no exact version: write one")})
+		case needed.Repository == "":
+			p.addProblems([]manifest.Problem{needed.Warning("chart " + needed.String() + ": its repository is not in this environment: run helm pull -d " + charts.Folder)})
+		default:
+			all = append(all, NeededChart{Folder: charts.Folder, Locked: charts.Locked{Name: needed.Chart, Version: needed.Version, Repository: needed.Repository}})
+		}
+	}
+	return all, manifest.SortProblems(p.problems)
 }

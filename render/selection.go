@@ -76,10 +76,8 @@ func suggestFlags(text string, environments []string) string {
 	known := make([]string, len(environments))
 	for i, name := range environments {
 		known[i] = "--env " + name
-	}
-	for _, word := range words {
-		if flag := "--env " + word; slices.Contains(known, flag) && !slices.Contains(flags, flag) {
-			flags = append(flags, flag)
+		if slices.Contains(words, name) {
+			flags = append(flags, known[i])
 		}
 	}
 	if len(flags) > 0 {

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
@@ -120,7 +123,7 @@ func (e *TreeUpdate) plan(repository *Repository, askedFor bool, progress func(s
 	var reading sync.WaitGroup
 	reading.Go(func() { previous = tree.ReadPrevious(repository.root, e.Name) })
 	var rendering *Rendering
-	rendering, e.Problems = repository.RenderOrGone(e.Name, askedFor, progress)
+	_, rendering, e.Problems = repository.ExamineOrGone(e.Name, askedFor, progress)
 	reading.Wait()
 	if rendering == nil {
 		previous.Close()
@@ -133,28 +136,6 @@ func (e *TreeUpdate) plan(repository *Repository, askedFor bool, progress func(s
 		repository.lookBelow(path.Join(tree.Folder, e.Name))
 	}
 	e.Problems = slices.Concat(problems, e.Problems)
-}
-
-// RenderOrGone renders an environment. An environment that is gone, and was not asked for, has an
-// empty rendering.
-func (r *Repository) RenderOrGone(name string, askedFor bool, progress func(step string)) (*Rendering, []manifest.Problem) {
-	_, rendering, problems := r.ExamineOrGone(name, askedFor, progress)
-	return rendering, problems
-}
-
-// ExamineOrGone is RenderOrGone with the examination, nil without a source. It knows its verdict and no files.
-func (r *Repository) ExamineOrGone(name string, askedFor bool, progress func(step string)) (*Examination, *Rendering, []manifest.Problem) {
-	switch {
-	case r.hasEnvironment(name):
-		e := &Examination{Environment: name, pipeline: runPipeline(r, name, progress)}
-		defer e.pipeline.release()
-		rendering := e.pipeline.rendering(r.Now)
-		e.Problems = manifest.SortProblems(e.pipeline.problems)
-		return e, rendering, e.Problems
-	case askedFor:
-		return nil, nil, []manifest.Problem{r.missing(name)}
-	}
-	return nil, &Rendering{Environment: name}, nil
 }
 
 // Strict turns warnings into errors. A check fails with orphans anyway, and keeps them warnings.
@@ -209,5 +190,64 @@ func (u *Update) Close() {
 		if e.Plan != nil {
 			e.Plan.Close()
 		}
+	}
+}
+
+// Unchecked counts the objects of a kind without a definition.
+type Unchecked struct {
+	schema.GroupKind
+	Objects int
+	// First is a problem with the position of the first object.
+	First manifest.Problem
+}
+
+// unchecked returns the kinds without a definition, in order.
+func (p *pipeline) unchecked(objects []manifest.Object) (all []Unchecked) {
+	byKind := map[schema.GroupKind]*Unchecked{}
+	for _, o := range objects {
+		gvk := o.GroupVersionKind()
+		if _, isKnown := p.checker.IsNamespaced(gvk); isKnown {
+			continue
+		}
+		if byKind[gvk.GroupKind()] == nil {
+			byKind[gvk.GroupKind()] = &Unchecked{gvk.GroupKind(), 0, p.locate(manifest.NewProblem(o, "", manifest.Value{}, ""))}
+		}
+		byKind[gvk.GroupKind()].Objects++
+	}
+	for _, u := range byKind {
+		all = append(all, *u)
+	}
+	slices.SortFunc(all, func(a, b Unchecked) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
+	})
+	return all
+}
+
+// warnUnchecked adds one warning for each kind without a definition to the first environment that has
+// objects of it.
+func (u *Update) warnUnchecked() {
+	type total struct {
+		first        int // index of the environment
+		problem      manifest.Problem
+		objects      int
+		environments []string
+	}
+	totals := map[schema.GroupKind]*total{}
+	for i, e := range u.Environments {
+		for _, unchecked := range e.Unchecked {
+			t := totals[unchecked.GroupKind]
+			if t == nil {
+				t = &total{first: i, problem: unchecked.First}
+				totals[unchecked.GroupKind] = t
+			}
+			t.objects, t.environments = t.objects+unchecked.Objects, append(t.environments, e.Name)
+		}
+	}
+	for kind, t := range totals {
+		t.problem.Warning, t.problem.Object = true, ""
+		t.problem.Message = fmt.Sprintf("%s: objects without a CustomResourceDefinition are not checked (%d, in %s): run kubectl get crd $(kubectl api-resources --api-group=%s -o name) -o yaml > %s/%s/%[4]s.yaml",
+			kind, t.objects, manifest.FirstOf(3, t.environments), kind.Group, tree.EnvironmentsFolder, definitionsFolder)
+		first := &u.Environments[t.first]
+		first.Problems = manifest.SortProblems(append(first.Problems, t.problem))
 	}
 }

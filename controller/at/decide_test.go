@@ -141,7 +141,7 @@ func claimed(uid types.UID) func(*cnatv1alpha1.At) {
 	}
 }
 
-func TestDecide(t *testing.T) {
+func TestDecideTakesTheNextStep(t *testing.T) {
 	const (
 		pending = cnatv1alpha1.AtPending
 		running = cnatv1alpha1.AtRunning

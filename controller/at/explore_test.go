@@ -15,9 +15,9 @@ import (
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 )
 
-var exploreSteps = flag.Int("explore.steps", 6, "number of steps in the histories that TestExplore explores")
+var exploreSteps = flag.Int("explore.steps", 6, "number of steps in the histories that TestNoShortHistoryRunsTwice explores")
 
-// TestExplore explores all histories up to a number of steps, and judges every write. A step is one
+// TestNoShortHistoryRunsTwice explores all histories up to a number of steps, and judges every write. A step is one
 // edit, sync or deletion, the instant when Ats become due, or one request that the API server serves.
 //
 // A history may begin a Reconcile at any step. Its caches show any past At and Pods, and its clock shows
@@ -32,7 +32,7 @@ var exploreSteps = flag.Int("explore.steps", 6, "number of steps in the historie
 // From a new and from an armed At, 6 steps lead to 62,000 states and 315,000 transitions with the policy,
 // and to 88,000 and 397,000 without it. That takes 21 seconds on one core; each further step multiplies
 // it by six.
-func TestExplore(t *testing.T) {
+func TestNoShortHistoryRunsTwice(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	for name, hasPolicy := range map[string]bool{"with the policy": true, "without": false} {
 		t.Run(name, func(t *testing.T) {
@@ -435,7 +435,7 @@ func (e *explorer) newNode(n *node) int32 {
 		return noRun
 	}
 	n.request = r.request
-	n.request.isChecked = true // TestHistories calls checkStatus
+	n.request.isChecked = true // TestNoRandomHistoryRunsTwice calls checkStatus
 	e.nodes = append(e.nodes, n)
 	if r.request.isWrite() {
 		e.checkFirst(n)

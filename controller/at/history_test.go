@@ -33,12 +33,12 @@ func init() {
 	}
 }
 
-// TestHistories drives three controllers through random histories. Users edit and delete Ats; tools sync.
+// TestNoRandomHistoryRunsTwice drives three controllers through random histories. Users edit and delete Ats; tools sync.
 // Controllers restart and are elected; caches lag. Requests are lost, late or refused; the clock steps.
 //
 // It judges every write by history and checkStatus, and asserts that only an entitled replica starts an
 // At. After the noise it asserts that the At starts and is done.
-func TestHistories(t *testing.T) {
+func TestNoRandomHistoryRunsTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
 		defer w.stop()

@@ -13,9 +13,9 @@ import (
 
 var testMutants = flag.Bool("mutants", false, "run the simulations on faulty code; each fault must fail one of them")
 
-// TestMutants puts one fault at a time into the code, and asserts that it fails TestHistories or
-// TestExplore.
-func TestMutants(t *testing.T) {
+// TestEachMutantFailsASimulation puts one fault at a time into the code, and asserts that it fails TestNoRandomHistoryRunsTwice or
+// TestNoShortHistoryRunsTwice.
+func TestEachMutantFailsASimulation(t *testing.T) {
 	for _, m := range mutants {
 		t.Run(strings.ReplaceAll(m.fault, " ", "_"), func(t *testing.T) {
 			overlay := m.overlay(t) // fails if the code has changed since
@@ -23,7 +23,7 @@ func TestMutants(t *testing.T) {
 				t.Skip("set -mutants to run it; it takes minutes")
 			}
 			var finders []string
-			for _, test := range []string{"TestExplore", "TestHistories"} {
+			for _, test := range []string{"TestNoShortHistoryRunsTwice", "TestNoRandomHistoryRunsTwice"} {
 				output, err := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-vet=off", "-overlay="+overlay, "-run=^"+test+"$",
 					"-explore.steps=6", "-rapid.shrinktime=1s", ".").CombinedOutput()
 				if err == nil {

@@ -103,7 +103,7 @@ func Decide(k kind.Kind, owner kind.Object, children []kind.Object, now time.Tim
 	derived, wake, failure := decide(snapshot{
 		kind: k, owner: owner, last: conditionsOf(owner), lastMatch: renderingOf(owner), children: children, now: now, grace: grace,
 	})
-	if !k.HasStatus() {
+	if k.Status == nil {
 		decision, err := newDecision(k, derived, wake)
 		decision.Failure = failure
 		return decision, err

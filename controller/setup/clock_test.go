@@ -54,7 +54,7 @@ func TestClockFollowsTheServer(t *testing.T) {
 }
 
 // Before the first answer nothing is due, and the replica is not ready.
-func TestClockWithoutAnswers(t *testing.T) {
+func TestClockIsNotReadyBeforeFirstAnswer(t *testing.T) {
 	c := &Clock{}
 	if now := c.Now(); now.Year() != 1970 {
 		t.Errorf("the clock shows %s", now)

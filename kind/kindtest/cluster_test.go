@@ -183,7 +183,7 @@ func TestObjectFitsGoType(t *testing.T) {
 }
 
 // A change of metadata alone makes no new generation.
-func TestClusterCountsGenerations(t *testing.T) {
+func TestClusterCountsGenerationsOfSpecsOnly(t *testing.T) {
 	k := hostile(func(*definition) {})
 	c := NewCluster(t, k, Object[everything.Everything](t, k, minimal))
 	Change(c, func(e *everything.Everything) { e.Labels = map[string]string{"a": "b"} })

@@ -74,10 +74,10 @@ func (e *entry) check() {
 	e.checkScheme()
 	if e.IsConverted() {
 		e.addIf(e.kinds.FindRendered(e.GVK().GroupKind()) == nil, "Convert is set, and the list has no version of the kind that is rendered: add it")
-		hasMore := e.HasExpand() || len(e.Children()) > 0 || e.HasStatus() || e.HasDigest() || e.Gate() != ""
+		hasMore := e.Expand != nil || len(e.Children()) > 0 || e.Status != nil || e.Digest != nil || e.Gate() != ""
 		e.addIf(hasMore, "Convert is set, so another version is rendered: leave out Convert, or Expand, Children, Status, Digest and Gate")
 	} else {
-		e.addIf(!e.HasExpand(), "Expand is nil: set it to the function that returns the children")
+		e.addIf(e.Expand == nil, "Expand is nil: set it to the function that returns the children")
 		e.checkChildren()
 	}
 	e.checkCRD()
@@ -85,6 +85,10 @@ func (e *entry) check() {
 
 // checkScheme checks that AddToScheme adds the types that a client of the API server needs.
 func (e *entry) checkScheme() {
+	if e.AddToScheme == nil {
+		e.add("AddToScheme: it is nil: set it to AddToScheme of the package of the Go type")
+		return
+	}
 	types := runtime.NewScheme()
 	if _, err := call("it", func() (any, error) { return nil, e.AddToScheme(types) }); err != nil {
 		e.add("AddToScheme: %v", err)

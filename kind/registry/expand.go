@@ -78,7 +78,7 @@ func (e *entry) expand(owner kind.Object) (expanded Expanded, err error) {
 	title := e.GVK().Kind + " " + owner.GetName()
 	objects, err := call("Expand", func() ([]result, error) { return e.callExpand(copyOf(owner)) })
 	digest := ""
-	if err == nil && e.HasDigest() {
+	if err == nil && e.Digest != nil {
 		digest, err = call("Digest", func() (string, error) { return e.Digest(copyOf(owner)), nil })
 	}
 	if err != nil {
@@ -247,7 +247,7 @@ func (e *entry) setMetadata(u *unstructured.Unstructured, owner metav1.Object, d
 	switch {
 	case e.Observes(u.GroupVersionKind().GroupKind()) == nil:
 		digest = ""
-	case !e.HasDigest():
+	case e.Digest == nil:
 		digest = kind.DigestOf(u.Object) // without the labels and annotations of its owner
 	}
 	u.SetName(cmp.Or(u.GetName(), owner.GetName()))

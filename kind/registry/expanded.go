@@ -29,7 +29,7 @@ func DropServerFields(o *unstructured.Unstructured) {
 func (e *entry) checkOwner(owner kind.Object, digest string) {
 	e.addIf(len(owner.GetName()) > validation.LabelValueMaxLength, "metadata.name has %d characters, and as the label %s of rendered objects it may have %d: shorten it",
 		len(owner.GetName()), e.Label(), validation.LabelValueMaxLength)
-	e.addIf(e.HasDigest() && !IsDigest(digest), "Digest returns %q, not sha256: and 64 hexadecimal digits: have it return the result of kind.DigestOf", digest)
+	e.addIf(e.Digest != nil && !IsDigest(digest), "Digest returns %q, not sha256: and 64 hexadecimal digits: have it return the result of kind.DigestOf", digest)
 }
 
 // checkChild checks a rendered object of owner.

@@ -69,15 +69,6 @@ func (k *Kinds) String() string {
 	return kind.Or(names)
 }
 
-// GVKs returns the group, version and kind of all kinds.
-func (k *Kinds) GVKs() []schema.GroupVersionKind {
-	gvks := make([]schema.GroupVersionKind, 0, len(k.All))
-	for one := range k.defined() {
-		gvks = append(gvks, one.GVK())
-	}
-	return gvks
-}
-
 // Find returns the kind of source objects, or nil.
 func (k *Kinds) Find(gvk schema.GroupVersionKind) *kind.Kind {
 	return k.first(func(one *kind.Kind) bool { return one.GVK() == gvk })

@@ -52,7 +52,7 @@ func (e *entry) observed(objects []*unstructured.Unstructured) (observed []Child
 // depends on no rendered object.
 func (e *entry) rendering(owner kind.Object, observed []Child) (Rendering, error) {
 	spec := reflect.Indirect(reflect.ValueOf(owner)).FieldByName("Spec")
-	if e.HasDigest() || len(observed) == 0 || !spec.IsValid() {
+	if e.Digest != nil || len(observed) == 0 || !spec.IsValid() {
 		return Rendering{}, nil
 	}
 	content, err := json.Marshal(spec.Interface())

@@ -24,6 +24,9 @@ func (k *Kinds) Review(reviewer *kind.Kind, before, after *unstructured.Unstruct
 
 // ReviewCRD returns the effects of a change of the CustomResourceDefinition of a kind.
 func ReviewCRD(reviewer *kind.Kind, before, after *unstructured.Unstructured) ([]kind.Effect, error) {
+	if reviewer.ReviewCRD == nil {
+		return nil, nil
+	}
 	return call("its ReviewCRD", func() ([]kind.Effect, error) {
 		return reviewer.ReviewCRD(kind.Change[unstructured.Unstructured]{Before: before, After: after}), nil
 	})

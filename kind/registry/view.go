@@ -72,7 +72,7 @@ func (v View) Page() (kind.Page, error) {
 
 // Warnings returns the warnings of the kind about its objects.
 func (v View) Warnings() ([]kind.Warning, error) {
-	if !v.Kind.HasWarnings() || len(v.Objects) == 0 {
+	if v.Kind.Warnings == nil || len(v.Objects) == 0 {
 		return nil, nil
 	}
 	return call("Warnings of "+v.Kind.GVK().Kind, func() ([]kind.Warning, error) { return v.Kind.Warnings(v.typed(), v.Environment), nil })

@@ -132,7 +132,7 @@ const (
 	TimeForm     = "must be an RFC 3339 time, like 2026-01-31T09:00:00Z or 2026-01-31T10:00:00+01:00"
 )
 
-// WrongTime describes what is wrong with a time: its form, or a day or hour that does not exist.
+// WrongTime returns the problem of a time: its form, or a day or hour that does not exist.
 func WrongTime(value any) string {
 	var wrong *time.ParseError
 	instant, _, _ := strings.Cut(fmt.Sprint(value), "[") // before the name of a zone

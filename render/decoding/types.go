@@ -45,7 +45,7 @@ func shapeOf(t reflect.Type) *shape {
 	return s
 }
 
-// Fields returns the fields of a struct, including those of embedded structs.
+// Fields returns the fields of a struct, and of the structs embedded in it.
 func Fields(t reflect.Type) []Field { return shapeOf(t).fields }
 
 // typesOf returns the JSON types that a Go type accepts: the types that it declares, as Kubernetes

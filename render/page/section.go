@@ -36,7 +36,7 @@ type entry struct {
 
 func newSection(v registry.View, paths filePaths) (*section, error) {
 	s := &section{kind: v.Kind, paths: paths}
-	if !v.Kind.HasPage() {
+	if v.Kind.Page == nil {
 		s.page = printedPage(v)
 	} else if page, err := v.Page(); err != nil {
 		return nil, err

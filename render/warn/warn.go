@@ -60,7 +60,7 @@ func (in Input) Warnings() (warnings []manifest.Problem) {
 }
 
 func ofKinds(in Input) (warnings []manifest.Problem) {
-	if !slices.ContainsFunc(in.Kinds.All, func(k kind.Kind) bool { return k.HasWarnings() }) {
+	if !slices.ContainsFunc(in.Kinds.All, func(k kind.Kind) bool { return k.Warnings != nil }) {
 		return nil
 	}
 	sources := map[manifest.ID]manifest.Object{}

@@ -29,9 +29,9 @@ type soak struct {
 	counter     *counter
 	delivery    *delivery
 	controllers []*controller
-	webhook     *webhook    // nil for none
-	calm        atomic.Bool // nothing is disturbed any more
-	counts      expvar.Map  // of disturbances and the like, by name
+	webhook     *hangingWebhook // nil for none
+	calm        atomic.Bool     // nothing is disturbed any more
+	counts      expvar.Map      // of disturbances and the like, by name
 
 	mutex  sync.Mutex
 	trials []*trial

@@ -95,6 +95,14 @@ disk fails midway, the error lists the changed files; render again.`,
 	addRootFlag(cmd, &f.root)
 	cmd.Flags().StringVar(&f.since, "changed-since", "", "render the environments that may differ since the branch left the git `REVISION`")
 	cmd.MarkFlagsMutuallyExclusive("env", "changed-since")
+	addModeFlags(cmd, &f)
+	addOutputFlag(cmd, &f.output, []string{"text", "json", "github"})
+	cmd.AddCommand(newInitCommand(kinds), newNewCommand(kinds, args), newDiffCommand(kinds), newExplainCommand(kinds), newChartsCommand(kinds), newPublishCommand(kinds), newSyncCommand(kinds), newApplyCommand(kinds), newDeleteCommand(kinds), newUpgradeCommand(kinds), newVersionCommand())
+	return cmd
+}
+
+// addModeFlags adds the flags that say how to render and check the selected environments.
+func addModeFlags(cmd *cobra.Command, f *flags) {
 	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; print a diff and exit with 1 if rendered/ is out of date")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "treat warnings as errors, including warnings that depend on today's date")
 	cmd.Flags().BoolVar(&f.staged, "staged", false, "for hooks of git: exit with 1 if git add is missing for rendered/; with --check, check the index instead of the work tree")
@@ -102,9 +110,6 @@ disk fails midway, the error lists the changed files; render again.`,
 	cmd.MarkFlagsMutuallyExclusive("watch", "changed-since")
 	cmd.Flags().Bool("version", false, "print the version, like render version")
 	cmd.SetVersionTemplate(cmd.Version)
-	addOutputFlag(cmd, &f.output, []string{"text", "json", "github"})
-	cmd.AddCommand(newInitCommand(kinds), newNewCommand(kinds, args), newDiffCommand(kinds), newExplainCommand(kinds), newChartsCommand(kinds), newPublishCommand(kinds), newSyncCommand(kinds), newApplyCommand(kinds), newDeleteCommand(kinds), newUpgradeCommand(kinds), newVersionCommand())
-	return cmd
 }
 
 // environmentsAreFlags returns an error for an unknown command, which is usually an environment.

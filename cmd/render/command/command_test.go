@@ -45,7 +45,7 @@ func execute(args ...string) (stdout, stderr string, code int, err error) {
 	return out.String(), errOut.String(), 0, err
 }
 
-func TestExitCodes(t *testing.T) {
+func TestExitCodesDistinguishDifferencesFromErrors(t *testing.T) {
 	root := repository(t)
 	step := func(what string, wantCode int, wantOut, wantErr string, args ...string) {
 		t.Helper()

@@ -38,7 +38,8 @@ func addSelectionFlags(cmd *cobra.Command, selection *render.Selection, one, all
 	cmd.MarkFlagsMutuallyExclusive("env", "all")
 }
 
-// argsBetween returns a check for the number of arguments. missing says which one is missing, with an example.
+// argsBetween returns a check for the number of arguments. missing is the error without the least number, with
+// an example.
 func argsBetween(least, most int, missing string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		switch {

@@ -32,8 +32,8 @@ init lists them, and leaves a place for patches in the environment.
 
 With --from FILE, create the environment of each Flux Kustomization and Argo CD
 Application in a file: it has their patches, images, names, components and namespace.
-Init lists the fields that stay, and prints the file as it has to be once the rendered
-manifests are merged.`,
+Init lists the fields that stay in these objects, and prints the new content of the file:
+replace the file after the rendered manifests are merged.`,
 		Example: `  # Set up the current repository, with the environment prod
   render init
 

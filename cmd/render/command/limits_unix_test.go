@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// nobody is an unprivileged user. Permissions do not restrict root.
-const nobody = 65534
+// unprivileged is an unprivileged user. Permissions do not restrict root.
+const unprivileged = 65534
 
 const (
 	withSmallFiles = "small files"
-	asNobody       = "nobody"
+	asNobody       = "unprivileged"
 )
 
 func init() {
@@ -26,7 +26,7 @@ func init() {
 		if os.Getuid() != 0 {
 			return nil
 		}
-		return syscall.Setuid(nobody)
+		return syscall.Setuid(unprivileged)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"strings"
+	"sync/atomic"
 	"time"
 	_ "time/tzdata" // for schedules with a time zone, on machines without a database
 
@@ -24,7 +25,8 @@ import (
 
 // Main runs the command line of the process, and exits.
 func Main(kinds ...kind.Kind) {
-	tuneCollector(runMemory)
+	leastMemory.Store(runMemory)
+	go tuneCollector()
 	withoutTime := func(groups []string, a slog.Attr) slog.Attr {
 		if len(groups) == 0 && a.Key == slog.TimeKey {
 			return slog.Attr{}
@@ -38,24 +40,24 @@ func Main(kinds ...kind.Kind) {
 
 // tuneCollector trades memory for time, unless the environment sets GOGC or GOMEMLIMIT. A run is short
 // and keeps most of its memory to the end, so the collector waits until the heap has grown fourfold,
-// below a limit: leastLimit, or 9/4 of the live heap if that is greater.
-func tuneCollector(leastLimit int64) {
+// below a limit: leastMemory, or 9/4 of the live heap if that is greater.
+func tuneCollector() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
 	debug.SetGCPercent(300)
-	debug.SetMemoryLimit(leastLimit)
-	go func() {
-		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-		for range time.Tick(50 * time.Millisecond) {
-			metrics.Read(live)
-			debug.SetMemoryLimit(max(leastLimit, int64(live[0].Value.Uint64())*9/4)) // #nosec G115 -- no heap is that large
-		}
-	}()
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	for ; ; time.Sleep(50 * time.Millisecond) {
+		metrics.Read(live)
+		debug.SetMemoryLimit(max(leastMemory.Load(), int64(live[0].Value.Uint64())*9/4)) // #nosec G115 -- no heap is that large
+	}
 }
 
+// leastMemory is the least limit of the heap, in bytes.
+var leastMemory atomic.Int64
+
 const (
-	// runMemory is the least limit of one run, in bytes.
+	// runMemory is the least limit of one run.
 	runMemory = 600 << 20
 	// watchMemory is the least limit of --watch, which keeps results from one run to the next.
 	watchMemory = 1 << 30

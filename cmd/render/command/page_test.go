@@ -62,7 +62,7 @@ func TestPageIsWrittenAndPruned(t *testing.T) {
 }
 
 // A page that a person wrote stays, and all else is rendered; --strict does not pass it.
-func TestPageOfAPerson(t *testing.T) {
+func TestPageOfAPersonStays(t *testing.T) {
 	root := repository(t)
 	page := filepath.Join(root, pagePath)
 	if err := os.MkdirAll(filepath.Dir(page), 0o755); err != nil {

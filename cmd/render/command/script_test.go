@@ -15,7 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// gitConfig is the configuration of git in scripts. It replaces that of the user who runs the
+// gitConfig is the configuration of git in scripts. It replaces the configuration of the user who runs the
 // test.
 const gitConfig = `[user]
 	name = Ada

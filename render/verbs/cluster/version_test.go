@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestVersionWarnings(t *testing.T) {
+func TestVersionsTooOldOrUndeclaredAreWarnings(t *testing.T) {
 	const (
 		tooOld = "the cluster has Kubernetes 1.33: render knows none before 1.34, and the controller is not tried with it"
 		other  = `environment prod is for Kubernetes 1.35, but the cluster has 1.33: give its kustomization the annotation gatehouse.example.com/kubernetes: "1.33"`

@@ -33,7 +33,7 @@ func Against(repository *render.Repository, name, other string, progress func(en
 		return nil, err
 	}
 	examined, after, problems := repository.ExamineOrGone(name, true, func(step string) { progress(name, step) })
-	before, problemsOfOther := repository.With(files).RenderOrGone(other, true, func(step string) { progress(other, step) })
+	before, problemsOfOther := render.Render(repository.With(files), other, func(step string) { progress(other, step) })
 	e := EnvironmentDiff{Name: name}
 	warnings := slices.Concat(problems, problemsOfOther)
 	if after != nil && before != nil {

@@ -48,7 +48,7 @@ func Ask(repository *render.Repository, q Question, progress func(step string)) 
 	}
 	progress("explaining")
 	defer kustomize.Share(e.Sources)()
-	e.mutations = e.Mutations()
+	e.Objects, e.mutations = examined.Objects(), e.Mutations()
 	switch {
 	case q.File == "":
 		answer.Objects, err = e.explainObject(q)

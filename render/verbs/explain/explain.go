@@ -119,6 +119,7 @@ func (c Change) String() string {
 // explainer explains objects of one environment.
 type explainer struct {
 	*render.Examination
+	Objects   []tree.Placed // see Examination.Objects
 	mutations map[*unstructured.Unstructured]render.Mutation
 	// isBrief is true if explanations name kustomizations and no entries, as these take too long to find.
 	isBrief bool

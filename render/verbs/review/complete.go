@@ -147,7 +147,7 @@ func lossOf(w *world.World, c diff.Change) kind.Sentence {
 	o, action := c.Object().Unstructured, c.Action()
 	k := w.Kinds.RenderedFrom(o)
 	switch {
-	case k == nil || k.HasReview() || !manifest.MakesPods(o) || o.GetKind() == "CronJob":
+	case k == nil || k.Review != nil || !manifest.MakesPods(o) || o.GetKind() == "CronJob":
 	case action == diff.Replaced && o.GetKind() == "Job":
 		return "it runs again, and its running Pods are stopped"
 	case action == diff.Removed, action == diff.Replaced:

@@ -90,7 +90,7 @@ func childChange(w *world.World, before, after *unstructured.Unstructured) kind.
 // reviewFamily returns the review of the owner's kind, if it has any.
 func reviewFamily(w *world.World, f *family, now time.Time) []kind.Effect {
 	k := w.SourceKind(f.owner)
-	if k == nil || !k.HasReview() || f.before == nil && f.after == nil || f.after == nil && w.Gone[f.owner.Namespace] {
+	if k == nil || k.Review == nil || f.before == nil && f.after == nil || f.after == nil && w.Gone[f.owner.Namespace] {
 		return nil
 	}
 	return orUnknown(w.Kinds.Review(k, f.before, f.after, f.children, now))

@@ -29,7 +29,7 @@ func newWatcher(t *testing.T, folders ...string) (w *Watcher, root string) {
 	return w, root
 }
 
-func TestEventsThatMatter(t *testing.T) {
+func TestOnlyEventsOfWatchedPathsMatter(t *testing.T) {
 	w, root := newWatcher(t, "a/b", "listed")
 	w.Look("a/b/c.yaml")
 	w.Look("/a/later/d.yaml")

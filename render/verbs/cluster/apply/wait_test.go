@@ -65,7 +65,7 @@ func TestWaitReportsReasons(t *testing.T) {
 }
 
 // The health of an At is its delivery, not the result of its command.
-func TestHealth(t *testing.T) {
+func TestHealthIsOfDeliveryNotOfCommand(t *testing.T) {
 	for name, test := range map[string]struct {
 		object, message string
 		want            status.Status

@@ -114,8 +114,8 @@ func (p *Plan) mayPass(s *Step, err error) bool {
 		return false
 	case isMissingName(err, p.names):
 		return true
-	case p.IsSettling:
-		return apierrors.IsNotFound(err) && (crd != nil || namespace != nil)
+	case p.IsSettling: // the API server may still judge by the previous definition
+		return crd.IsPending() || apierrors.IsNotFound(err) && (crd != nil || namespace != nil)
 	case namespace.IsPending():
 		return cluster.IsMissingNamespace(err) || crd.IsPending() || apierrors.IsForbidden(err) // Pod Security, for example
 	}

@@ -103,7 +103,7 @@ func (w *World) IsCovered(o *unstructured.Unstructured) bool {
 	owner, _ := diff.OwnerOf(w.Kinds, o)
 	was, is := w.Before.Owners[owner] != nil, w.After.Owners[owner] != nil
 	switch {
-	case k.HasReview():
+	case k.Review != nil:
 		return was || is
 	case was && is:
 		return w.Kinds.IsImmutable(o)

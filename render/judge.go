@@ -1,6 +1,7 @@
 package render
 
 import (
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -11,8 +12,112 @@ import (
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict"
+	"example.com/gatehouse/render/warn"
 )
+
+// judge returns the built objects as the API server stores them, with defaults, and their
+// problems.
+func (in *input) judge(b built) (stored []manifest.Object, problems []manifest.Problem) {
+	stored, problems = b.checker.Objects(b.objects)
+	return stored, slices.Concat(b.invalid, problems, in.duplicates(tree.Layout(b.objects, b.checker.IsNamespaced)))
+}
+
+// judgeRendered returns the problems of rendered objects at their cause: in the overrides, if
+// these set the field, or else in the source object.
+func (in *input) judgeRendered(checker *verdict.Checker, o overridden) (problems []manifest.Problem) {
+	_, found := checker.Objects(o.objects)
+	refused, warned := manifest.SplitProblems(found)
+	causes := causes{in.kinds, checker, map[*unstructured.Unstructured][]trial{}}
+	known := map[string]bool{}
+	for _, p := range slices.Concat(refused, warned) {
+		original, isOverridden := o.originals[p.Subject.Unstructured]
+		switch {
+		case isOverridden && !isSameField(original, p):
+			p.Object = original.String() // overrides use the name before the hash
+			problems = append(problems, in.locateInOverrides(p))
+		case !p.Subject.IsRendered():
+			problems = append(problems, p)
+		default:
+			p = blameSource(p, causes.field(p))
+			if cause := p.Object + " " + p.Field; !known[cause] {
+				known[cause] = true
+				problems = append(problems, p)
+			}
+		}
+	}
+	return append(problems, o.forbidden...)
+}
+
+// isSameField reports whether the field of a problem has the same value in the original object.
+func isSameField(original manifest.Object, p manifest.Problem) bool {
+	path := manifest.SplitField(p.Field)
+	return reflect.DeepEqual(decoding.At(original.Object, path), decoding.At(p.Subject.Object, path))
+}
+
+// admit returns the problems that the admission of a cluster has with valid objects. A problem of an installed
+// object is one of its release.
+func (in *input) admit(checker *verdict.Checker, objects []manifest.Object, b built) []manifest.Problem {
+	applied, originals := checker.Applied(objects)
+	own := applied
+	applied = slices.Concat(applied, b.admissible())
+	original := func(o manifest.Object) manifest.Object {
+		if original, ok := originals[o.Unstructured]; ok {
+			return original
+		}
+		return o
+	}
+	position := func(p manifest.Problem) string {
+		if r, is := b.releaseOf[p.Subject.Unstructured]; is {
+			p = r.Blame(p)
+		}
+		p.Subject = original(p.Subject)
+		return in.locate(p).Position()
+	}
+	problems := checker.Admit(applied, position, warn.IsController)
+	for i, p := range problems {
+		if r, is := b.releaseOf[p.Subject.Unstructured]; is {
+			problems[i] = r.Blame(p)
+			continue
+		}
+		problems[i].Subject = original(p.Subject)
+		if p.Subject.IsRendered() && p.Field != "" && in.locate(p).Line == 0 { // no source file has the field
+			problems[i] = blameSource(p, "")
+		}
+	}
+	if len(originals) == 0 || in.postBuild.Values == nil {
+		return problems
+	}
+	return append(problems, in.sameNames(tree.Layout(own, checker.IsNamespaced), original)...)
+}
+
+// sameNames returns the problems of applied objects that are one object in the cluster by the values of
+// their variables.
+func (in *input) sameNames(placed []tree.Placed, original func(manifest.Object) manifest.Object) (problems []manifest.Problem) {
+	for _, p := range placed {
+		if p.Taken == nil {
+			continue
+		}
+		o, other := original(p.Object), original(*p.Taken)
+		if o.ID() != other.ID() { // or else the layout finds it
+			where := in.locate(manifest.NewProblem(other, "", manifest.Value{}, "")).Position()
+			message := fmt.Sprintf("duplicate object: with the values of its variables it is %s, like %s in %s; remove or rename one", p.Object, other, where)
+			problems = append(problems, manifest.NewProblem(o, "", manifest.Value{}, message))
+		}
+	}
+	return problems
+}
+
+// duplicates returns the problems of objects that share a file.
+func (in *input) duplicates(placed []tree.Placed) (problems []manifest.Problem) {
+	for _, p := range placed {
+		if p.Taken != nil {
+			problems = append(problems, in.duplicate(p))
+		}
+	}
+	return problems
+}
 
 // blameSource turns a problem of a rendered object into a problem of its source object, at the
 // given field if there is one.
