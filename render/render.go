@@ -18,7 +18,6 @@ import (
 	"cmp"
 	"path"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -66,7 +65,7 @@ type Rendering struct {
 func Render(repository *Repository, name string, progress func(step string)) (*Rendering, []manifest.Problem) {
 	p := runPipeline(repository, name, progress)
 	defer p.release()
-	rendering := p.rendering(repository.Now)
+	rendering := p.rendering(repository)
 	return rendering, manifest.SortProblems(p.problems)
 }
 
@@ -256,7 +255,7 @@ func runPipeline(repository *Repository, name string, progress func(step string)
 }
 
 // rendering lays the objects out and adds the warnings. It returns nil after an error.
-func (p *pipeline) rendering(now time.Time) *Rendering {
+func (p *pipeline) rendering(repository *Repository) *Rendering {
 	if manifest.HasErrors(p.problems) {
 		return nil
 	}
@@ -269,7 +268,7 @@ func (p *pipeline) rendering(now time.Time) *Rendering {
 		index.Kubernetes = p.kubernetes.String()
 	}
 	beside, err := page.Files(p.kinds, p.name, index.Kubernetes, objects, files)
-	problems = p.warnings(objects, now)
+	problems = p.warnings(objects, repository)
 	if err != nil {
 		problems = append(problems, manifest.Problem{Message: err.Error()})
 	}
@@ -291,8 +290,12 @@ func (p *pipeline) rendering(now time.Time) *Rendering {
 }
 
 // warnings returns the warnings about the objects and about unknown values of variables.
-func (p *pipeline) warnings(objects []manifest.Object, now time.Time) []manifest.Problem {
-	environment := warn.Input{Kinds: p.kinds, Objects: objects, Local: p.local, IsNamespaced: p.checker.IsNamespaced, Now: now}
+func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) []manifest.Problem {
+	environment := warn.Input{Kinds: p.kinds, Objects: objects, Local: p.local, IsNamespaced: p.checker.IsNamespaced, Now: repository.Now}
+	environment.IsWritten = func(o manifest.Object) bool {
+		_, err := repository.root.Lstat(o.File)
+		return err == nil
+	}
 	for _, k := range p.sources.Kustomizations {
 		if k.MetaData != nil {
 			environment.Elsewhere = append(environment.Elsewhere, k.MetaData.Annotations[warn.ElsewhereAnnotation])

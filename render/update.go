@@ -144,7 +144,7 @@ func (r *Repository) ExamineOrGone(name string, askedFor bool, progress func(ste
 	case r.hasEnvironment(name):
 		e := &Examination{Environment: name, pipeline: runPipeline(r, name, progress)}
 		defer e.pipeline.release()
-		rendering := e.pipeline.rendering(r.Now)
+		rendering := e.pipeline.rendering(r)
 		e.Problems = manifest.SortProblems(e.pipeline.problems)
 		return e, rendering, e.Problems
 	case askedFor:
