@@ -145,12 +145,9 @@ func (s *Sources) findChange(id manifest.ID, keys []string, test node.Test) (fil
 // that has the value of a problem, unless the source object has it.
 func (s *Sources) commonEntry(own []Document, keys []string, value manifest.Value) (file string, at *yaml.Node) {
 	wrong, isText := value.Is.(string)
-	last := keys[len(keys)-1]
-	if !isText || !strings.HasSuffix(last, "abels") && last != "annotations" && last != "selector" {
-		return "", nil
-	}
+	isCommon := func(key string) bool { return slices.Contains([]string{"labels", "matchLabels", "selector", "annotations"}, key) }
 	isOwn := func(d Document) bool { return slices.Contains(slices.Collect(d.Values()), wrong) }
-	if slices.ContainsFunc(own, isOwn) {
+	if !isText || !slices.ContainsFunc(keys, isCommon) || slices.ContainsFunc(own, isOwn) {
 		return "", nil
 	}
 	for _, k := range s.sorted() {
