@@ -145,7 +145,9 @@ func (s *Sources) findChange(id manifest.ID, keys []string, test node.Test) (fil
 // that has the value of a problem, unless the source object has it.
 func (s *Sources) commonEntry(own []Document, keys []string, value manifest.Value) (file string, at *yaml.Node) {
 	wrong, isText := value.Is.(string)
-	isCommon := func(key string) bool { return slices.Contains([]string{"labels", "matchLabels", "selector", "annotations"}, key) }
+	isCommon := func(key string) bool {
+		return slices.Contains([]string{"labels", "matchLabels", "selector", "annotations"}, key)
+	}
 	isOwn := func(d Document) bool { return slices.Contains(slices.Collect(d.Values()), wrong) }
 	if !isText || !slices.ContainsFunc(keys, isCommon) || slices.ContainsFunc(own, isOwn) {
 		return "", nil
