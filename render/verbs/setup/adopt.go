@@ -67,7 +67,8 @@ func (p *target) readFrom(o Options, made *Result) (err error) {
 			return err
 		}
 		errs, isWrong = append(errs, d.locate(err)), isWrong || !errors.As(err, new(staysError))
-		made.Problems = append(made.Problems, d.stays(err))
+		d.warn(d.root.Line, d.title()+" stays as it is: "+err.Error())
+		made.Problems = append(made.Problems, d.kept[len(d.kept)-1])
 	}
 	if isWrong || len(made.adoptions) == 0 {
 		return errors.Join(errs...)
@@ -97,7 +98,7 @@ func (p *target) adopt(o Options, d *delivery) (*adoption, error) {
 		return nil, d.err
 	}
 	a := &adoption{delivery: d, overlay: path.Join("/", d.Path)}
-	a.environment = cmp.Or(o.Environment, d.environment(), path.Base(path.Join(filepath.ToSlash(p.top), d.Path)))
+	a.environment = cmp.Or(o.Environment, d.name()+d.suffix, path.Base(path.Join(filepath.ToSlash(p.top), d.Path)))
 	top := path.Join("/", p.prefix)
 	environments := path.Join(top, tree.EnvironmentsFolder)
 	a.folder = path.Join(environments, a.environment)

@@ -158,9 +158,6 @@ func (d delivery) ofSources(spec *yamlv3.Node) (all []*delivery) {
 func (d *delivery) name() string      { return node.Text(d.root, "metadata", "name") }
 func (d *delivery) namespace() string { return node.Text(d.root, "metadata", "namespace") }
 
-// environment returns the name of its environment; empty for an overlay without an object.
-func (d *delivery) environment() string { return d.name() + d.suffix }
-
 // isOther reports whether kustomize alone does not build the object.
 func (d *delivery) isOther() bool { return d.root != nil && d.spec == nil }
 
@@ -212,11 +209,6 @@ func decodeNode(mapping *yamlv3.Node, into any) error {
 		err = yaml.Unmarshal(content, into)
 	}
 	return err
-}
-
-// stays returns the warning that the object stays as it is.
-func (d *delivery) stays(err error) manifest.Problem {
-	return manifest.Problem{Warning: true, File: d.file, Line: d.root.Line, Message: d.title() + " stays as it is: " + err.Error()}
 }
 
 func (d *delivery) warn(line int, message string) {
