@@ -292,9 +292,10 @@ func (p *pipeline) rendering(repository *Repository) *Rendering {
 // warnings returns the warnings about the objects and about unknown values of variables.
 func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) []manifest.Problem {
 	environment := warn.Input{Kinds: p.kinds, Objects: objects, Local: p.local, IsNamespaced: p.checker.IsNamespaced, Now: repository.Now}
+	_, noRendering := repository.root.Lstat(path.Join(tree.Folder, p.name))
 	environment.IsWritten = func(o manifest.Object) bool {
 		_, err := repository.root.Lstat(o.File)
-		return err == nil
+		return noRendering != nil || err == nil
 	}
 	for _, k := range p.sources.Kustomizations {
 		if k.MetaData != nil {

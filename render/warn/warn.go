@@ -39,7 +39,7 @@ type Input struct {
 	Elsewhere []string
 	// Now is the time of rendering. If it is zero, warnings do not depend on the time.
 	Now time.Time
-	// IsWritten reports whether an object's file in rendered/ exists.
+	// IsWritten reports whether an object's file in rendered/ exists, or the environment is not rendered yet.
 	IsWritten func(manifest.Object) bool
 
 	controllers []manifest.Object // the Objects that IsController accepts
