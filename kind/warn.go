@@ -13,4 +13,7 @@ type Warning struct {
 
 	// Message names the mistake and a remedy.
 	Message string
+
+	// IfNew limits the warning to an object that is new in rendered/, or has a new rendered object.
+	IfNew bool
 }

@@ -21,7 +21,6 @@ import (
 	"cmp"
 	"path"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -79,7 +78,7 @@ func (r *Repository) ExamineOrGone(name string, isAskedFor bool, progress func(s
 	case r.hasEnvironment(name):
 		p := runPipeline(r, name, progress)
 		defer p.release()
-		rendering := p.rendering(r.Now)
+		rendering := p.rendering(r)
 		e := newExamination(p)
 		return e, rendering, e.Problems
 	case isAskedFor:
@@ -303,7 +302,7 @@ func runPipeline(repository *Repository, name string, progress func(step string)
 }
 
 // rendering lays the objects out and adds the warnings. It returns nil after an error.
-func (p *pipeline) rendering(now time.Time) *Rendering {
+func (p *pipeline) rendering(repository *Repository) *Rendering {
 	if manifest.HasErrors(p.problems) {
 		return nil
 	}
@@ -316,7 +315,7 @@ func (p *pipeline) rendering(now time.Time) *Rendering {
 		index.Kubernetes = p.kubernetes.String()
 	}
 	beside, err := page.Files(p.kinds, p.name, index.Kubernetes, objects, files)
-	problems = p.warnings(objects, now)
+	problems = p.warnings(objects, repository)
 	if err != nil {
 		problems = append(problems, manifest.Problem{Message: err.Error()})
 	}
@@ -338,8 +337,13 @@ func (p *pipeline) rendering(now time.Time) *Rendering {
 }
 
 // warnings returns the warnings about the objects and about unknown values of variables.
-func (p *pipeline) warnings(objects []manifest.Object, now time.Time) []manifest.Problem {
-	environment := warn.Input{Kinds: p.kinds, Objects: objects, Local: p.local, IsNamespaced: p.checker.IsNamespaced, Now: now}
+func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) []manifest.Problem {
+	environment := warn.Input{Kinds: p.kinds, Objects: objects, Local: p.local, IsNamespaced: p.checker.IsNamespaced, Now: repository.Now}
+	_, noRendering := repository.root.Lstat(path.Join(tree.Folder, p.name))
+	environment.IsWritten = func(o manifest.Object) bool {
+		_, err := repository.root.Lstat(o.File)
+		return noRendering != nil || err == nil
+	}
 	for _, k := range p.sources.Kustomizations {
 		if k.MetaData != nil {
 			environment.Elsewhere = append(environment.Elsewhere, k.MetaData.Annotations[warn.ElsewhereAnnotation])

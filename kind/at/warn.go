@@ -2,24 +2,34 @@ package at
 
 import (
 	"fmt"
+	"time"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/kind"
 )
 
 // warnings warns of Ats without a starting deadline. A new cluster, or one restored from a backup, does
-// not know of their runs and would run them again. Each At with a past schedule gets a warning. Of the
-// others only the first gets one, as a default in the CustomResourceDefinition helps them all.
+// not know of their runs and would run them again. Each At with a past schedule gets a warning, and
+// one with a deadline only while it is new. Of the others only the first gets one, as a default in the
+// CustomResourceDefinition helps them all.
 func warnings(v kind.View[cnatv1alpha1.At]) (warnings []kind.Warning) {
 	isNamed := v.CRD == nil // the definition of the cluster may have a default
 	for _, o := range v.Objects {
 		at := o.Object
-		if at.Spec.Suspend || at.Spec.StartingDeadlineSeconds != nil {
+		if at.Spec.Suspend {
 			continue
 		}
 		due, err := Schedule(at.Spec)
+		isPast, deadline := err == nil && !v.Now.IsZero() && !v.Now.Before(due), at.Spec.StartingDeadlineSeconds
 		switch {
-		case err == nil && !v.Now.IsZero() && !v.Now.Before(due):
+		case isPast && deadline != nil:
+			message := "is past: the command runs at once"
+			if late := time.Duration(*deadline) * time.Second; v.Now.After(due.Add(late)) {
+				message = "is past by more than spec.startingDeadlineSeconds: the command does not run: correct the time, or remove the At"
+			}
+			warnings = append(warnings, kind.Warning{Object: at, Field: "spec.schedule", Message: message, IfNew: true})
+		case deadline != nil:
+		case isPast:
 			warnings = append(warnings, kind.Warning{
 				Object: at, Field: "spec.schedule",
 				Message: "is past: a cluster that did not run it, like a new one, would run it at once: remove the At, or write spec.startingDeadlineSeconds",

@@ -85,6 +85,9 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) manife
 		p.Field, p.Message = field, field+": kustomize cannot change this: "+readable(match[3])
 		return s.LocateWritten(p, manifest.ID{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}, kustomization)
 	}
+	if strings.HasPrefix(message, "invalid character") {
+		p.Message += ": write the operations of a JSON patch as - op: ..., or as JSON"
+	}
 	if id, ok := idIn(message); ok {
 		return objectProblem(s, p, id)
 	}

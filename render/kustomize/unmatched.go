@@ -44,6 +44,9 @@ func UnmatchedPatches(paths *Paths, overrides string, built, rendered []manifest
 				continue
 			}
 			advice := "correct it, or remove the patch"
+			if hint := closest(source.Document{ID: manifest.ID{Kind: p.Target.Kind, Name: p.Target.Name}}, candidates); p.Target.Name != "" && strings.HasPrefix(hint, didYouMean) {
+				advice = hint
+			}
 			if slices.ContainsFunc(others, p.Selects) {
 				advice = hint
 			}
@@ -75,6 +78,8 @@ func unmatchedDocuments(patches []buildpath.Patch, candidates []buildpath.Candid
 	return problems
 }
 
+const didYouMean = "did you mean "
+
 // closest returns advice to name a candidate of the same name in a patch, or of the same kind and a
 // similar name.
 func closest(d source.Document, candidates []buildpath.Candidate) string {
@@ -93,7 +98,7 @@ func closest(d source.Document, candidates []buildpath.Candidate) string {
 		}
 	}
 	if slices.Sort(sameName); len(sameName) > 0 {
-		return fmt.Sprintf("did you mean %s?", manifest.FirstOf(3, slices.Compact(sameName)))
+		return fmt.Sprintf(didYouMean+"%s?", manifest.FirstOf(3, slices.Compact(sameName)))
 	}
 	if hint := manifest.DidYouMean(d.Name, sameKind); hint != "" {
 		return strings.TrimPrefix(hint, ": ")

@@ -62,7 +62,7 @@ func (c Configuration) scaleFields() []string {
 }
 
 // configure adds the configuration of the kinds to a kustomization that needs it: with `images:` or
-// `replicas:`, or that of the environment, which completes the names in references.
+// `replicas:`, or to the kustomization of the environment, which completes the names in references.
 func (k *Kustomization) configure(isRoot bool) {
 	if k.IsEmpty() || !isRoot && len(k.Images)+len(k.ImageTags)+len(k.Replicas) == 0 {
 		return

@@ -77,7 +77,7 @@ func (d Document) metadata(field string) map[string]string {
 // Values yields the text of the scalars in the document, including keys.
 func (d Document) Values() iter.Seq[string] { return node.Scalars(d.Node()) }
 
-// Documents returns the YAML documents of a file, except those with only comments.
+// Documents returns the YAML documents of a file, without documents of comments alone.
 func Documents(content []byte) (documents [][]byte) {
 	for _, d := range text.Split(content) {
 		if !d.IsEmpty() {

@@ -57,6 +57,10 @@ func (s *Sources) locate(p manifest.Problem, id manifest.ID, origin string) mani
 			own = []Document{d}
 		}
 	}
+	if file, at := s.commonEntry(own, keys, p.Value); at != nil {
+		p.File, p.Line = Relative(file), at.Line
+		return p
+	}
 	if len(own) > 0 {
 		p.Line = node.Line(own[0].Node(), keys...)
 		if at := node.At(own[0].Node(), keys, test); at != nil {
@@ -137,12 +141,39 @@ func (s *Sources) findChange(id manifest.ID, keys []string, test node.Test) (fil
 	return file, at
 }
 
+// commonEntry returns the file and the node of a label or annotation that a kustomization gives to objects, and
+// that has the value of a problem, unless the source object has it.
+func (s *Sources) commonEntry(own []Document, keys []string, value manifest.Value) (file string, at *yaml.Node) {
+	wrong, isText := value.Is.(string)
+	isCommon := func(key string) bool {
+		return slices.Contains([]string{"labels", "matchLabels", "selector", "annotations"}, key)
+	}
+	isOwn := func(d Document) bool { return slices.Contains(slices.Collect(d.Values()), wrong) }
+	if !isText || !slices.ContainsFunc(keys, isCommon) || slices.ContainsFunc(own, isOwn) {
+		return "", nil
+	}
+	for _, k := range s.sorted() {
+		maps := []*yaml.Node{node.Field(k.root, "commonLabels"), node.Field(k.root, "commonAnnotations")}
+		for _, entry := range node.Items(node.Field(k.root, "labels")) {
+			maps = append(maps, node.Field(entry, "pairs"))
+		}
+		for _, entries := range maps {
+			for key, value := range node.Entries(entries) {
+				if key.Value == wrong || value.Value == wrong {
+					return k.File, key
+				}
+			}
+		}
+	}
+	return "", nil
+}
+
 // entryOf returns the node of a kustomization's replicas or namespace that sets a field of an object,
 // or nil.
 func (s *Sources) entryOf(k *Kustomization, id manifest.ID, keys []string, test node.Test) *yaml.Node {
 	field := strings.Join(keys, ".")
 	switch {
-	case field == "metadata.namespace":
+	case field == "metadata.namespace", field == "metadata.name" && id.Kind == "Namespace":
 		if key, value := node.Entry(k.root, "namespace"); test.Accepts(value) {
 			return key
 		}

@@ -142,6 +142,8 @@ func checkMetadata(object, metadata *yaml.Node) (wrong string, at *yaml.Node) {
 		name, tag string
 		wrong     string
 	}{
+		{object, "apiVersion", "!!str", "apiVersion: has to be text, like v1 or apps/v1"},
+		{object, "kind", "!!str", "kind: has to be text, like ConfigMap"},
 		{object, "metadata", "!!map", "metadata: has to be a mapping"},
 		{metadata, "name", "!!str", "metadata.name: has to be text: put it in quotes"},
 		{metadata, "namespace", "!!str", "metadata.namespace: has to be text: put it in quotes"},

@@ -89,5 +89,5 @@ func notServed(gvk schema.GroupVersionKind, kubernetes apiserver.Version) *field
 	if suggestion := manifest.DidYouMean(kind, apiserver.KindNames(gvk.Group)); suggestion != "" {
 		return field.Invalid(field.NewPath("kind"), kind, fmt.Sprintf("%s has no such kind%s", apiVersion, suggestion))
 	}
-	return field.Invalid(field.NewPath("kind"), kind, fmt.Sprintf("Kubernetes %s stores no such objects of %s: remove it", kubernetes, apiVersion))
+	return field.Invalid(field.NewPath("kind"), kind, fmt.Sprintf("Kubernetes %s stores no such objects of %s: correct its apiVersion and kind, or remove it", kubernetes, apiVersion))
 }

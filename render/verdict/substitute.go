@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -194,11 +195,12 @@ type judgeable struct {
 	manifest.Object
 	removed [][]string         // the paths of the values
 	before  []manifest.Problem // of the object with the values
+	trials  []manifest.Object  // the object with each supported value of an enum in place of a removed one
 }
 
 func (c *Checker) withoutUnknown(o manifest.Object) judgeable {
 	_, before := c.judge(manifest.Object{Unstructured: o.Unstructured, Written: o.Unstructured, Origin: o.Origin})
-	rest := judgeable{o.Copy(), nil, before}
+	rest := judgeable{Object: o.Copy(), before: before}
 	for _, p := range before {
 		if p.IsError() && isOfVariable(p, o) {
 			path := manifest.SplitField(p.Field)
@@ -208,13 +210,29 @@ func (c *Checker) withoutUnknown(o manifest.Object) judgeable {
 			}
 		}
 	}
+	for _, p := range before {
+		_, supported, _ := strings.Cut(p.Message, "supported values: ")
+		for value := range strings.SplitSeq(supported, ", ") {
+			if value, err := strconv.Unquote(value); err == nil && isOfVariable(p, o) {
+				trial := rest.Object.Copy()
+				decoding.Replace(trial.Object, manifest.SplitField(p.Field), value)
+				rest.trials = append(rest.trials, trial)
+			}
+		}
+	}
 	return rest
 }
 
 // problems returns the problems of the object, without errors that a removed value causes by its
-// absence.
+// absence, or that a supported value in its place corrects.
 func (j judgeable) problems(c *Checker) []manifest.Problem {
 	_, problems := c.judge(j.Object)
+	for _, trial := range j.trials {
+		_, found := c.judge(trial)
+		problems = slices.DeleteFunc(slices.Clone(problems), func(p manifest.Problem) bool {
+			return !slices.ContainsFunc(found, func(other manifest.Problem) bool { return other.Field == p.Field && other.Message == p.Message })
+		})
+	}
 	return slices.DeleteFunc(slices.Clone(problems), func(p manifest.Problem) bool {
 		isOld := slices.ContainsFunc(j.before, func(other manifest.Problem) bool { return other.Field == p.Field && other.Message == p.Message })
 		return p.IsError() && !isOld && slices.ContainsFunc(j.removed, func(path []string) bool { return isOfAbsence(p, path) })

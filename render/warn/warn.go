@@ -39,6 +39,8 @@ type Input struct {
 	Elsewhere []string
 	// Now is the time of rendering. If it is zero, warnings do not depend on the time.
 	Now time.Time
+	// IsWritten reports whether an object's file in rendered/ exists, or the environment is not rendered yet.
+	IsWritten func(manifest.Object) bool
 
 	controllers []manifest.Object // the Objects that IsController accepts
 }
@@ -63,11 +65,12 @@ func ofKinds(in Input) (warnings []manifest.Problem) {
 	if !slices.ContainsFunc(in.Kinds.All, func(k kind.Kind) bool { return k.Warnings != nil }) {
 		return nil
 	}
-	sources := map[manifest.ID]manifest.Object{}
+	sources, rendered := map[manifest.ID]manifest.Object{}, map[*unstructured.Unstructured][]manifest.Object{}
 	for _, o := range in.Objects {
 		if in.Kinds.Find(o.GroupVersionKind()) != nil {
 			sources[o.ID()] = o
 		}
+		rendered[o.Written] = append(rendered[o.Written], o)
 	}
 	for _, v := range in.Kinds.Views(kind.Environment{All: untyped(in.Objects), Now: in.Now}, untyped(in.Local)) {
 		found, err := v.Warnings()
@@ -76,8 +79,9 @@ func ofKinds(in Input) (warnings []manifest.Problem) {
 		}
 		for _, w := range found {
 			o, ok := sources[manifest.ID{Group: v.Kind.GVK().Group, Kind: v.Kind.GVK().Kind, Namespace: w.Object.GetNamespace(), Name: w.Object.GetName()}]
-			if !ok {
-				continue // the rule made the object up
+			isOld := ok && w.IfNew && !slices.ContainsFunc(rendered[o.Written], func(o manifest.Object) bool { return !in.IsWritten(o) })
+			if !ok || isOld { // the rule made the object up, or was told before
+				continue
 			}
 			warnings = append(warnings, warning(o, w.Field, decoding.At(o.Object, manifest.SplitField(w.Field)), "%s", w.Message))
 		}

@@ -21,7 +21,7 @@ import (
 func printReport(out, errOut io.Writer, r report) error {
 	printProblems(errOut, r.problems())
 	if totals := r.totals(); totals != "" {
-		fmt.Fprintln(errOut, totals)
+		fmt.Fprintln(errOut, strings.Replace(totals, "error:", paint(errOut, "error:", color.FgRed), 1))
 	}
 	w := bufio.NewWriter(out)
 	if r.check {

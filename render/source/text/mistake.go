@@ -99,7 +99,7 @@ func (d Document) mistake(err error) Error {
 	return Error{last + 1, position.ReplaceAllString(err.Error(), "")}
 }
 
-// candidates returns the lines above one that may have a mistake that shows in it: the line before, and a
+// candidates returns the lines above that may have a mistake which shows in the last: the line before, and a
 // few with brackets or with a quote that does not end there.
 func candidates(lines []string, last int) (above []int) {
 	for at := last - 1; at >= 0 && len(above) < 4; at-- {

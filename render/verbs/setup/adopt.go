@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
@@ -38,31 +37,43 @@ type adoption struct {
 	values      []byte // the content of valuesFile, or nil
 }
 
-// readFrom returns the environments to create from o.From, and the objects of the file that it names.
-func (p *target) readFrom(o Options) (all []*adoption, objects []*yamlv3.Node, err error) {
+// readFrom plans the environments to create from o.From. An object that stays as it is, beside others, is a
+// warning.
+func (p *target) readFrom(o Options, made *Result) (err error) {
 	deliveries := []*delivery{{}}
 	if info, err := os.Stat(o.From); err != nil || info.IsDir() {
 		if deliveries[0].Path, err = p.fromTop(o.From); err != nil {
-			return nil, nil, err
+			return err
 		}
-	} else if deliveries, objects, err = readDeliveries(o.From); err != nil {
-		return nil, nil, err
+	} else if deliveries, made.objects, err = readDeliveries(o.From); err != nil {
+		return err
 	}
-	if len(deliveries) > 1 && o.Environment != "" {
-		return nil, nil, fmt.Errorf("--env names one environment, and %s has %d: copy one of them to a file of its own", o.From, len(deliveries))
+	built := slices.DeleteFunc(slices.Clone(deliveries), (*delivery).isOther)
+	if len(built) > 1 && o.Environment != "" {
+		return fmt.Errorf("--env names one environment, and %s has %d: copy one of them to a file of its own", o.From, len(built))
 	}
 	var errs []error
+	isWrong := false
 	for _, d := range deliveries {
 		a, err := p.adopt(o, d)
-		if err == nil && slices.ContainsFunc(all, func(other *adoption) bool { return other.environment == a.environment }) {
+		if err == nil && slices.ContainsFunc(made.adoptions, func(other *adoption) bool { return other.environment == a.environment }) {
 			err = errors.New("is the second of this name: copy it to a file of its own, and pass --env")
 		}
-		if err != nil {
-			errs = append(errs, d.locate(err))
+		if err == nil {
+			made.adoptions = append(made.adoptions, a)
+			continue
 		}
-		all = append(all, a)
+		if d.root == nil {
+			return err
+		}
+		errs, isWrong = append(errs, d.locate(err)), isWrong || !errors.As(err, new(staysError))
+		d.warn(d.root.Line, d.title()+" stays as it is: "+err.Error())
+		made.Problems = append(made.Problems, d.kept[len(d.kept)-1])
 	}
-	return all, objects, errors.Join(errs...)
+	if isWrong || len(made.adoptions) == 0 {
+		return errors.Join(errs...)
+	}
+	return nil
 }
 
 // fromTop returns the path of a folder from the top of the git repository.
@@ -80,24 +91,30 @@ func (p *target) fromTop(folder string) (string, error) {
 
 // adopt plans the environment for an overlay that a delivery object syncs.
 func (p *target) adopt(o Options, d *delivery) (*adoption, error) {
+	switch {
+	case d.isOther():
+		return nil, staysError{errors.New("has no spec.source of kustomize alone: render takes no charts, directories and plugins")}
+	case d.err != nil:
+		return nil, d.err
+	}
 	a := &adoption{delivery: d, overlay: path.Join("/", d.Path)}
-	a.environment = cmp.Or(o.Environment, d.name(), path.Base(a.overlay))
-	environments := path.Join("/", p.prefix, tree.EnvironmentsFolder)
+	a.environment = cmp.Or(o.Environment, d.name()+d.suffix, path.Base(path.Join(filepath.ToSlash(p.top), d.Path)))
+	top := path.Join("/", p.prefix)
+	environments := path.Join(top, tree.EnvironmentsFolder)
 	a.folder = path.Join(environments, a.environment)
 	files := source.NewFileSystem(p.root, p.top)
 	a.appliedFile = files.KustomizationFile(a.overlay)
-	for _, taken := range []string{tree.EnvironmentsFolder, tree.Folder} {
-		if isWithin(a.overlay, path.Join("/", p.prefix, taken)) {
-			return a, fmt.Errorf("%s is already in %s: run render --env %s", d.Path, taken, path.Base(a.overlay))
-		}
-	}
 	switch {
-	case !render.IsEnvironmentName(a.environment):
-		return a, invalidName(a.environment)
+	case path.Dir(a.overlay) == environments, isWithin(a.overlay, path.Join(top, tree.Folder)):
+		return nil, staysError{fmt.Errorf("%s is already in %s: run render --env %s", d.Path, path.Base(path.Dir(a.overlay)), path.Base(a.overlay))}
+	case !isFreeName(a.environment):
+		return nil, invalidName(a.environment)
 	case !files.IsDir(a.overlay):
-		return a, fmt.Errorf("path %q is no folder of this git repository: pass a file of the repository that it syncs", d.Path)
+		return nil, fmt.Errorf("path %q is no folder of this git repository: pass a file of the repository that it syncs", d.Path)
+	case !isWithin(a.overlay, top):
+		return nil, fmt.Errorf("%s is outside of %s, the only folder that render would read: pass a --root that holds both", d.Path, p.prefix)
 	case a.appliedFile == "" && (!d.isFlux || isWithin(environments, a.overlay)):
-		return a, fmt.Errorf("%s has no kustomization.yaml: write it by `kustomize create --autodetect --recursive`", cmp.Or(d.Path, "."))
+		return nil, staysError{fmt.Errorf("%s has no kustomization.yaml: write it by `kustomize create --autodetect --recursive`", cmp.Or(d.Path, "."))}
 	}
 	values := ""
 	if len(d.PostBuild.Substitute)+len(d.PostBuild.SubstituteFrom) > 0 {
@@ -109,33 +126,36 @@ func (p *target) adopt(o Options, d *delivery) (*adoption, error) {
 	return a, a.setForms(p.root.FS(), files, kustomization+o.annotations(values))
 }
 
-// setForms sets the kustomizations. If Flux lists the files of the overlay, so does the environment.
+// setForms sets the kustomizations. If Flux lists the files of the overlay, so does the environment. An
+// environment within the overlay cannot be on top of it.
 func (a *adoption) setForms(root fs.FS, files *source.FileSystem, header string) (err error) {
 	up, err := filepath.Rel(a.folder, a.overlay)
 	if err != nil {
 		return err
 	}
 	var own types.Kustomization
-	if a.appliedFile == "" {
+	isListed := a.appliedFile == ""
+	if isListed {
 		a.appliedFile = path.Join(a.overlay, "kustomization.yaml")
 		if own.Resources, err = listFiles(root, files, a.overlay); err != nil {
 			return err
 		}
-		header = "# " + a.Path + " has no kustomization.yaml, so Flux lists its files. List new files here.\n" + header
 	} else {
 		content, _ := files.ReadFile(a.appliedFile) // rendering reports errors
 		_ = yaml.Unmarshal(content, &own)
 		a.form = compose(header, a.mergeInto(types.Kustomization{Resources: []string{"."}}, files, a.overlay), up)
-		header = "# A copy of " + source.Relative(a.appliedFile) + " with the fields of " + a.title() + ", as its tool builds them. Edit it here.\n" + header
 	}
 	merged := a.mergeInto(own, files, a.overlay)
 	if a.isFlux || len(a.moved) > 0 {
 		a.applied = asYAML(merged)
 	}
-	if copied := compose(header, merged, up); a.form == nil {
-		a.form = copied
-	} else if len(a.moved) > 0 {
-		a.copied = copied
+	switch isBelow := isWithin(a.folder, a.overlay); {
+	case isListed:
+		a.form = compose("# "+a.Path+" has no kustomization.yaml, so Flux lists its files. List new files here.\n"+header, merged, up)
+	case isBelow:
+		a.form = compose("# A copy of "+source.Relative(a.appliedFile)+", as no environment below that can list it. Edit it here.\n"+header, merged, up)
+	case len(a.moved) > 0:
+		a.copied = compose("# A copy of "+source.Relative(a.appliedFile)+" with the fields of "+a.title()+", as its tool builds them. Edit it here.\n"+header, merged, up)
 	}
 	return nil
 }
@@ -166,8 +186,8 @@ func listFiles(root fs.FS, files *source.FileSystem, folder string) (list []stri
 	return list, err
 }
 
-// renderAdoption renders an environment, and changes the path of its delivery object. With errors it leaves a
-// place for patches.
+// renderAdoption renders an environment, and changes its delivery object. With errors it leaves a place for
+// patches.
 func (p *target) renderAdoption(ctx context.Context, repository *render.Repository, a *adoption, made *Result) error {
 	file, rendered := path.Join(a.folder, "kustomization.yaml"), path.Join(p.prefix, tree.Folder, a.environment)
 	expected, buildErr := p.build(repository, a.overlay, a.appliedFile, a.applied)
@@ -185,6 +205,9 @@ func (p *target) renderAdoption(ctx context.Context, repository *render.Reposito
 	}
 	problems, err := p.render(ctx, repository, a.environment)
 	made.Problems = slices.Concat(made.Problems, problems, a.kept)
+	if a.root != nil {
+		a.setPath(rendered)
+	}
 	switch {
 	case err != nil:
 		return err
@@ -205,9 +228,6 @@ func (p *target) renderAdoption(ctx context.Context, repository *render.Reposito
 		}
 		objects, _ := tree.Objects(a.environment, files)
 		made.Problems = append(made.Problems, warnings(changes(repository, a.environment, expected, objects))...)
-	}
-	if a.root != nil {
-		a.setPath(rendered)
 	}
 	return nil
 }

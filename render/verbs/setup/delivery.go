@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -27,12 +28,18 @@ type delivery struct {
 
 	file   string
 	root   *yamlv3.Node // the object
-	spec   *yamlv3.Node // the mapping with path
+	spec   *yamlv3.Node // the mapping with path, or nil if kustomize does not build the object
 	fields *yamlv3.Node // the mapping with the fields that change objects, or nil
+	in     string       // the path of fields
+	suffix string       // of the environment's name, if the object has several overlays
 	isFlux bool
 	moved  []string           // the fields that move to the environment
 	kept   []manifest.Problem // warnings of the fields that stay and change objects
+	err    error              // of the fields
 }
+
+// staysError is the error of an object that stays as it is, if a file has others.
+type staysError struct{ error }
 
 // deliveryFields are the fields of both tools that change objects. Their names do not depend on case.
 type deliveryFields struct {
@@ -94,28 +101,29 @@ func readDeliveries(file string) (all []*delivery, objects []*yamlv3.Node, err e
 	}
 	var errs []error
 	for _, document := range text.Split(content) {
-		d := &delivery{file: file}
-		var err error
-		if d.root, _, err = document.Parse(); err != nil {
+		root, _, err := document.Parse()
+		if err != nil {
 			var at text.Error
 			errors.As(err, &at)
 			errs = append(errs, fmt.Errorf("%s:%d: %w", file, at.Line, err))
 		}
-		if d.root == nil {
+		if root == nil {
 			continue
 		}
-		objects = append(objects, d.root)
-		spec := node.Field(d.root, "spec")
-		switch manifest.Group(node.Text(d.root, "apiVersion")) + "/" + node.Text(d.root, "kind") {
+		objects = append(objects, root)
+		d, spec := delivery{file: file, root: root}, node.Field(root, "spec")
+		switch manifest.Group(node.Text(root, "apiVersion")) + "/" + node.Text(root, "kind") {
 		case "kustomize.toolkit.fluxcd.io/Kustomization":
-			d.isFlux, d.spec, d.fields = true, spec, spec
+			d.isFlux, d.spec, d.fields, d.in = true, spec, spec, "spec"
+			all = append(all, &d)
 		case "argoproj.io/Application":
-			d.spec = node.Field(spec, "source")
-			d.fields = node.Field(d.spec, "kustomize")
-		default:
-			continue
+			all = append(all, d.ofSources(spec)...)
 		}
-		all, errs = append(all, d), append(errs, d.locate(d.read()))
+	}
+	for _, d := range all {
+		if d.spec != nil {
+			d.err = d.read()
+		}
 	}
 	if err := errors.Join(errs...); err != nil || len(all) > 0 {
 		return all, objects, err
@@ -123,28 +131,45 @@ func readDeliveries(file string) (all []*delivery, objects []*yamlv3.Node, err e
 	return nil, nil, fmt.Errorf("--from %s: has neither a Kustomization of Flux nor an Application of Argo CD: name a file with one, or the folder of an overlay", file)
 }
 
+// ofSources returns the Application for each of its sources that kustomize builds, or else without a source.
+func (d delivery) ofSources(spec *yamlv3.Node) (all []*delivery) {
+	add := func(source *yamlv3.Node, in string) {
+		isOther := func(name string) bool { return node.Field(source, name) != nil }
+		if node.Field(source, "path") != nil && !slices.ContainsFunc([]string{"chart", "helm", "directory", "plugin"}, isOther) {
+			d.spec, d.fields, d.in = source, node.Field(source, "kustomize"), in+".kustomize"
+			d.suffix = "-" + path.Base(node.Text(source, "path"))
+			one := d
+			all = append(all, &one)
+		}
+	}
+	add(node.Field(spec, "source"), "spec.source")
+	for i, source := range node.Items(node.Field(spec, "sources")) {
+		add(source, fmt.Sprintf("spec.sources[%d]", i))
+	}
+	switch len(all) {
+	case 0:
+		return []*delivery{&d}
+	case 1:
+		all[0].suffix = ""
+	}
+	return all
+}
+
 func (d *delivery) name() string      { return node.Text(d.root, "metadata", "name") }
 func (d *delivery) namespace() string { return node.Text(d.root, "metadata", "namespace") }
 
+// isOther reports whether kustomize alone does not build the object.
+func (d *delivery) isOther() bool { return d.root != nil && d.spec == nil }
+
 func (d *delivery) title() string { return node.Text(d.root, "kind") + " " + d.name() }
 
-// locate adds the position of the object to an error, which may be nil.
+// locate adds the position of the object to an error.
 func (d *delivery) locate(err error) error {
-	if err == nil || d.root == nil {
-		return err
-	}
 	return fmt.Errorf("%s:%d: %s: %w", d.file, d.root.Line, d.title(), err)
 }
 
 // read selects the fields to move, and decodes them.
 func (d *delivery) read() error {
-	in, others := "spec", []string{}
-	if !d.isFlux {
-		in, others = "spec.source.kustomize", []string{"chart", "helm", "directory", "plugin"}
-	}
-	if d.spec == nil || slices.ContainsFunc(others, func(name string) bool { return node.Field(d.spec, name) != nil }) {
-		return errors.New("has no " + strings.TrimSuffix(in, ".kustomize") + " of kustomize alone: render takes no spec.sources, charts, directories and plugins")
-	}
 	all := map[string]any{}
 	if err := errors.Join(decodeNode(d.spec, &all), decodeNode(d.fields, &all)); err != nil {
 		return err
@@ -159,7 +184,7 @@ func (d *delivery) read() error {
 		if slices.Contains(movable, name) && !hasVariable {
 			d.moved, content[name] = append(d.moved, name), all[name]
 		} else if !slices.Contains(fluxStays, name) {
-			d.warn(key.Line, fmt.Sprintf("%s.%s stays in %s, and works on the rendered objects: %s", in, name, d.title(), why))
+			d.warn(key.Line, fmt.Sprintf("%s.%s stays in %s, and works on the rendered objects: %s", d.in, name, d.title(), why))
 		}
 	}
 	encoded, err := json.Marshal(content)
@@ -168,7 +193,7 @@ func (d *delivery) read() error {
 	}
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
 		want := cmp.Or(map[reflect.Kind]string{reflect.Struct: "mapping", reflect.Map: "mapping", reflect.Slice: "list"}[wrong.Type.Kind()], wrong.Type.String())
-		name := cmp.Or(wrong.Field, in)
+		name := cmp.Or(wrong.Field, d.in)
 		return fmt.Errorf("%s%s: must be of type %s, not %s", strings.ToLower(name[:1]), name[1:], want, wrong.Value)
 	}
 	return err

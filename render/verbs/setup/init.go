@@ -127,7 +127,7 @@ func Init(ctx context.Context, dir string, o Options, progress func(step string)
 // check returns the entry for the image, or an error with every invalid option.
 func (o Options) check() (image string, err error) {
 	var errs []error
-	if !render.IsEnvironmentName(o.Environment) && (o.Environment != "" || o.From == "") {
+	if !isFreeName(o.Environment) && (o.Environment != "" || o.From == "") {
 		errs = append(errs, invalidName(o.Environment))
 	}
 	if o.Kubernetes != "" {
@@ -145,8 +145,12 @@ func (o Options) check() (image string, err error) {
 	return image, errors.Join(append(errs, err)...)
 }
 
+// isFreeName reports whether an environment may have a name: environments/definitions has
+// CustomResourceDefinitions.
+func isFreeName(name string) bool { return render.IsEnvironmentName(name) && name != "definitions" }
+
 func invalidName(name string) error {
-	return fmt.Errorf("%q is not a valid name of an environment: pass one by --env, with up to 63 lower case letters, digits and '-', and not base", name)
+	return fmt.Errorf("%q is not a valid name of an environment: pass one by --env, with up to 63 lower case letters, digits and '-', and neither base nor definitions", name)
 }
 
 // target is the folder of a git repository for environments/.

@@ -59,7 +59,7 @@ func (p *target) plan(ctx context.Context, o Options, image string) (made *Resul
 
 // planAdoptions adds the files of environments from overlays, and returns their names.
 func (p *target) planAdoptions(o Options, made *Result) (names []string, err error) {
-	made.adoptions, made.objects, err = p.readFrom(o)
+	err = p.readFrom(o, made)
 	for _, a := range made.adoptions {
 		names = append(names, a.environment)
 		made.files[source.Relative(path.Join(a.folder, "kustomization.yaml"))] = a.form
