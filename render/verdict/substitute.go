@@ -214,7 +214,7 @@ func (c *Checker) withoutUnknown(o manifest.Object) judgeable {
 		_, supported, _ := strings.Cut(p.Message, "supported values: ")
 		for value := range strings.SplitSeq(supported, ", ") {
 			if value, err := strconv.Unquote(value); err == nil && isOfVariable(p, o) {
-				trial := rest.Object.Copy()
+				trial := rest.Copy()
 				decoding.Replace(trial.Object, manifest.SplitField(p.Field), value)
 				rest.trials = append(rest.trials, trial)
 			}
