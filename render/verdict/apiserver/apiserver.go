@@ -137,7 +137,7 @@ func (k Kind) Create(decoded kind.Object) (errs field.ErrorList, warnings []stri
 		synchronize(&service.Spec)
 	}
 	k.prepare(ctx, decoded)
-	errs = k.kubernetes.addExpressionErrors(rest.ValidateCreate(ctx, decoded, k.strategy), decoded)
+	errs = k.kubernetes.addExpressionErrors(rest.ValidateCreate(ctx, k.kubernetes.withoutFormats(decoded), k.strategy), decoded)
 	if errs = k.kubernetes.errors(append(errs, admit(decoded)...)); len(errs) > 0 {
 		return errs, nil
 	}

@@ -38,8 +38,6 @@ var later = []struct {
 	{35, regexp.MustCompile(`^spec\.driver: driver names should be lowercase`)},
 	// pkg/apis/admissionregistration/validation/static_suffix.go
 	{36, regexp.MustCompile(`^metadata\.name: names ending with "\.static\.k8s\.io" are reserved`)},
-	// staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/validation/formats.go; see DropFormats
-	{36, regexp.MustCompile(`\.default: .*: Checked value must be of type (integer|number) with format `)},
 	// staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go
 	{37, regexp.MustCompile(`^x-kubernetes-list-type: set for items of type `)},
 }

@@ -13,6 +13,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/kubernetes/pkg/apis/resource"
+
+	"example.com/gatehouse/kind"
 )
 
 // reports reports whether the version has an error or a warning of the newest version.
@@ -71,6 +73,45 @@ func (v Version) DropFormats(s *spec.Schema) error {
 		s.Format = ""
 	}
 	return apiservervalidation.StripUnsupportedFormatsPostProcessorForVersion(environment.DefaultCompatibilityVersion())(s)
+}
+
+// withoutFormats returns a definition without the formats that the version does not check: the error of a default
+// beyond its format hides errors of rules. Other objects stay as they are.
+func (v Version) withoutFormats(decoded kind.Object) kind.Object {
+	definition, isDefinition := decoded.(*apiextensions.CustomResourceDefinition)
+	if v >= 36 || !isDefinition {
+		return decoded
+	}
+	definition = definition.DeepCopy()
+	if definition.Spec.Validation != nil {
+		dropNumberFormats(definition.Spec.Validation.OpenAPIV3Schema)
+	}
+	for _, version := range definition.Spec.Versions {
+		if version.Schema != nil {
+			dropNumberFormats(version.Schema.OpenAPIV3Schema)
+		}
+	}
+	return definition
+}
+
+// dropNumberFormats drops the formats of numbers in a schema.
+func dropNumberFormats(s *apiextensions.JSONSchemaProps) {
+	if s == nil {
+		return
+	}
+	if s.Type == "integer" || s.Type == "number" {
+		s.Format = ""
+	}
+	for name, property := range s.Properties {
+		dropNumberFormats(&property)
+		s.Properties[name] = property
+	}
+	if s.AdditionalProperties != nil {
+		dropNumberFormats(s.AdditionalProperties.Schema)
+	}
+	if s.Items != nil {
+		dropNumberFormats(s.Items.Schema)
+	}
 }
 
 // keep returns a function that restores fields that only later versions clear or set.

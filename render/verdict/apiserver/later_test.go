@@ -18,7 +18,6 @@ var examples = []string{
 	`{apiVersion: v1, kind: ResourceQuota, metadata: {name: a}, spec: {hard: {requests.cpu: 3, limits.cpu: 2}}}`,
 	`{apiVersion: resource.k8s.io/v1, kind: ResourceSlice, metadata: {name: a}, spec: {driver: A.example.com, pool: {name: p, generation: 1, resourceSliceCount: 1}, nodeName: node, devices: [{name: d}]}}`,
 	`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: a.static.k8s.io}, spec: {policyName: a, validationActions: [Deny]}}`,
-	`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: as.example.com}, spec: {group: example.com, scope: Cluster, names: {kind: A, plural: as}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {a: {type: integer, format: int32, default: 3000000000}}}}}]}}`,
 	`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: as.example.com}, spec: {group: example.com, scope: Cluster, names: {kind: A, plural: as}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {a: {type: array, x-kubernetes-list-type: set, items: {type: object, x-kubernetes-map-type: atomic, properties: {b: {type: string}}}}}}}}]}}`,
 }
 
