@@ -98,7 +98,7 @@ func adviseToAdd(cmd *cobra.Command, repository *render.Repository, update *rend
 // missingAdds returns the commands that add the untracked source files and rendered files of an update to the
 // index, and the number of files. With staged it includes changed and ignored files.
 func missingAdds(ctx context.Context, in *git.Repository, update *render.Update, staged bool) (commands string, files int, err error) {
-	isSource, read := map[string]bool{}, []string{tree.Folder}
+	isSource, read := map[string]bool{}, []string{tree.Folder, tree.EnvironmentsFolder}
 	for _, e := range update.Environments {
 		for _, file := range e.Sources {
 			isSource[file] = true
@@ -112,6 +112,8 @@ func missingAdds(ctx context.Context, in *git.Repository, update *render.Update,
 	var added, ignored []string
 	for file, state := range states {
 		switch {
+		case staged && state[1] == 'D' && strings.HasPrefix(file, tree.EnvironmentsFolder+"/"):
+			added = append(added, file)
 		case !isSource[file] && !strings.HasPrefix(file, tree.Folder+"/"):
 		case staged && state == git.Ignored:
 			ignored = append(ignored, file)

@@ -28,6 +28,7 @@ type Repository struct {
 	prefix string // the path of the folder from the top of the work tree
 	format string // the hash of objects: sha1 or sha256
 	index  string // the index of a hook; see InHook
+	target string // the folder that CheckOut writes
 }
 
 // Open opens the repository that holds a folder, at or below the top of its work tree.
@@ -65,6 +66,11 @@ func (r *Repository) InFolder(name string) string {
 		return name
 	}
 	return strings.TrimPrefix(name, r.prefix+"/")
+}
+
+// Holds reports whether a path from the top of the work tree is in the folder.
+func (r *Repository) Holds(name string) bool {
+	return r.prefix == "" || strings.HasPrefix(name, r.prefix+"/")
 }
 
 // Top returns the repository at the top of its work tree.
@@ -108,11 +114,17 @@ func (r *Repository) command(ctx context.Context, args ...string) *exec.Cmd {
 	if slices.Contains([]string{"ls-tree", "rev-list"}, args[0]) { // not for commands that run hooks, which inherit the option
 		options = append(options, "--literal-pathspecs")
 	}
+	if r.target != "" { // the same bytes in every clone
+		options = append(options, "-c", "core.autocrlf=false", "-c", "core.eol=lf")
+	}
 	cmd := exec.CommandContext(ctx, "git", append(options, args...)...) //nolint:gosec // the first argument is constant
 	cmd.Dir = r.dir
-	cmd.Env = append(slices.DeleteFunc(os.Environ(), selectsRepository), "LC_ALL=C.UTF-8", "LANGUAGE=C", "PWD="+r.dir)
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), selectsRepository), "LC_ALL=C.UTF-8", "LANGUAGE=C", "GIT_NO_REPLACE_OBJECTS=1", "PWD="+r.dir)
 	if r.index != "" {
 		cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+r.index)
+	}
+	if r.target != "" {
+		cmd.Env = append(cmd.Env, "GIT_WORK_TREE="+r.target)
 	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = shutdownTime

@@ -41,7 +41,12 @@ func (r *Repository) CheckOut(ctx context.Context, tree, to string) (string, err
 	if _, err := with.git(ctx, nil, "read-tree", tree); err != nil {
 		return "", err
 	}
-	if _, err := with.git(ctx, nil, "checkout-index", "--all", "--ignore-skip-worktree-bits", "--prefix="+to+string(filepath.Separator)); err != nil {
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return "", err
+	}
+	target := with
+	target.target = to // so the attributes are those of the tree
+	if _, err := target.git(ctx, nil, "checkout-index", "--all", "--ignore-skip-worktree-bits"); err != nil {
 		return "", err
 	}
 	out, err := with.git(ctx, nil, "ls-files", "-z", "--stage", "--full-name")

@@ -139,7 +139,7 @@ func (p *publisher) orderError(ctx context.Context, source string, isKnown bool)
 	case p.git.IsShallow:
 		return fmt.Errorf("%s, and this shallow clone cannot tell whether HEAD is later: %s", has, git.Unshallow)
 	case !isKnown:
-		return fmt.Errorf("%s, which this clone does not have: run git fetch or, if history was rewritten, delete the branch with %s", has, drop)
+		return fmt.Errorf("%s, which this clone does not have: run git fetch, as another run may have published a later commit. Only if history was rewritten, delete the branch with %s", has, drop)
 	}
 	return fmt.Errorf("%s, which is not in the history of HEAD, %s: merge it first or, if history was rewritten, delete the branch with %s", has, p.head, drop)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
+	"strings"
 
 	"example.com/gatehouse/render/verbs/git"
 )
@@ -55,11 +56,15 @@ func (p *publisher) isMetadata(ctx context.Context, file git.File) bool {
 // repoURL returns the URL of the repository, without a password.
 func (p *publisher) repoURL(ctx context.Context) string {
 	remote := p.git.URL(ctx)
-	if parsed, err := url.Parse(remote); err == nil && parsed.User != nil {
-		parsed.User = nil
-		return parsed.String()
+	if !strings.Contains(remote, "://") { // HOST:PATH has no password
+		return remote
 	}
-	return remote
+	parsed, err := url.Parse(remote)
+	if err != nil {
+		return ""
+	}
+	parsed.User = nil
+	return parsed.String()
 }
 
 // writeTree writes the tree to publish: the rendered folder and, for GitOps Promoter, metadataFile.
@@ -86,7 +91,7 @@ func (p *publisher) isPublished(ctx context.Context, now *branch) bool {
 }
 
 // noteSource tells GitOps Promoter by a git note that an unchanged commit is also the rendering of HEAD, unless
-// the note names a later commit.
+// the note names a later commit, or one that this clone does not have.
 func (p *publisher) noteSource(ctx context.Context) error {
 	note, err := json.Marshal(map[string]string{"drySha": p.head})
 	if err != nil || !p.Promoter || !p.Push || p.DryRun {
@@ -98,6 +103,6 @@ func (p *publisher) noteSource(ctx context.Context) error {
 			return true
 		}
 		isLater, err := p.git.IsAncestor(ctx, p.head, m.DrySHA)
-		return err != nil || !isLater
+		return err == nil && !isLater
 	})
 }

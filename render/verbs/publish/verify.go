@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
@@ -49,7 +50,8 @@ func Verify(ctx context.Context, repository *render.Repository, environment, rev
 		return nil, nil, fmt.Errorf("%w: name a commit that render publish made for %s", err, environment)
 	}
 	v.Source = commit.Trailers[trailerSource]
-	if p.head = v.Source; !g.HasObject(ctx, v.Source) {
+	p.head = v.Source
+	if id, err := g.Tip(ctx, v.Source); err != nil || id != v.Source { // a trailer may name any object
 		return nil, nil, fmt.Errorf("this clone does not have commit %s, the source of %s: run git fetch", v.Source, revision)
 	}
 	problems, err := p.renderSource(ctx, repository.Kinds(), progress, func(e render.TreeUpdate) ([]manifest.Problem, error) {
@@ -69,21 +71,25 @@ func (v *Verification) compare(ctx context.Context, p *publisher, rendered []tre
 	if err != nil {
 		return err
 	}
-	inFolder := map[string]git.File{}
-	for file, is := range published {
-		inFolder[p.git.InFolder(file)] = is
-	}
 	reasons := map[difference]string{
 		missing: "is rendered, and not published",
 		changed: "is published with another content than is rendered",
 		extra:   "is published, and not rendered",
 	}
+	inFolder := map[string]git.File{}
+	for file, is := range published {
+		switch {
+		case file == metadataFile && p.isMetadata(ctx, is):
+		case p.git.Holds(file):
+			inFolder[p.git.InFolder(file)] = is
+		default:
+			v.Differences = append(v.Differences, Difference{file, reasons[extra]})
+		}
+	}
 	for file, d := range p.differences(inFolder, rendered) {
 		is := inFolder[file]
-		switch {
-		case d == extra && committed[file] == is:
-		case d == extra && file == metadataFile && p.isMetadata(ctx, is):
-		default:
+		isBeside := committed[file] == is && !tree.IsOrphan(strings.TrimPrefix(file, p.folder+"/"), is.IsRegular())
+		if d != extra || !isBeside {
 			v.Differences = append(v.Differences, Difference{file, reasons[d]})
 		}
 	}

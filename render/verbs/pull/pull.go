@@ -113,7 +113,7 @@ func (p *puller) add(file string, err error) {
 
 // pull makes sure that a chart is there and locked. It reports whether it downloaded the chart.
 func (p *puller) pull(ctx context.Context, c render.NeededChart, file string) (isPulled bool, err error) {
-	if !word.MatchString(c.File()) || strings.ContainsAny(c.Repository, " \t\r\n") {
+	if !word.MatchString(c.File()) || len(strings.Fields(c.Repository)) != 1 {
 		return false, fmt.Errorf("%q is no name of a chart with a version and a repository", c.File())
 	}
 	l, err := p.lockOf(c.Folder)

@@ -139,7 +139,7 @@ func newRunner(t *testing.T) *runner {
 	r.set("GITHUB_SERVER_URL", "https://github.com")
 	r.set("LOGIN", "github-actions[bot]")
 	r.set("STATUS", "200")
-	r.set("HELP", "--source-ref string")
+	r.set("HELP", "--cert-identity string")
 	r.set("FORGED", "0")
 	r.set("HEAD_REPOSITORY", "acme/shop")
 	r.set("NUMBER", "7")
@@ -230,7 +230,7 @@ func TestActionInstallsOnlyVerifiedArchives(t *testing.T) {
 	archive := "render_v1.2.3_linux_" + cmp.Or(architecture, "arm64") + ".tar.gz"
 	const (
 		old    = "HELP="
-		verify = "gh attestation verify DIR/ARCHIVE --repo acme/gatehouse --signer-workflow acme/gatehouse/.github/workflows/release.yaml --source-ref refs/tags/v1.2.3\n"
+		verify = "gh attestation verify DIR/ARCHIVE --repo acme/gatehouse --cert-identity https://github.com/acme/gatehouse/.github/workflows/release.yaml@refs/tags/v1.2.3\n"
 		sums   = "curl -sSL --retry 3 https://github.com/acme/gatehouse/releases/download/v1.2.3/SHA256SUMS\n"
 		api    = "gh release download v1.2.3 --repo github.com/acme/gatehouse --pattern ARCHIVE --dir DIR --clobber\n"
 	)
@@ -241,7 +241,6 @@ func TestActionInstallsOnlyVerifiedArchives(t *testing.T) {
 		code       int
 	}{
 		"attested":                {calls: verify},
-		"without --source-ref":    {set: []string{"HELP=--repo string"}, calls: strings.Replace(verify, " --source-ref refs/tags/v1.2.3", "", 1)},
 		"not attested":            {set: []string{"FORGED=1"}, calls: verify, out: "has no valid attestation of its build", code: 1},
 		"with a checksum":         {set: []string{"SHA256=CHECKSUM"}},
 		"with another checksum":   {set: []string{"SHA256=" + strings.Repeat("0", 64)}, code: 1},
