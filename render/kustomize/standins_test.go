@@ -23,6 +23,10 @@ func TestStandIns(t *testing.T) {
 		{name: "a part of a longer word", manifest: "{apiVersion: v1, kind: ConfigMap, metadata: {name: workshop}}"},
 		{name: "a stand-in in a manifest", manifest: "{apiVersion: v1, kind: ConfigMap, metadata: {name: gatehouse-0-stand-in}}"},
 		{name: "a copy of the namespace", kustomization: "replacements: [{source: {kind: ConfigMap, name: a, fieldPath: metadata.namespace, options: {delimiter: h, index: 1}}, targets: [{select: {name: b}, fieldPaths: [data.k]}]}]", again: 4},
+		{name: "a pattern of Namespaces", kustomization: "patchesJson6902: [{target: {version: v1, kind: Namespace, name: sh.*}, patch: '[{op: add, path: /metadata/annotations, value: {a: b}}]'}]", manifest: "{apiVersion: v1, kind: Namespace, metadata: {name: d}}", again: 5},
+		{name: "a pattern of other objects", kustomization: "patches: [{target: {kind: ConfigMap, name: sh.*}, patch: '[{op: add, path: /metadata/annotations, value: {a: b}}]'}]"},
+		{name: "a copied label", kustomization: "patches: [{target: {kind: ConfigMap, name: a}, patch: '[{op: copy, from: /data/k, path: /data/l}]'}]", again: 4},
+		{name: "labels in other fields", kustomization: "configMapGenerator: [{name: d, literals: [k=v]}]\ncomponents: [../../labels]", again: 4},
 		{name: "origins", kustomization: "buildMetadata: [originAnnotations]", again: 3},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -30,6 +34,7 @@ func TestStandIns(t *testing.T) {
 			for _, values := range [][]string{{"shop", "early"}, {"store", "late"}} {
 				archive := txtar.Parse([]byte("-- environments/prod/kustomization.yaml --\n" +
 					"namespace: " + values[0] + "\nlabels: [{pairs: {stage: " + values[1] + "}}]\nresources: [../../config, ../../base]\n" + test.kustomization + "\n" +
+					"-- labels/kustomization.yaml --\napiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nlabels: [{pairs: {x: " + values[1] + "}, fields: [{path: data, kind: ConfigMap}]}]\n" +
 					"-- base/kustomization.yaml --\nresources: [all.yaml]\n-- base/all.yaml --\n" +
 					"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: v}}\n---\n" +
 					"{apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: {k: v}}\n---\n" +

@@ -62,6 +62,13 @@ func (p Patch) Selects(c Candidate) bool {
 	})
 }
 
+// Copies reports whether an operation of the patch takes its value from another field.
+func (p Patch) Copies() bool {
+	return slices.ContainsFunc(p.Documents, func(d source.Document) bool {
+		return slices.ContainsFunc(node.Items(d.Node()), func(operation *yaml.Node) bool { return node.Field(operation, "from") != nil })
+	})
+}
+
 // ChangesIdentity reports whether the patch may rename or remove objects.
 func (p Patch) ChangesIdentity() bool {
 	return p.Renames() || slices.ContainsFunc(p.Documents, func(d source.Document) bool {

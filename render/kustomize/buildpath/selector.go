@@ -76,7 +76,7 @@ func (c Candidate) mayMeet(requirements labels.Requirements, own labels.Set) boo
 // Selector selects the targets of a patch or of a replacement.
 type Selector struct {
 	*types.SelectorRegex
-	name                string
+	name, namespace     string
 	labels, annotations labels.Requirements
 	matches             map[resid.Gvk]bool // caches MatchGvk
 }
@@ -89,7 +89,7 @@ func NewSelector(target *types.Selector) (*Selector, error) {
 	if err := errors.Join(err, labelsErr, annotationsErr); err != nil {
 		return nil, err
 	}
-	return &Selector{regex, target.Name, withLabels, withAnnotations, map[resid.Gvk]bool{}}, nil
+	return &Selector{regex, target.Name, target.Namespace, withLabels, withAnnotations, map[resid.Gvk]bool{}}, nil
 }
 
 // selects reports whether the selector may select a candidate.
@@ -108,6 +108,12 @@ func (s *Selector) selectsIdentity(identities []Identity) bool {
 	return slices.ContainsFunc(identities, func(id Identity) bool { return id.Name == s.name || !isPlain && s.MatchName(id.Name) }) &&
 		slices.ContainsFunc(identities, func(id Identity) bool { return s.MatchNamespace(id.Namespace) })
 }
+
+// HasNamespace reports whether the selector selects namespaces.
+func (s *Selector) HasNamespace() bool { return s.namespace != "" }
+
+// HasPattern reports whether the selector has a pattern of names.
+func (s *Selector) HasPattern() bool { return s.name != "" && !plainName.MatchString(s.name) }
 
 // MaySelect reports whether the selector may select an object with some identities. It ignores labels
 // and annotations, and is not safe for concurrent use.

@@ -21,8 +21,8 @@ type Division struct {
 	// configured has the folders with configurations of their own, and the folders that load these.
 	configured map[string]bool
 	texts      map[string]int // the number of texts in each manifest
-	// namesValues is true if an entry may match a namespace or a label without naming it, or copies it, or if
-	// the objects name their files.
+	// namesValues is true if an entry may match a namespace or a label without naming it, or write it to other
+	// fields, or if the objects name their files.
 	namesValues bool
 }
 
@@ -131,7 +131,7 @@ func (d *Division) addNodes() {
 	for _, folder := range slices.Sorted(maps.Keys(d.paths.Loaded)) {
 		e := newEntries(d.paths, d.paths.Loaded[folder])
 		d.entries[folder] = e
-		d.namesValues = d.namesValues || namesValues(d.paths.Loaded[folder].Kustomization)
+		d.namesValues = d.namesValues || d.usesValues(folder)
 		for i, g := range d.paths.Generators[folder] { // the first entries
 			nodeOf[g.Document.Tree] = e.all[i]
 		}

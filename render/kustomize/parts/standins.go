@@ -1,6 +1,7 @@
 package parts
 
 import (
+	"crypto/rand"
 	"fmt"
 	"maps"
 	"regexp"
@@ -9,9 +10,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"example.com/gatehouse/render/kustomize/buildpath"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
 )
 
 // standIns replace the namespaces and labels that kustomizations set. Environments often differ in
@@ -26,15 +30,15 @@ type standIns struct {
 	isOff   bool            // no value has one
 }
 
-const (
-	standInFormat = "gatehouse-%d" + standInSuffix
-	standInSuffix = "-stand-in"
-)
-
 var (
-	anyStandIn = regexp.MustCompile(`gatehouse-\d+` + standInSuffix)
+	// standInSuffix differs in each run, so that no build makes a stand-in from other text.
+	standInSuffix = "-stand-in-" + strings.ToLower(rand.Text())
+	standInFormat = "gatehouse-%d" + standInSuffix
+	anyStandIn    = regexp.MustCompile(`gatehouse-\d+` + standInSuffix)
 	// escape matches escapes of YAML that may hide a value.
 	escape = regexp.MustCompile(`\\[xuU\r\n]`)
+	// hasValue matches paths of fields that may have a namespace or a label.
+	hasValue = regexp.MustCompile(`(?i)label|selector|namespace|\*`)
 	// plain matches namespaces and labels without a meaning for kustomize or YAML.
 	plain = regexp.MustCompile(`^[A-Za-z][-A-Za-z0-9_.]*$`)
 )
@@ -134,8 +138,30 @@ func (s *standIns) restoreValue(value any) (restored any, hasChanged bool) {
 	return value, false
 }
 
-// namesValues reports whether a kustomization prevents stand-ins, see Division.
-func namesValues(k types.Kustomization) bool {
+// usesValues reports whether the kustomization of a folder prevents stand-ins, see Division.namesValues.
+func (d *Division) usesValues(folder string) bool {
+	k := d.paths.Loaded[folder]
 	return len(k.Replacements) > 0 || slices.Contains(k.BuildMetadata, types.OriginAnnotations) ||
-		slices.ContainsFunc(slices.Concat(k.Patches, k.PatchesJson6902), func(p types.Patch) bool { return p.Target != nil && p.Target.Namespace != "" })
+		slices.ContainsFunc(k.Labels, func(l types.Label) bool { return len(l.FieldSpecs) > 0 }) ||
+		slices.ContainsFunc(d.paths.Patches[folder], func(p buildpath.Patch) bool { return p.Copies() || p.Err != nil || matchesNamespaces(p.Selector) }) ||
+		slices.ContainsFunc(ownConfigurations(k), func(entry string) bool {
+			c, err := d.paths.Sources.ReadConfiguration(k.Paths[entry])
+			return err != nil || movesValues(c)
+		})
+}
+
+// movesValues reports whether a configuration has fields for namespaces or labels, or compares such fields.
+func movesValues(c source.Configuration) bool {
+	compared := slices.Concat(c.Images, c.Replicas)
+	for _, reference := range c.NameReference {
+		compared = append(compared, reference.FieldSpecs...)
+	}
+	return len(c.Namespace)+len(c.Labels)+len(c.CommonLabels)+len(c.TemplateLabels)+len(c.VolumeClaimTemplateLabels) > 0 ||
+		slices.ContainsFunc(compared, func(f types.FieldSpec) bool { return hasValue.MatchString(f.Path) })
+}
+
+// matchesNamespaces reports whether a target may match a namespace by a pattern: of a namespaced object, or of a
+// Namespace, whose name is its namespace.
+func matchesNamespaces(target *buildpath.Selector) bool {
+	return target != nil && (target.HasNamespace() || target.HasPattern() && target.MatchGvk(resid.NewGvk("", "v1", "Namespace")))
 }
