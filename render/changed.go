@@ -1,25 +1,31 @@
 package render
 
 import (
+	"cmp"
 	"path"
+	"slices"
 	"strings"
 	"sync"
+
+	"go.yaml.in/yaml/v3"
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
+	"example.com/gatehouse/render/source/node"
 	"example.com/gatehouse/render/tree"
 )
 
 // changed returns the environments among names that changed files may change. It reads their sources
 // and builds nothing, so an environment counts as changed if a build may read more files.
 func (r *Repository) changed(names, files []string) (changed []string) {
-	may := make([]bool, len(names))
+	may, onDisk := make([]bool, len(names)), (&Repository{root: r.root, dir: r.dir}).fileSystem()
 	parallel.For(len(names), func(i int) {
 		looks, areAll := r.looksAt(names[i])
 		for _, file := range files {
-			may[i] = may[i] || !areAll || mayChangeAll(file) || looks[file] || looks[path.Dir(file)+"/"] ||
+			file = strings.TrimSuffix(file, "/") // a repository in this one
+			may[i] = may[i] || !areAll || mayChangeAll(file) || isLookedAt(looks, onDisk, file) ||
 				isBelow(file, path.Join(tree.EnvironmentsFolder, names[i])) || isBelow(file, path.Join(tree.Folder, names[i]))
 		}
 	})
@@ -31,8 +37,24 @@ func (r *Repository) changed(names, files []string) (changed []string) {
 	return changed
 }
 
+// isLookedAt reports whether a file, or a folder that is gone with it, is among paths looked at: git names the files
+// of a removed folder, of which perhaps only the folder was looked for.
+func isLookedAt(looks map[string]bool, onDisk *source.FileSystem, file string) bool {
+	for at := file; at != "."; at = path.Dir(at) {
+		folder := path.Dir(at)
+		switch {
+		case looks[at], looks[folder+"/"]:
+			return true
+		case onDisk.Exists("/" + folder):
+			return false
+		}
+	}
+	return false
+}
+
 // looksAt returns the paths that reading an environment looks at, see Look, and the paths in its kustomizations.
-// A build may read more files if there are errors, or generators and transformers with files of their own.
+// A build may read more files if there are errors, charts in git that a controller installs, or generators and
+// transformers with files of their own.
 func (r *Repository) looksAt(name string) (looks map[string]bool, areAll bool) {
 	var mu sync.Mutex
 	looks, reading := map[string]bool{}, *r
@@ -46,8 +68,16 @@ func (r *Repository) looksAt(name string) (looks map[string]bool, areAll bool) {
 		return looks, false
 	}
 	areAll = true
+	for _, m := range in.sources.Manifests {
+		for _, t := range m.Texts {
+			areAll = areAll && !slices.ContainsFunc(t.Objects, installsFolder)
+		}
+	}
 	for _, k := range in.sources.Kustomizations {
 		areAll = areAll && len(k.Generators)+len(k.Transformers)+len(k.Validators) == 0
+		for _, patches := range k.Documents {
+			areAll = areAll && !slices.ContainsFunc(patches, installsFolder)
+		}
 		for _, file := range k.Paths {
 			looks[source.Relative(file)] = true
 		}
@@ -58,11 +88,31 @@ func (r *Repository) looksAt(name string) (looks map[string]bool, areAll bool) {
 	return looks, areAll
 }
 
-// mayChangeAll reports whether a file may change every environment: a chart, or a file that may name
-// the version of render, in the top folder or in one such as .github.
+// installsFolder reports whether an object, or a patch of it, names a chart in a folder in git, which a later stage
+// reads. A HelmRelease with a chartRef takes the chart of a HelmChart.
+func installsFolder(d source.Document) bool {
+	switch d.Kind {
+	case "HelmRelease", "HelmChart":
+		spec := node.Field(d.Node(), "spec")
+		kind := cmp.Or(node.Text(spec, "sourceRef", "kind"), node.Text(spec, "chart", "spec", "sourceRef", "kind"))
+		return kind != "" && kind != "HelmRepository"
+	case "Application":
+		spec := node.Field(d.Node(), "spec")
+		return node.Text(spec, "source", "path") != "" ||
+			slices.ContainsFunc(node.Items(node.Field(spec, "sources")), func(s *yaml.Node) bool { return node.Text(s, "path") != "" })
+	}
+	return false
+}
+
+// mayChangeAll reports whether a file may change every environment: a chart, a file that may name the version of
+// render, in the top folder or in one such as .github, or by its name, or one that sets the ends of lines.
 func mayChangeAll(file string) bool {
 	top, _, isBelow := strings.Cut(file, "/")
-	return path.Ext(file) != ".md" && (!isBelow || strings.HasPrefix(top, ".") || top == charts.Folder)
+	switch path.Base(file) {
+	case ".gitattributes", "Dockerfile", "Makefile", "go.mod", "go.sum":
+		return true
+	}
+	return top == charts.Folder || path.Ext(file) == ".go" || path.Ext(file) != ".md" && (!isBelow || strings.HasPrefix(top, "."))
 }
 
 func isBelow(file, folder string) bool { return strings.HasPrefix(file, folder+"/") }

@@ -251,6 +251,7 @@ func (d *disk) followLink(name, resolved string) resolution {
 	case err != nil:
 		return resolution{err: readError(name, err)}
 	}
+	d.lookAlong(resolved)
 	inside, err := filepath.Rel(d.dir, target)
 	if err != nil || !filepath.IsLocal(inside) {
 		return resolution{err: errOutside(Relative(name))}
@@ -263,6 +264,34 @@ func (d *disk) followLink(name, resolved string) resolution {
 		return resolution{err: err}
 	}
 	return resolution{path: path.Clean("/" + filepath.ToSlash(inside)), isDir: info.IsDir()}
+}
+
+// lookAlong looks at the paths on the way to the end of a link, which may be other links. The link has an end, so
+// this has one.
+func (d *disk) lookAlong(resolved string) {
+	if d.look == nil {
+		return
+	}
+	at := d.onDisk(path.Dir(resolved))
+	target, err := os.Readlink(d.onDisk(resolved))
+	if err == nil && filepath.IsAbs(target) {
+		target, err = filepath.Rel(at, target)
+	}
+	if err != nil {
+		return // reading the end reports it
+	}
+	for part := range strings.SplitSeq(filepath.ToSlash(target), "/") {
+		at = filepath.Join(at, part)
+		inside, err := filepath.Rel(d.dir, at)
+		if err != nil || !filepath.IsLocal(inside) {
+			continue
+		}
+		r := d.resolveLocked(path.Clean("/" + filepath.ToSlash(inside)))
+		if r.err != nil {
+			return // it goes through another folder
+		}
+		at = d.onDisk(r.path)
+	}
 }
 
 // errOutside reports a path that leads out of the root.

@@ -134,7 +134,7 @@ func renderOnce(cmd *cobra.Command, kinds *registry.Kinds, f flags, look func(na
 	root := f.root
 	if f.since != "" {
 		var err error
-		if f.Changed, err = changedFiles(cmd.Context(), root, f.since, f.check && f.staged); err != nil {
+		if f.Changed, err = changedFiles(cmd.Context(), root, f.since, f.staged, !f.check || !f.staged); err != nil {
 			return err
 		}
 		f.All = true

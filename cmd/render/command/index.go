@@ -30,8 +30,8 @@ func openGit(ctx context.Context, root string) (*git.Repository, error) {
 }
 
 // changedFiles returns the files that differ from the merge base of a revision and HEAD, relative to the root: files
-// of the work tree, or of the index. It returns nil, for all files, before the first commit.
-func changedFiles(ctx context.Context, root, revision string, inIndex bool) ([]string, error) {
+// of the index, of the work tree, or of both. It returns nil, for all files, before the first commit.
+func changedFiles(ctx context.Context, root, revision string, inIndex, inWorkTree bool) ([]string, error) {
 	in, err := openGit(ctx, root)
 	if err != nil {
 		return nil, err
@@ -43,12 +43,20 @@ func changedFiles(ctx context.Context, root, revision string, inIndex bool) ([]s
 	if err != nil {
 		return nil, fmt.Errorf("--changed-since: %w", err)
 	}
-	changes, err := in.ChangedSince(ctx, base, inIndex)
 	files := []string{}
-	for _, c := range changes {
-		files = append(files, in.InFolder(c.Path))
+	for _, index := range []bool{true, false} {
+		if index && !inIndex || !index && !inWorkTree {
+			continue
+		}
+		changes, err := in.ChangedSince(ctx, base, index)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range changes {
+			files = append(files, in.InFolder(c.Path))
+		}
 	}
-	return files, err
+	return files, nil
 }
 
 // checkOutIndex writes the index of the repository at root, or of the nearest one, to a temporary folder.

@@ -121,6 +121,7 @@ func TestReadsEveryKindOfRepository(t *testing.T) {
 }
 
 func TestChangedSinceListsTheWholeWorkTree(t *testing.T) {
+	t.Setenv("GIT_LITERAL_PATHSPECS", "1")
 	dir := history(t)
 	run(t, dir, "config", "diff.relative", "true")
 	run(t, dir, "config", "diff.renames", "copies")

@@ -48,11 +48,12 @@ type FileChange struct {
 }
 
 // ChangedSince returns the files and submodules of the work tree that differ from a commit. It includes
-// untracked files that are not ignored. With inIndex it compares the index.
+// submodules with edits, and untracked files that are not ignored. The path of an untracked repository ends with a
+// slash. With inIndex it compares the index.
 func (r *Repository) ChangedSince(ctx context.Context, commit string, inIndex bool) (changes []FileChange, err error) {
 	// The flags override settings, such as ignore in .gitmodules.
-	args := []string{"diff", "--raw", "-z", "--no-renames", "--no-relative", "--no-ext-diff", "--ignore-submodules=dirty"}
-	if inIndex {
+	args := []string{"diff", "--raw", "-z", "--no-renames", "--no-relative", "--no-ext-diff", "--ignore-submodules=none"}
+	if inIndex { // it has no edits in a submodule
 		args = append(args, "--cached")
 	}
 	out, err := r.git(ctx, nil, append(args, commit, "--")...)
