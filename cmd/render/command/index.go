@@ -129,15 +129,19 @@ func missingAdds(ctx context.Context, in *git.Repository, update *render.Update,
 			added = append(added, file)
 		}
 	}
-	slices.Sort(ignored)
-	var words []string
+	return addCommands(in, added, ignored), len(added) + len(ignored), nil
+}
+
+// addCommands returns the commands that add files, and ignored files, to the index.
+func addCommands(in *git.Repository, added, ignored []string) string {
+	var commands []string
 	if len(added) > 0 {
-		words = append(words, addCommand(in, "git add", git.Tops(added)))
+		commands = append(commands, addCommand(in, "git add", git.Tops(added)))
 	}
 	if len(ignored) > 0 {
-		words = append(words, addCommand(in, "git add --force", ignored))
+		commands = append(commands, addCommand(in, "git add --force", slices.Sorted(slices.Values(ignored))))
 	}
-	return strings.Join(words, " && "), len(added) + len(ignored), nil
+	return strings.Join(commands, " && ")
 }
 
 func addCommand(in *git.Repository, command string, files []string) string {
