@@ -49,6 +49,7 @@ Exit codes: 0 no differences; 1 differences; 2 error.`,
 	addSelectionFlags(cmd, &f.Selection, "judge the environment `NAME`, a folder of environments/ (repeatable)", "judge every environment")
 	cmd.Flags().StringVar(&f.kubernetes, "kubernetes", "", "the minor `VERSION` to judge by, like 1.37")
 	_ = cmd.MarkFlagRequired("kubernetes")
+	_ = cmd.RegisterFlagCompletionFunc("kubernetes", completeVersions)
 	addRootFlag(cmd, &f.root)
 	addOutputFlag(cmd, &f.output, []string{"text", "markdown", "json"})
 	return cmd
