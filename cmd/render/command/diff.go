@@ -76,7 +76,7 @@ Exit codes: 0 no differences; 1 differences; greater than 1 error.`,
 
   # Show the differences side by side
   KUBECTL_EXTERNAL_DIFF="diff -y" render diff --all`,
-		Args: cobra.NoArgs,
+		Args: environmentsAreFlags,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDiff(cmd, kinds, f) },
 	}
 	addSelectionFlags(cmd, &f.Selection, "compare the environment `NAME`, a folder of environments/ (repeatable)", "compare every environment, including removed ones (the default with --base)")
@@ -157,6 +157,7 @@ func printDifferences(cmd *cobra.Command, d *diff.Diff, now time.Time, f diffFla
 		environments[i].Errors, environments[i].Warnings = manifest.SplitProblems(e.Problems)
 	}
 	r := newReport(environments, nil, true)
+	r.isDiff = true
 	if err := printReport(out, errOut, r); err != nil {
 		return err
 	}
