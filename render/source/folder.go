@@ -167,9 +167,7 @@ func (r folderReader) readValue(f loadField, entry string, value, target *yaml.N
 	switch {
 	case f.is == inlinePatch:
 		texts := text.SplitScalar(value)
-		if value.Value != "" && areEmpty(texts) { // checkPatches reports no text
-			r.report(r.File, value.Line, "%s.patch: is empty: write the patch, or remove the entry", entry)
-		}
+		r.checkPatch(value, texts, entry+".patch:")
 		r.addPatches(value, target, r.readYAML(r.File, texts, f))
 		return
 	case (f.is == loadPatches || f.is == loadConfig) && r.isInline(value.Value):
@@ -195,15 +193,13 @@ func (r folderReader) readValue(f loadField, entry string, value, target *yaml.N
 		}
 		r.weight += weightOf(content)
 		texts := text.Split(content)
-		if f.is != loadYAML && areEmpty(texts) { // kustomize ignores it, which undoes the patch
-			r.report(r.File, value.Line, "%s: %s is empty: write the patch, or remove the entry", entry, value.Value)
-		}
 		documents := r.readYAML(resolved, texts, f)
 		r.Documents[value.Value] = documents
 		if f.name == "configurations" && len(documents) == 1 {
 			r.checkFields(resolved, documents[0].Node(), content, reflect.TypeFor[Configuration]())
 		}
 		if f.is != loadYAML {
+			r.checkPatch(value, texts, entry+": "+value.Value)
 			r.addPatches(value, target, documents)
 		}
 	default:
@@ -211,9 +207,12 @@ func (r folderReader) readValue(f loadField, entry string, value, target *yaml.N
 	}
 }
 
-// areEmpty reports whether YAML documents have only comments.
-func areEmpty(texts []text.Document) bool {
-	return !slices.ContainsFunc(texts, func(d text.Document) bool { return !d.IsEmpty() })
+// checkPatch reports a patch of nothing but comments: kustomize ignores it, which undoes the patch. checkPatches
+// reports an empty value.
+func (r folderReader) checkPatch(value *yaml.Node, texts []text.Document, name string) {
+	if value.Value != "" && !slices.ContainsFunc(texts, func(d text.Document) bool { return !d.IsEmpty() }) {
+		r.report(r.File, value.Line, "%s is empty: write the patch, or remove the entry", name)
+	}
 }
 
 // addPath resolves a path that a field loads, or returns its problem.
@@ -230,6 +229,8 @@ func (r folderReader) addPath(name string, f loadField) (wrong string) {
 		return name + " is a folder: write the path of a file"
 	case isDir && r.fs.KustomizationFile(resolved) == "":
 		return name + " has no kustomization.yaml: write one there, or list its files here"
+	case !isDir && f.is == loadObjects && resolved == r.File:
+		return name + " is this kustomization, and no file of objects: remove it"
 	case !isDir && f.is == loadFolder:
 		return name + " is a file: write the path of a folder with a kustomization.yaml"
 	}
