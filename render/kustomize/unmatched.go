@@ -65,12 +65,27 @@ func UnmatchedPatches(paths *Paths, overrides string, built, rendered []manifest
 // isUnmatched matches the error of patches that name no object.
 var isUnmatched = regexp.MustCompile(`unique target for patch|no resource matches strategic merge patch`)
 
-// unmatchedDocuments returns the problems of patches without a target that name no candidate.
+// unmatchedDocuments returns the problems of patches without a target that name no candidate, or one
+// with another version.
 func unmatchedDocuments(patches []buildpath.Patch, candidates []buildpath.Candidate) (problems []manifest.Problem) {
 	for _, patch := range patches {
 		for _, d := range patch.Documents {
 			patch.Documents = []source.Document{d}
-			if patch.Selector == nil && patch.Err == nil && !slices.ContainsFunc(candidates, patch.Selects) {
+			if patch.Selector != nil || patch.Err != nil {
+				continue
+			}
+			var versions []string // of candidates that differ in no more
+			for _, c := range candidates {
+				if patch.Selects(c) {
+					versions = append(versions, c.GVK.ApiVersion())
+				}
+			}
+			switch slices.Sort(versions); {
+			case slices.Contains(versions, d.APIVersion):
+			case len(versions) > 0:
+				advice := "write apiVersion: " + strings.Join(slices.Compact(versions), " or ")
+				problems = append(problems, at(manifest.Problem{Message: "the patch selects nothing: " + advice}, d))
+			default:
 				problems = append(problems, at(manifest.Problem{Message: "the patch selects nothing: " + closest(d, candidates) + " (overrides/kustomization.yaml patches rendered objects)"}, d))
 			}
 		}
@@ -80,10 +95,10 @@ func unmatchedDocuments(patches []buildpath.Patch, candidates []buildpath.Candid
 
 const didYouMean = "did you mean "
 
-// closest returns advice to name a candidate of the same name in a patch, or of the same kind and a
-// similar name.
+// closest returns advice to name a candidate of the same name in a patch, and if possible of the same or
+// a similar kind, or else of the same kind and a similar name.
 func closest(d source.Document, candidates []buildpath.Candidate) string {
-	var sameName, sameKind []string
+	var sameName, sameKind, sameBoth []string
 	for _, c := range candidates {
 		for _, id := range c.Identities[:min(1, len(c.Identities))] {
 			if id.Namespace == resid.TotallyNotANamespace || id.Namespace == resid.DefaultNamespace {
@@ -91,11 +106,17 @@ func closest(d source.Document, candidates []buildpath.Candidate) string {
 			}
 			switch {
 			case id.Name == d.Name:
-				sameName = append(sameName, fmt.Sprintf("%s (apiVersion: %s)", manifest.ID{Kind: c.GVK.Kind, Namespace: id.Namespace, Name: id.Name}, c.GVK.ApiVersion()))
+				shown := fmt.Sprintf("%s (apiVersion: %s)", manifest.ID{Kind: c.GVK.Kind, Namespace: id.Namespace, Name: id.Name}, c.GVK.ApiVersion())
+				if sameName = append(sameName, shown); c.GVK.Kind == d.Kind || manifest.DidYouMean(d.Kind, []string{c.GVK.Kind}) != "" {
+					sameBoth = append(sameBoth, shown)
+				}
 			case c.GVK.Kind == d.Kind:
 				sameKind = append(sameKind, id.Name)
 			}
 		}
+	}
+	if len(sameBoth) > 0 {
+		sameName = sameBoth
 	}
 	if slices.Sort(sameName); len(sameName) > 0 {
 		return fmt.Sprintf(didYouMean+"%s?", manifest.FirstOf(3, slices.Compact(sameName)))

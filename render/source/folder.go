@@ -61,8 +61,8 @@ func readKustomization(files *FileSystem, folder, file string, isRoot, isConfig 
 	}
 	for _, f := range loadFields {
 		for _, list := range node.Fields(k.root, f.name) {
-			for _, entry := range node.Items(list) {
-				r.readEntry(f, entry)
+			for i, entry := range node.Items(list) {
+				r.readEntry(f, i, entry)
 			}
 		}
 	}
@@ -136,8 +136,8 @@ var loadFields = []loadField{
 	{"secretGenerator", "files", loadAny}, {"secretGenerator", "envs", loadAny}, {"secretGenerator", "env", loadAny},
 }
 
-// readEntry reads the files, or the YAML in their place, that an entry of a field loads.
-func (r folderReader) readEntry(f loadField, entry *yaml.Node) {
+// readEntry reads the files, or the YAML in their place, that the entry of a field with an index loads.
+func (r folderReader) readEntry(f loadField, i int, entry *yaml.Node) {
 	values := []*yaml.Node{entry}
 	if f.key != "" {
 		values = node.Fields(entry, f.key)
@@ -145,7 +145,7 @@ func (r folderReader) readEntry(f loadField, entry *yaml.Node) {
 	for _, value := range values {
 		for _, item := range node.Items(value) {
 			if item.Kind == yaml.ScalarNode && !node.IsNull(item) {
-				r.readValue(f, item, targetOf(entry))
+				r.readValue(f, fmt.Sprintf("%s[%d]", f.name, i), item, targetOf(entry))
 			}
 		}
 	}
@@ -161,12 +161,14 @@ func targetOf(entry *yaml.Node) (target *yaml.Node) {
 	return target
 }
 
-// readValue reads a file that a field loads, or the YAML in place of its path. A patch may have a
-// target.
-func (r folderReader) readValue(f loadField, value, target *yaml.Node) {
+// readValue reads a file that an entry of a field loads, or the YAML in place of its path. A patch may
+// have a target.
+func (r folderReader) readValue(f loadField, entry string, value, target *yaml.Node) {
 	switch {
 	case f.is == inlinePatch:
-		r.addPatches(value, target, r.readYAML(r.File, text.SplitScalar(value), f))
+		texts := text.SplitScalar(value)
+		r.checkPatch(value, texts, entry+".patch:")
+		r.addPatches(value, target, r.readYAML(r.File, texts, f))
 		return
 	case (f.is == loadPatches || f.is == loadConfig) && r.isInline(value.Value):
 		r.readInline(f, value)
@@ -190,16 +192,26 @@ func (r folderReader) readValue(f loadField, value, target *yaml.Node) {
 			return
 		}
 		r.weight += weightOf(content)
-		documents := r.readYAML(resolved, text.Split(content), f)
+		texts := text.Split(content)
+		documents := r.readYAML(resolved, texts, f)
 		r.Documents[value.Value] = documents
 		if f.name == "configurations" && len(documents) == 1 {
 			r.checkFields(resolved, documents[0].Node(), content, reflect.TypeFor[Configuration]())
 		}
 		if f.is != loadYAML {
+			r.checkPatch(value, texts, entry+": "+value.Value)
 			r.addPatches(value, target, documents)
 		}
 	default:
 		r.addLoad(load{by: r.Kustomization, from: f, line: value.Line, path: resolved, isDir: r.fs.IsDir(resolved), isConfig: r.isConfig || f.is == loadConfig})
+	}
+}
+
+// checkPatch reports a patch of nothing but comments: kustomize ignores it, which undoes the patch. checkPatches
+// reports an empty value.
+func (r folderReader) checkPatch(value *yaml.Node, texts []text.Document, name string) {
+	if value.Value != "" && !slices.ContainsFunc(texts, func(d text.Document) bool { return !d.IsEmpty() }) {
+		r.report(r.File, value.Line, "%s is empty: write the patch, or remove the entry", name)
 	}
 }
 
@@ -217,6 +229,8 @@ func (r folderReader) addPath(name string, f loadField) (wrong string) {
 		return name + " is a folder: write the path of a file"
 	case isDir && r.fs.KustomizationFile(resolved) == "":
 		return name + " has no kustomization.yaml: write one there, or list its files here"
+	case !isDir && f.is == loadObjects && resolved == r.File:
+		return name + " is this kustomization, and no file of objects: remove it"
 	case !isDir && f.is == loadFolder:
 		return name + " is a file: write the path of a folder with a kustomization.yaml"
 	}

@@ -119,6 +119,9 @@ func checkObject(d Document) (wrong string, at *yaml.Node) {
 	case root.Kind != yaml.MappingNode:
 		return "is no object: write one with apiVersion, kind and metadata.name", root
 	case mayMerge(root), mayMerge(metadata): // fields may come from there
+	case misspelled(root) != nil:
+		key := misspelled(root)
+		return fmt.Sprintf("unknown field %q%s", key.Value, manifest.DidYouMean(key.Value, objectFields)), key
 	case d.Kind == "":
 		return "is no object: it has no kind", root
 	case d.Name == "" && node.Text(metadata, "generateName") != "":
@@ -132,6 +135,24 @@ func checkObject(d Document) (wrong string, at *yaml.Node) {
 		}
 	}
 	return "", nil
+}
+
+// objectFields are the fields of every object.
+var objectFields = []string{"apiVersion", "kind", "metadata"}
+
+// misspelled returns a key that is similar to a missing field of every object, or nil.
+func misspelled(object *yaml.Node) *yaml.Node {
+	for _, field := range objectFields {
+		if node.Field(object, field) != nil {
+			continue
+		}
+		for key := range node.Entries(object) {
+			if manifest.DidYouMean(key.Value, []string{field}) != "" {
+				return key
+			}
+		}
+	}
+	return nil
 }
 
 // checkMetadata returns the problem, and its node, of metadata with a type that stops kustomize, or that

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -241,7 +243,7 @@ func (c *Checker) check(o manifest.Object) (*unstructured.Unstructured, []manife
 	if versions := c.versions(gvk.GroupKind()); len(versions) > 0 {
 		return o.Unstructured, problem.FromErrors(o, field.ErrorList{field.NotSupported(field.NewPath("apiVersion"), o.GetAPIVersion(), versions)})
 	}
-	errs := append(c.misspelledKind(gvk), checkMetadata(o.Unstructured, o.GetNamespace() != "")...)
+	errs := append(append(c.misspelledKind(gvk), c.misspelledGroup(gvk)...), checkMetadata(o.Unstructured, o.GetNamespace() != "")...)
 	return o.Unstructured, problem.FromErrors(o, errs)
 }
 
@@ -294,6 +296,23 @@ func (c *Checker) misspelledKind(gvk schema.GroupVersionKind) field.ErrorList {
 	}
 	slices.Sort(known)
 	return field.ErrorList{field.NotSupported(field.NewPath("kind"), gvk.Kind, known)}
+}
+
+// misspelledGroup returns the error of an unknown group that is similar to one of a known kind with the
+// same name. The API server of a cluster with that kind would refuse the object, and a sync would prune
+// the objects that were rendered from it.
+func (c *Checker) misspelledGroup(gvk schema.GroupVersionKind) field.ErrorList {
+	var known []string
+	for other := range c.custom {
+		if other.Kind == gvk.Kind && manifest.DidYouMean(gvk.Group, []string{other.Group}) != "" {
+			known = append(known, strconv.Quote(other.GroupVersion().String()))
+		}
+	}
+	if len(known) == 0 {
+		return nil
+	}
+	slices.Sort(known)
+	return field.ErrorList{field.Invalid(field.NewPath("apiVersion"), gvk.GroupVersion().String(), "did you mean "+strings.Join(known, " or ")+"?")}
 }
 
 // checkMetadata returns the errors of metadata that do not depend on the kind.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -52,7 +53,7 @@ func (k *customKind) check(o manifest.Object) (*unstructured.Unstructured, []man
 
 // validate returns the errors of the API server for a complete object.
 func (k *customKind) validate(created *unstructured.Unstructured) field.ErrorList {
-	errs := k.compiled().strategy.Validate(context.Background(), created)
+	errs := withFields(created, k.compiled().strategy.Validate(context.Background(), created))
 	if !k.compiled().hasZones {
 		return errs
 	}
@@ -62,6 +63,24 @@ func (k *customKind) validate(created *unstructured.Unstructured) field.ErrorLis
 		}
 	}
 	return errs
+}
+
+// misformatted matches the error, without a field, of a number that does not fit its format.
+var misformatted = regexp.MustCompile(`^Checked value (must be of type .+) in (\S+)$`)
+
+// withFields moves each error of a number that does not fit its format to the field, and drops it if the
+// field has another one.
+func withFields(created *unstructured.Unstructured, errs field.ErrorList) (all field.ErrorList) {
+	for _, err := range errs {
+		match := misformatted.FindStringSubmatch(err.Detail)
+		switch {
+		case match == nil:
+			all = append(all, err)
+		case !hasCause(errs, match[2]):
+			all = append(all, &field.Error{Type: field.ErrorTypeInvalid, Field: match[2], BadValue: decoding.At(created.Object, manifest.SplitField(match[2])), Detail: match[1]})
+		}
+	}
+	return all
 }
 
 // defaulted returns an object with its defaults and without unknown fields, and the problems of

@@ -55,7 +55,7 @@ func misfitProblem(o manifest.Object, m decoding.Misfit) manifest.Problem {
 	is := decoding.TypeOf(m.Value)
 	value, shown := manifest.Value{Is: m.Value}, abbreviated(m.Value)
 	switch m.Value.(type) {
-	case map[string]any, []any, float64:
+	case map[string]any, []any:
 		value = manifest.Value{Type: is}
 	}
 	isSecret := o.GetKind() == "Secret" // its problems show no values

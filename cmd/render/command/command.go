@@ -13,6 +13,7 @@ import (
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/verbs/setup"
+	"example.com/gatehouse/render/verdict/apiserver"
 )
 
 // The exit codes follow `kubectl diff` and `diff`.
@@ -98,7 +99,44 @@ disk fails midway, the error lists the changed files; render again.`,
 	addModeFlags(cmd, &f)
 	addOutputFlag(cmd, &f.output, []string{"text", "json", "github"})
 	cmd.AddCommand(newInitCommand(kinds), newNewCommand(kinds, args), newDiffCommand(kinds), newExplainCommand(kinds), newChartsCommand(kinds), newPublishCommand(kinds), newSyncCommand(kinds), newApplyCommand(kinds), newDeleteCommand(kinds), newUpgradeCommand(kinds), newVersionCommand())
+	checkTopics(cmd)
 	return cmd
+}
+
+// checkTopics makes an unknown topic of help, or an unknown shell of completion, an error. cobra prints
+// the help of a command above it.
+func checkTopics(cmd *cobra.Command) {
+	cmd.InitDefaultHelpCmd()
+	cmd.InitDefaultCompletionCmd()
+	for _, c := range cmd.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args = func(_ *cobra.Command, args []string) error {
+				topic, rest, err := cmd.Find(args)
+				if err == nil && len(rest) > 0 {
+					err = unknownCommand(topic, rest[0], "render help lists the commands")
+				}
+				return err
+			}
+		case "completion":
+			c.Args = func(c *cobra.Command, args []string) error {
+				if len(args) > 0 {
+					return unknownCommand(c, args[0], "write bash, fish, powershell or zsh")
+				}
+				return nil
+			}
+			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+		}
+	}
+}
+
+// unknownCommand returns the error of an unknown command below another one. The hint is for a name that
+// is similar to none.
+func unknownCommand(cmd *cobra.Command, name, hint string) error {
+	if near := cmd.SuggestionsFor(name); len(near) > 0 {
+		hint = fmt.Sprintf("did you mean %q?", near[0])
+	}
+	return fmt.Errorf("unknown command %q for %q: %s", name, cmd.CommandPath(), hint)
 }
 
 // addModeFlags adds the flags that say how to render and check the selected environments.
@@ -118,10 +156,10 @@ func environmentsAreFlags(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	hint := "name an environment with --env NAME"
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		hint = fmt.Sprintf("did you mean %q?", near[0])
+	if _, err := apiserver.ParseVersion(args[0]); err == nil && cmd.Flags().Lookup("kubernetes") != nil {
+		hint = "write --kubernetes " + args[0]
 	}
-	return fmt.Errorf("unknown command %q for %q: %s", args[0], cmd.CommandPath(), hint)
+	return unknownCommand(cmd, args[0], hint)
 }
 
 // renderOnce renders environments. It calls look, unless nil, with each path that it reads.

@@ -76,13 +76,14 @@ Exit codes: 0 no differences; 1 differences; greater than 1 error.`,
 
   # Show the differences side by side
   KUBECTL_EXTERNAL_DIFF="diff -y" render diff --all`,
-		Args: cobra.NoArgs,
+		Args: environmentsAreFlags,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDiff(cmd, kinds, f) },
 	}
 	addSelectionFlags(cmd, &f.Selection, "compare the environment `NAME`, a folder of environments/ (repeatable)", "compare every environment, including removed ones (the default with --base)")
 	addRootFlag(cmd, &f.root)
 	cmd.Flags().StringVar(&f.base, "base", "", "compare with a git `REVISION`, as a pull request into it does")
 	cmd.Flags().StringVar(&f.against, "against", "", "compare with another environment, a folder of environments/")
+	_ = cmd.RegisterFlagCompletionFunc("against", completeEnvironments)
 	cmd.Flags().BoolVar(&f.live, "live", false, "compare with the cluster, by server-side dry runs")
 	addClusterFlags(cmd, &f.target)
 	addOutputFlag(cmd, &f.output, []string{"text", "markdown", "json"})
@@ -156,6 +157,7 @@ func printDifferences(cmd *cobra.Command, d *diff.Diff, now time.Time, f diffFla
 		environments[i].Errors, environments[i].Warnings = manifest.SplitProblems(e.Problems)
 	}
 	r := newReport(environments, nil, true)
+	r.isDiff = true
 	if err := printReport(out, errOut, r); err != nil {
 		return err
 	}

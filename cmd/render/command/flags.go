@@ -12,6 +12,7 @@ import (
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/verbs/cluster"
+	"example.com/gatehouse/render/verdict/apiserver"
 )
 
 func addRootFlag(cmd *cobra.Command, root *string) {
@@ -22,7 +23,7 @@ func addRootFlag(cmd *cobra.Command, root *string) {
 // addEnvironmentFlag adds --env for one environment.
 func addEnvironmentFlag(cmd *cobra.Command, environment *string) {
 	cmd.Flags().FuncP("env", "e", "the environment `NAME`, a folder of environments/", func(name string) error {
-		if *environment != "" {
+		if *environment != "" && *environment != name { // completion parses flags twice
 			return errors.New("only one environment is allowed: run this once for each")
 		}
 		*environment = name
@@ -59,6 +60,14 @@ func addClusterFlags(cmd *cobra.Command, target *cluster.Target) {
 	_ = cmd.RegisterFlagCompletionFunc("context", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return target.Contexts(), cobra.ShellCompDirectiveNoFileComp
 	})
+}
+
+// completeVersions completes the minor versions of Kubernetes.
+func completeVersions(*cobra.Command, []string, string) (versions []string, _ cobra.ShellCompDirective) {
+	for _, v := range apiserver.Versions() {
+		versions = append(versions, v.String())
+	}
+	return versions, cobra.ShellCompDirectiveNoFileComp
 }
 
 // textOrJSON are the output formats of most commands.

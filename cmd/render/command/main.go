@@ -76,6 +76,9 @@ func run(all []kind.Kind) int {
 	case errors.As(err, &code):
 		return int(code)
 	case err != nil:
+		if match := exclusive.FindStringSubmatch(err.Error()); match != nil {
+			err = errors.New("use only one of --" + strings.ReplaceAll(match[1], " ", " and --"))
+		}
 		if wrong := kinds.Check(); wrong != nil { // flags come from kinds, so a broken kind may be the cause
 			err = wrong
 		}
@@ -84,6 +87,9 @@ func run(all []kind.Kind) int {
 	}
 	return 0
 }
+
+// exclusive matches the error of cobra for flags that exclude each other.
+var exclusive = regexp.MustCompile(`none of the others can be; \[(.*)\] were all set$`)
 
 // examples matches calls of render in examples.
 var examples = regexp.MustCompile(`(?m)^  render`)

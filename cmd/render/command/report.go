@@ -20,6 +20,7 @@ type report struct {
 	Orphans []manifest.Problem `json:"orphans,omitempty"`
 
 	check            bool
+	isDiff           bool
 	errors, warnings []manifest.Problem // of all environments
 	refused          []manifest.Problem // the orphans of a check
 }
@@ -100,7 +101,10 @@ func (r report) totals() string {
 		add("", len(r.warnings), "warning", "")
 	}
 	add("", len(r.refused), "path", " in rendered/ that render did not write")
-	if len(r.errors) > 0 {
+	switch {
+	case len(r.errors) > 0 && r.isDiff:
+		counts = append(counts, "nothing was compared")
+	case len(r.errors) > 0:
 		counts = append(counts, "nothing was written")
 	}
 	return strings.Join(counts, ", ")

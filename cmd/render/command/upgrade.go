@@ -43,12 +43,13 @@ Exit codes: 0 no differences; 1 differences; 2 error.`,
 
   # The same for a pull request
   render upgrade --all --kubernetes 1.37 -o markdown`,
-		Args: cobra.NoArgs,
+		Args: environmentsAreFlags,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runUpgrade(cmd, kinds, f) },
 	}
 	addSelectionFlags(cmd, &f.Selection, "judge the environment `NAME`, a folder of environments/ (repeatable)", "judge every environment")
 	cmd.Flags().StringVar(&f.kubernetes, "kubernetes", "", "the minor `VERSION` to judge by, like 1.37")
 	_ = cmd.MarkFlagRequired("kubernetes")
+	_ = cmd.RegisterFlagCompletionFunc("kubernetes", completeVersions)
 	addRootFlag(cmd, &f.root)
 	addOutputFlag(cmd, &f.output, []string{"text", "markdown", "json"})
 	return cmd

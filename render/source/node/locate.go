@@ -27,8 +27,14 @@ func TestOf(value manifest.Value) Test {
 		}
 		return func(node *yaml.Node) bool { return strings.Contains(tags, node.ShortTag()) }
 	}
+	if number, ok := value.Is.(float64); ok {
+		return func(node *yaml.Node) bool {
+			written, err := strconv.ParseFloat(node.Value, 64)
+			return node.Kind != yaml.ScalarNode || err == nil && written == number
+		}
+	}
 	switch reflect.ValueOf(value.Is).Kind() { // Kubernetes has types of its own for enums
-	case reflect.String, reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64, reflect.Float64:
+	case reflect.String, reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64:
 		return func(node *yaml.Node) bool {
 			return node.Kind != yaml.ScalarNode || node.Value == fmt.Sprint(value.Is)
 		}

@@ -33,10 +33,34 @@ func FromError(o manifest.Object, err *field.Error) manifest.Problem {
 	case field.ErrorTypeForbidden, field.ErrorTypeRequired: // any value of the field is wrong
 	case field.ErrorTypeTypeInvalid:
 		value.Type = fmt.Sprint(err.BadValue)
+		value = describeType(o, err, value)
 	default:
 		value.Is = err.BadValue
 	}
 	return manifest.NewProblem(o, err.Field, value, message(err))
+}
+
+// wrongType matches the error of a custom kind for a value of another type: the type of Go, or nothing.
+var wrongType = regexp.MustCompile(`(must be of type \w+): "\w*"$`)
+
+// describeType makes an error of a custom kind name the type of the value, or the number, as for
+// built-in kinds. It returns the value, known by default, that the error is about.
+func describeType(o manifest.Object, err *field.Error, known manifest.Value) manifest.Value {
+	match := wrongType.FindStringSubmatch(err.Detail)
+	is := decoding.At(o.Object, manifest.SplitField(err.Field))
+	if match == nil || is == nil {
+		return known
+	}
+	if number, ok := is.(float64); ok {
+		err.Detail = match[1] + ", not " + manifest.JSON(number)
+		return manifest.Value{Is: number}
+	}
+	t := decoding.TypeOf(is)
+	if t == "bool" {
+		t = "boolean" // as in the schema
+	}
+	err.Detail = match[1] + ", not " + t
+	return manifest.Value{Type: t}
 }
 
 // OfObject returns a problem of an object as a whole.
