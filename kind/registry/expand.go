@@ -11,7 +11,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/kubernetes/scheme"
 
@@ -227,13 +226,9 @@ func contentOf(o kind.Object, m *measure) (content map[string]any, err error) {
 	case m.isCut:
 		return nil, fmt.Errorf("%T %q has text that is not UTF-8: cut texts between characters", o, o.GetName())
 	}
-	if untyped, ok := o.(*unstructured.Unstructured); ok {
-		var written []byte
-		if written, err = json.Marshal(untyped.Object); err == nil {
-			err = utiljson.Unmarshal(written, &content)
-		}
-	} else {
-		content, err = runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	written, err := json.Marshal(o)
+	if err == nil {
+		err = utiljson.Unmarshal(written, &content)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("write %T: %w", o, err)

@@ -158,14 +158,13 @@ func (f *folder) forEach(names []string, do func(holder *os.Root, i int) error) 
 type entry struct {
 	path      string
 	isRegular bool
-	isOrphan  bool // unless an index lists it
 }
 
 // scanFolder returns the entries of a folder as scanPath does.
 func scanFolder(folder fs.FS) []entry {
 	entries, err := fs.ReadDir(folder, ".")
 	if err != nil {
-		return []entry{{path: ".", isOrphan: true}}
+		return []entry{{path: "."}}
 	}
 	all := make([][]entry, len(entries))
 	parallel.For(len(entries), func(i int) { all[i] = scanPath(folder, entries[i].Name()) })
@@ -175,7 +174,7 @@ func scanFolder(folder fs.FS) []entry {
 // scanPath returns the entry at a path, or all entries below it, sorted. It does not follow links.
 func scanPath(in fs.FS, at string) (all []entry) {
 	if info, err := fs.Lstat(in, at); err == nil && info.Mode()&fs.ModeSymlink != 0 { // WalkDir would follow it
-		return []entry{{path: at, isOrphan: true}}
+		return []entry{{path: at}}
 	}
 	_ = fs.WalkDir(in, at, func(name string, e fs.DirEntry, err error) error {
 		if last := len(all) - 1; last >= 0 && all[last].path == path.Dir(name) {
@@ -185,10 +184,10 @@ func scanPath(in fs.FS, at string) (all []entry) {
 		case errors.Is(err, fs.ErrNotExist):
 			return fs.SkipDir
 		case err == nil && !e.IsDir():
-			all = append(all, entry{name, e.Type().IsRegular(), IsOrphan(name, e.Type().IsRegular())})
+			all = append(all, entry{name, e.Type().IsRegular()})
 			return nil
 		}
-		all = append(all, entry{path: name, isOrphan: true})
+		all = append(all, entry{path: name})
 		if err != nil || strings.HasPrefix(e.Name(), ".") {
 			return fs.SkipDir
 		}

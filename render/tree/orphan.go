@@ -40,7 +40,7 @@ func (p *Plan) Orphans() (problems []manifest.Problem) {
 	}
 	var names []string
 	for name, e := range p.folder.entries {
-		if e.isOrphan && !kept[name] {
+		if !kept[name] && IsOrphan(name, e.isRegular) {
 			names = append(names, name)
 		}
 	}
@@ -53,7 +53,7 @@ func (p *Plan) Orphans() (problems []manifest.Problem) {
 
 // Orphans returns a warning for each file and folder in rendered/ that belongs to no environment.
 func Orphans(root *os.Root, environments []string) (problems []manifest.Problem) {
-	isOrphan := func(e entry) bool { return e.isOrphan }
+	isOrphan := func(e entry) bool { return IsOrphan(e.path, e.isRegular) }
 	entries, _ := fs.ReadDir(root.FS(), Folder)
 	for _, entry := range entries {
 		name := path.Join(Folder, entry.Name())

@@ -119,7 +119,7 @@ func (known customKinds) define(crd manifest.Object, kubernetes apiserver.Versio
 			continue
 		}
 		kinds[gvk] = kind
-		missing, isForeign := kinds[gvk].missingFields(known[gvk])
+		missing, isForeign := missingFields(kind, known[gvk], gvk.Version)
 		message := "copy the CustomResourceDefinition of this version of render, and patch the copy"
 		if isForeign {
 			message = fmt.Sprintf("this is another kind with the name of this program's %s: give it another group, or build a render without %[1]s, as docs/kinds.md shows", gvk.Kind)
@@ -169,13 +169,13 @@ func kindOf(definition *apiextensions.CustomResourceDefinition, version apiexten
 	return apischema.GroupVersionKind{Group: definition.Spec.Group, Version: version.Name, Kind: definition.Spec.Names.Kind}
 }
 
-// missingFields returns the spec fields of a known version of the kind that this version lacks. The kind is
-// foreign if it lacks most of them, or has others: older versions of a kind have fewer fields.
-func (k *customKind) missingFields(known *customKind) (missing []string, isForeign bool) {
+// missingFields returns the spec fields of a known kind that another definition of its version lacks. That is
+// a foreign kind if it lacks most of them, or has others: older versions of a kind have fewer fields.
+func missingFields(k, known *customKind, version string) (missing []string, isForeign bool) {
 	if known == nil {
 		return nil, false
 	}
-	fields, wanted := k.compiled().structural.Properties["spec"].Properties, known.compiled().structural.Properties["spec"].Properties
+	fields, wanted := k.specFields(version), known.specFields(version)
 	for name := range wanted {
 		if _, ok := fields[name]; !ok {
 			missing = append(missing, "spec."+name)
@@ -183,6 +183,14 @@ func (k *customKind) missingFields(known *customKind) (missing []string, isForei
 	}
 	slices.Sort(missing)
 	return missing, 2*len(missing) > len(wanted) || len(fields) > len(wanted)-len(missing)
+}
+
+func (k *customKind) specFields(version string) map[string]apiextensions.JSONSchemaProps {
+	s, err := apiextensions.GetSchemaForVersion(k.definition, version)
+	if err != nil || s == nil || s.OpenAPIV3Schema == nil {
+		return nil
+	}
+	return s.OpenAPIV3Schema.Properties["spec"].Properties
 }
 
 // compile compiles the schema of a version of a definition.

@@ -39,17 +39,17 @@ func Main(kinds ...kind.Kind) {
 }
 
 // tuneCollector trades memory for time, unless the environment sets GOGC or GOMEMLIMIT. A run is short
-// and keeps most of its memory to the end, so the collector waits until the heap has grown fourfold,
-// below a limit: leastMemory, or 9/4 of the live heap if that is greater.
+// and keeps most of its memory to the end, so the collector waits until the heap reaches a limit:
+// leastMemory, or 5/2 of the live heap if that is greater.
 func tuneCollector() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
-	debug.SetGCPercent(300)
+	debug.SetGCPercent(-1)
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	for ; ; time.Sleep(50 * time.Millisecond) {
 		metrics.Read(live)
-		debug.SetMemoryLimit(max(leastMemory.Load(), int64(live[0].Value.Uint64())*9/4)) // #nosec G115 -- no heap is that large
+		debug.SetMemoryLimit(max(leastMemory.Load(), int64(live[0].Value.Uint64())*5/2)) // #nosec G115 -- no heap is that large
 	}
 }
 
@@ -58,7 +58,7 @@ var leastMemory atomic.Int64
 
 const (
 	// runMemory is the least limit of one run.
-	runMemory = 600 << 20
+	runMemory = 500 << 20
 	// watchMemory is the least limit of --watch, which keeps results from one run to the next.
 	watchMemory = 1 << 30
 )

@@ -2,9 +2,8 @@ package parts
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
-
-	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/text"
@@ -78,7 +77,7 @@ func (p *pruning) keepFolder(folder string) (isLeft bool, err error) {
 	}
 	placed := p.standIns.placed
 	if k.Kustomization = p.standIns.replace(k.Kustomization); isPruned || p.standIns.placed > placed {
-		p.files[k.File], err = yaml.Marshal(k.Kustomization)
+		p.files[k.File], err = json.Marshal(k.Kustomization) // also YAML
 	}
 	return true, err
 }

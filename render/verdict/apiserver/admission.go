@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/core"
@@ -56,8 +58,9 @@ func (k Kind) encode(decoded kind.Object) (*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
-	encoded, err := runtime.DefaultUnstructuredConverter.ToUnstructured(versioned)
-	return &unstructured.Unstructured{Object: encoded}, err
+	written, err := json.Marshal(versioned)
+	encoded := &unstructured.Unstructured{}
+	return encoded, cmp.Or(err, utiljson.Unmarshal(written, &encoded.Object))
 }
 
 // versioned returns a decoded object in the version of the kind.

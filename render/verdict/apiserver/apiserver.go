@@ -19,7 +19,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
+	kjson "k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/apimachinery/pkg/runtime/serializer/versioning"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/endpoints/deprecation"
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -65,10 +66,15 @@ var kinds = sync.OnceValue(func() map[schema.GroupVersionKind]Kind {
 	return all
 })
 
-// decoder decodes JSON of all kinds and refuses unknown fields.
-var decoder = sync.OnceValue(func() runtime.Decoder {
-	return serializer.NewCodecFactory(legacyscheme.Scheme, serializer.EnableStrict).UniversalDecoder()
-})
+// Interpret implements json.MetaFactory: the JSON is known to be of the kind.
+func (k Kind) Interpret([]byte) (*schema.GroupVersionKind, error) { return &k.GroupVersionKind, nil }
+
+// decoder decodes JSON of the kind and refuses unknown fields.
+func (k Kind) decoder() runtime.Decoder {
+	scheme := legacyscheme.Scheme
+	strict := kjson.NewSerializerWithOptions(k, scheme, scheme, kjson.SerializerOptions{Strict: true})
+	return versioning.NewDefaultingCodecForScheme(scheme, nil, strict, nil, runtime.InternalGroupVersioner)
+}
 
 // Prepare loads all kinds.
 func Prepare() { kinds() }
@@ -120,7 +126,7 @@ func (k Kind) Decode(content map[string]any) (kind.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	decoded, _, err := decoder().Decode(encoded, nil, nil)
+	decoded, _, err := k.decoder().Decode(encoded, nil, nil)
 	if err != nil && (k.kubernetes == Newest || decoded == nil || !runtime.IsStrictDecodingError(err)) {
 		return nil, err
 	}
