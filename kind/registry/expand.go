@@ -216,8 +216,7 @@ func (m *measure) add(v reflect.Value) {
 }
 
 // contentOf returns an object as plain JSON data, unless it is too large, or has text that JSON would
-// change after the review. An untyped object is copied by JSON as well: Expand may have put other types
-// into it, like an int.
+// change after the review. Expand may have put other types into an untyped object, like an int.
 func contentOf(o kind.Object, m *measure) (content map[string]any, err error) {
 	m.isCut = false
 	switch m.add(reflect.ValueOf(o)); {
@@ -226,7 +225,11 @@ func contentOf(o kind.Object, m *measure) (content map[string]any, err error) {
 	case m.isCut:
 		return nil, fmt.Errorf("%T %q has text that is not UTF-8: cut texts between characters", o, o.GetName())
 	}
-	written, err := json.Marshal(o)
+	var plain any = o
+	if untyped, ok := o.(*unstructured.Unstructured); ok {
+		plain = untyped.Object
+	}
+	written, err := json.Marshal(plain)
 	if err == nil {
 		err = utiljson.Unmarshal(written, &content)
 	}
