@@ -1,15 +1,12 @@
 package source
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
 	"path"
-	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/konfig"
@@ -126,7 +123,20 @@ func (w *walk) readCharts(m *memo.Memo, manifests []*Manifest, clusterOf Cluster
 			continue
 		}
 		key := chartKey{c.file, sha256.Sum256(fmt.Append(rendered.Content, rendered.Lines))}
-		read = append(read, w.admitChart(c.file, memo.Get(m, key, func() chartObjects { return parseChart(c.file, rendered) }), files, &found))
+		parsed := memo.Get(m, key, func() []parsedText { return markObjects(parseChart(c.file, rendered)) })
+		read = append(read, &Manifest{File: c.file})
+		var contents [][]byte
+		for _, p := range parsed {
+			root, wrong := w.fs.disk.admitDocument(c.file, p.root, p.growth, p.err)
+			for _, problem := range append(wrong, p.problems...) {
+				found = append(found, locateInTemplate(problem, c.file, rendered.Lines))
+			}
+			if root != nil && len(p.Objects) > 0 {
+				read[len(read)-1].Texts = append(read[len(read)-1].Texts, p.Text)
+				contents = append(contents, p.Content)
+			}
+		}
+		files[c.file] = text.Join(contents)
 	}
 	return w.fs.With(files), read, found
 }
@@ -135,28 +145,6 @@ func (w *walk) readCharts(m *memo.Memo, manifests []*Manifest, clusterOf Cluster
 type chartKey struct {
 	file string
 	hash [sha256.Size]byte
-}
-
-// chartObjects are the objects of a chart.
-type chartObjects struct {
-	charts.Rendered
-	parsed []parsedText
-}
-
-// admitChart returns the objects of a chart as a manifest, and adds its content to files.
-func (w *walk) admitChart(file string, c chartObjects, files map[string][]byte, found *problems) *Manifest {
-	m := &Manifest{File: file}
-	for _, p := range c.parsed {
-		root, wrong := w.fs.disk.admitDocument(file, p.root, p.growth, p.err)
-		for _, problem := range append(wrong, p.problems...) {
-			*found = append(*found, locateInTemplate(problem, file, c.Lines))
-		}
-		if root != nil && len(p.Objects) > 0 {
-			m.Texts = append(m.Texts, p.Text)
-		}
-	}
-	files[file] = c.Content
-	return m
 }
 
 // locateInTemplate returns a problem in the objects of a chart with the line of their template.
@@ -168,11 +156,9 @@ func locateInTemplate(p manifest.Problem, file string, lines []charts.Position) 
 }
 
 // parseChart parses the objects of a chart and gives them the lines of their templates.
-func parseChart(file string, r charts.Rendered) chartObjects {
-	r = markObjects(file, r)
+func parseChart(file string, r charts.Rendered) []parsedText {
 	parsed := parseManifest(file, r.Content)
-	for i := range parsed {
-		p := &parsed[i]
+	for _, p := range parsed {
 		for j := range p.numberProblems {
 			p.numberProblems[j] = locateInTemplate(p.numberProblems[j], file, r.Lines)
 		}
@@ -185,17 +171,16 @@ func parseChart(file string, r charts.Rendered) chartObjects {
 		for j := range p.Objects {
 			o := &p.Objects[j]
 			o.File, o.FromChart = r.Lines[o.Line()-1].File, true
-			unmark(o.Node())
 		}
 		setTemplateLines(p.root, r.Lines)
 	}
-	return chartObjects{r, parsed}
+	return parsed
 }
 
 // ChartObjects returns the objects of a chart, with the lines of their templates.
 func ChartObjects(r charts.Rendered) (objects []Document, err error) {
 	growth := 0
-	for _, p := range parseChart("", r).parsed {
+	for _, p := range parseChart("", r) {
 		if growth += p.growth; p.err == nil && growth > text.MaxGrowth {
 			p.err = errors.New("its aliases stand for too much")
 		}
@@ -218,77 +203,47 @@ func setTemplateLines(n *yaml.Node, lines []charts.Position) {
 	}
 }
 
-// insertion is a text at a column of a line, in place of length bytes.
-type insertion struct {
-	line, column, length int
-	text                 string
-}
-
-// markObjects marks the objects of a chart as kustomize does, which then leaves their namespace alone.
-func markObjects(file string, r charts.Rendered) (marked charts.Rendered) {
-	marks := map[int][]insertion{}
-	for _, d := range text.Split(r.Content) {
-		root, _, err := d.Parse()
+// markObjects marks the texts of the objects of a chart as kustomize does, which then leaves their namespace alone.
+func markObjects(parsed []parsedText) []parsedText {
+	for i, p := range parsed {
+		root, _, err := p.Document.Parse()
 		if err != nil || root == nil {
 			continue
 		}
-		for _, o := range splitList(file, root, false) {
+		for _, o := range splitList("", root, false) {
 			if metadata := node.Field(o.Node(), "metadata"); metadata != nil && metadata.Kind == yaml.MappingNode && len(metadata.Content) > 0 {
-				m := markOf(metadata)
-				marks[m.line] = append(marks[m.line], m)
+				mark(metadata)
 			}
 		}
+		simplify(root)
+		p.Document.Content, parsed[i].err = yaml.Marshal(root)
 	}
-	line := 0
-	for text := range bytes.Lines(r.Content) {
-		position := r.Lines[min(line, len(r.Lines)-1)]
-		line++
-		for _, m := range slices.Backward(marks[line]) {
-			if m.column+m.length <= len(text) {
-				text = slices.Concat(text[:m.column], []byte(m.text), text[m.column+m.length:])
-			}
-		}
-		marked.Content = append(marked.Content, text...)
-		marked.Lines = append(marked.Lines, slices.Repeat([]charts.Position{position}, 1+bytes.Count(text[:len(text)-1], []byte("\n")))...)
-	}
-	return marked
+	return parsed
 }
 
-// mark is the annotation of an object of a chart.
-const mark = konfig.HelmGeneratedAnnotation + `: "true"`
-
-// markOf returns the insertion that marks an object.
-func markOf(metadata *yaml.Node) insertion {
-	key, annotations := node.Entry(metadata, "annotations")
-	first := metadata.Content[0]
-	indent := "\n" + strings.Repeat(" ", first.Column-1)
-	switch {
-	case key == nil && metadata.Style&yaml.FlowStyle != 0:
-		return insertion{metadata.Line, metadata.Column, 0, "annotations: {" + mark + "}, "}
-	case key == nil:
-		return insertion{first.Line, first.Column - 1, 0, "annotations:" + indent + "  " + mark + indent}
-	case annotations.Kind == yaml.ScalarNode && annotations.Value == "":
-		return insertion{key.Line, key.Column - 1 + len("annotations:"), 0, " {" + mark + "}"}
-	case annotations.Kind == yaml.ScalarNode && node.IsNull(annotations):
-		return insertion{annotations.Line, annotations.Column - 1, len(annotations.Value), "{" + mark + "}"}
-	case annotations.Kind == yaml.MappingNode && len(annotations.Content) == 0:
-		return insertion{annotations.Line, annotations.Column, 0, mark}
-	case annotations.Kind == yaml.MappingNode && annotations.Style&yaml.FlowStyle != 0:
-		return insertion{annotations.Line, annotations.Column, 0, mark + ", "}
-	case annotations.Kind == yaml.MappingNode:
-		first = annotations.Content[0]
-		return insertion{first.Line, first.Column - 1, 0, mark + "\n" + strings.Repeat(" ", first.Column-1)}
+// mark adds the annotation of an object of a chart to metadata.
+func mark(metadata *yaml.Node) {
+	key := &yaml.Node{Kind: yaml.ScalarNode, Value: "annotations"}
+	annotations := node.Field(metadata, key.Value)
+	if annotations == nil || node.IsNull(annotations) {
+		annotations = &yaml.Node{Kind: yaml.MappingNode}
+		node.Remove(metadata, key.Value)
+		metadata.Content = append(metadata.Content, key, annotations)
 	}
-	return insertion{} // kustomize reports it
+	if annotations.Kind == yaml.MappingNode { // or else kustomize reports it
+		node.Remove(annotations, konfig.HelmGeneratedAnnotation)
+		annotations.Content = append(annotations.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: konfig.HelmGeneratedAnnotation}, &yaml.Node{Kind: yaml.ScalarNode, Value: "true", Style: yaml.DoubleQuotedStyle})
+	}
 }
 
-// unmark removes the mark of an object.
-func unmark(object *yaml.Node) {
-	metadata := node.Field(object, "metadata")
-	annotations := node.Field(metadata, "annotations")
-	node.Remove(annotations, konfig.HelmGeneratedAnnotation)
-	if annotations != nil && annotations.Kind == yaml.MappingNode && len(annotations.Content) == 0 {
-		node.Remove(metadata, "annotations")
+// simplify removes comments, and folding, from a node.
+func simplify(n *yaml.Node) {
+	n.HeadComment, n.LineComment, n.FootComment = "", "", ""
+	if n.Kind == yaml.ScalarNode && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	for _, child := range n.Content {
+		simplify(child)
 	}
 }
 
