@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
@@ -242,56 +241,34 @@ func (d *disk) follow(name string) resolution {
 	return d.followLink(name, resolved)
 }
 
-// followLink follows a link whose path has no other links.
+// followLink follows a link whose path has no other links, part by part: each may be a link.
 func (d *disk) followLink(name, resolved string) resolution {
-	target, err := filepath.EvalSymlinks(d.onDisk(resolved))
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return resolution{err: fmt.Errorf("%s is a link to nothing: fix or remove it", Relative(name))}
-	case err != nil:
+	target, err := os.Readlink(d.onDisk(resolved))
+	at := resolution{path: path.Dir(resolved), isDir: true}
+	if err == nil && filepath.IsAbs(target) {
+		at.path = "/"
+		target, err = filepath.Rel(d.dir, target)
+	}
+	if err != nil {
 		return resolution{err: readError(name, err)}
 	}
-	d.lookAlong(resolved)
-	inside, err := filepath.Rel(d.dir, target)
-	if err != nil || !filepath.IsLocal(inside) {
-		return resolution{err: errOutside(Relative(name))}
-	}
-	if isGit := slices.ContainsFunc(strings.Split(filepath.ToSlash(inside), "/"), isGitFolder); isGit {
-		return resolution{err: errGit(name)}
-	}
-	info, err := d.root.Stat(inside)
-	if err != nil {
-		return resolution{err: err}
-	}
-	return resolution{path: path.Clean("/" + filepath.ToSlash(inside)), isDir: info.IsDir()}
-}
-
-// lookAlong looks at the paths on the way to the end of a link, which may be other links. The link has an end, so
-// this has one.
-func (d *disk) lookAlong(resolved string) {
-	if d.look == nil {
-		return
-	}
-	at := d.onDisk(path.Dir(resolved))
-	target, err := os.Readlink(d.onDisk(resolved))
-	if err == nil && filepath.IsAbs(target) {
-		target, err = filepath.Rel(at, target)
-	}
-	if err != nil {
-		return // reading the end reports it
-	}
+	d.resolved[resolved] = resolution{err: readError(name, errors.New("too many links"))} // if it leads here
+	defer delete(d.resolved, resolved)
 	for part := range strings.SplitSeq(filepath.ToSlash(target), "/") {
-		at = filepath.Join(at, part)
-		inside, err := filepath.Rel(d.dir, at)
-		if err != nil || !filepath.IsLocal(inside) {
-			continue
+		switch {
+		case isGitFolder(part):
+			return resolution{err: errGit(name)}
+		case part == ".." && at.path == "/":
+			return resolution{err: errOutside(Relative(name))}
 		}
-		r := d.resolveLocked(path.Clean("/" + filepath.ToSlash(inside)))
-		if r.err != nil {
-			return // it goes through another folder
+		switch at = d.resolveLocked(path.Join(at.path, part)); {
+		case errors.Is(at.err, fs.ErrNotExist):
+			return resolution{err: fmt.Errorf("%s is a link to nothing: fix or remove it", Relative(name))}
+		case at.err != nil:
+			return at
 		}
-		at = d.onDisk(r.path)
 	}
+	return at
 }
 
 // errOutside reports a path that leads out of the root.
