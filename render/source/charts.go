@@ -172,7 +172,11 @@ func parseChart(file string, r charts.Rendered) []parsedText {
 			o := &p.Objects[j]
 			o.File, o.FromChart = r.Lines[o.Line()-1].File, true
 		}
-		setTemplateLines(p.root, r.Lines)
+		for n := range node.All(p.root) {
+			if 0 < n.Line && n.Line <= len(r.Lines) {
+				n.Line = r.Lines[n.Line-1].Line
+			}
+		}
 	}
 	return parsed
 }
@@ -192,17 +196,6 @@ func ChartObjects(r charts.Rendered) (objects []Document, err error) {
 	return objects, nil
 }
 
-// setTemplateLines gives a node and the nodes in it the lines of their template. A node that an alias
-// repeats is there once.
-func setTemplateLines(n *yaml.Node, lines []charts.Position) {
-	if n.Line > 0 && n.Line <= len(lines) {
-		n.Line = lines[n.Line-1].Line
-	}
-	for _, child := range n.Content {
-		setTemplateLines(child, lines)
-	}
-}
-
 // markObjects marks the texts of the objects of a chart as kustomize does, which then leaves their namespace alone.
 func markObjects(parsed []parsedText) []parsedText {
 	for i, p := range parsed {
@@ -215,7 +208,12 @@ func markObjects(parsed []parsedText) []parsedText {
 				mark(metadata)
 			}
 		}
-		simplify(root)
+		for n := range node.All(root) {
+			n.HeadComment, n.LineComment, n.FootComment = "", "", ""
+			if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+				n.Style = yaml.DoubleQuotedStyle
+			}
+		}
 		p.Document.Content, parsed[i].err = yaml.Marshal(root)
 	}
 	return parsed
@@ -233,17 +231,6 @@ func mark(metadata *yaml.Node) {
 	if annotations.Kind == yaml.MappingNode { // or else kustomize reports it
 		node.Remove(annotations, konfig.HelmGeneratedAnnotation)
 		annotations.Content = append(annotations.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: konfig.HelmGeneratedAnnotation}, &yaml.Node{Kind: yaml.ScalarNode, Value: "true", Style: yaml.DoubleQuotedStyle})
-	}
-}
-
-// simplify removes comments, and folding, from a node.
-func simplify(n *yaml.Node) {
-	n.HeadComment, n.LineComment, n.FootComment = "", "", ""
-	if n.Kind == yaml.ScalarNode && n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
-		n.Style = yaml.DoubleQuotedStyle
-	}
-	for _, child := range n.Content {
-		simplify(child)
 	}
 }
 
@@ -285,14 +272,9 @@ func (s *Sources) Settings(d Document) (names []string) {
 		return nil
 	}
 	last := d.Line()
-	var visit func(n *yaml.Node)
-	visit = func(n *yaml.Node) {
+	for n := range node.All(d.Node()) {
 		last = max(last, n.Line)
-		for _, child := range n.Content {
-			visit(child)
-		}
 	}
-	visit(d.Node())
 	for _, setting := range of.Read(d.File, d.Line(), last) {
 		names = append(names, setting.String())
 	}

@@ -233,13 +233,11 @@ func (s *Sources) FindMention(kustomization, field, message string) (file string
 	}
 	longest := 0
 	file, line = Relative(kustomization), 1
-	var look func(in string, n *yaml.Node)
-	look = func(in string, n *yaml.Node) {
-		if n.Kind == yaml.ScalarNode && isQuoted[n.Value] && len(n.Value) > longest {
-			file, line, longest = Relative(in), n.Line, len(n.Value)
-		}
-		for _, child := range n.Content {
-			look(in, child)
+	look := func(in string, root *yaml.Node) {
+		for n := range node.All(root) {
+			if n.Kind == yaml.ScalarNode && isQuoted[n.Value] && len(n.Value) > longest {
+				file, line, longest = Relative(in), n.Line, len(n.Value)
+			}
 		}
 	}
 	for _, k := range append([]*Kustomization{s.Kustomizations[path.Dir(kustomization)]}, s.sorted()...) {
