@@ -91,7 +91,7 @@ type Rendered struct {
 // Render renders the chart of an entry.
 func Render(files Files, e Entry, cluster Cluster) (Rendered, []manifest.Problem) {
 	if p := e.check(); p != nil {
-		return Rendered{}, []manifest.Problem{*p}
+		return Rendered{}, p
 	}
 	c, err := load(files, e)
 	if _, _, homeErr := files.Resolve(e.Home); err != nil && homeErr != nil && e.HomeLine > 0 {
@@ -101,39 +101,38 @@ func Render(files Files, e Entry, cluster Cluster) (Rendered, []manifest.Problem
 	if err != nil {
 		return Rendered{}, e.problems(nil, err)
 	}
-	values, found := e.values(files, c)
+	values, layers, found := e.values(files, c)
 	if len(found) > 0 {
 		return Rendered{}, found
 	}
 	r := newRun()
-	documents, found := e.template(files, c, r, values, cluster)
+	documents, found := e.template(layers, c, r, values, cluster)
 	if len(found) > 0 {
 		return Rendered{}, found
 	}
 	rendered := c.join(r, documents)
-	rendered.Settings = newSettings(e.layers(files), r)
+	rendered.Settings = newSettings(layers, r)
 	return rendered, nil
 }
 
-// line returns the line of a field of the entry.
-func (e Entry) line(keys ...string) int { return node.Line(e.Node, keys...) }
+// problem returns a problem at the line of a field of the entry.
+func (e Entry) problem(message string, keys ...string) []manifest.Problem {
+	return []manifest.Problem{{File: e.File, Line: node.Line(e.Node, keys...), Message: message}}
+}
 
 // check returns the first problem of the entry itself, or nil.
-func (e Entry) check() *manifest.Problem {
-	problem := func(message string, keys ...string) *manifest.Problem {
-		return &manifest.Problem{File: e.File, Line: e.line(keys...), Message: message}
-	}
+func (e Entry) check() []manifest.Problem {
 	switch {
 	case e.Name == "":
-		return problem("helmCharts: needs a name: write the name of the chart's folder")
+		return e.problem("helmCharts: needs a name: write the name of the chart's folder")
 	case strings.HasPrefix(e.Name, "-"), strings.HasPrefix(e.ReleaseName, "-"):
-		return problem("helmCharts: neither name nor releaseName may begin with -")
+		return e.problem("helmCharts: neither name nor releaseName may begin with -")
 	case e.NameTemplate != "":
-		return problem("nameTemplate: it makes the same name on each run: write that as releaseName", "nameTemplate")
+		return e.problem("nameTemplate: it makes the same name on each run: write that as releaseName", "nameTemplate")
 	case e.ReleaseName == "":
-		return problem("helmCharts: "+e.Name+" needs a releaseName: without it each run would make another name", "name")
+		return e.problem("helmCharts: "+e.Name+" needs a releaseName: without it each run would make another name", "name")
 	case !slices.Contains([]string{"", "override", "merge", "replace"}, e.ValuesMerge):
-		return problem("valuesMerge: has to be override, merge or replace", "valuesMerge")
+		return e.problem("valuesMerge: has to be override, merge or replace", "valuesMerge")
 	}
 	return nil
 }
@@ -145,21 +144,21 @@ type document struct {
 
 // template runs the templates of a chart as `helm template` does. It returns the documents in the order
 // of helm.
-func (e Entry) template(repository Files, c *loaded, r *run, values map[string]any, cluster Cluster) ([]document, []manifest.Problem) {
+func (e Entry) template(layers []layer, c *loaded, r *run, values map[string]any, cluster Cluster) ([]document, []manifest.Problem) {
 	if err := chartutil.ValidateReleaseName(e.ReleaseName); err != nil {
-		return nil, []manifest.Problem{{File: e.File, Line: e.line("releaseName"), Message: "helmCharts: " + err.Error()}}
+		return nil, e.problem("helmCharts: "+err.Error(), "releaseName")
 	}
 	capabilities, err := e.capabilities(cluster)
 	if err != nil {
-		return nil, []manifest.Problem{{File: e.File, Line: e.line("kubeVersion"), Message: "kubeVersion: " + err.Error()}}
+		return nil, e.problem("kubeVersion: "+err.Error(), "kubeVersion")
 	}
 	if required := c.Metadata.KubeVersion; required != "" && !chartutil.IsCompatibleRange(required, capabilities.KubeVersion.String()) {
 		return nil, e.problems(c, fmt.Errorf("the chart requires kubeVersion %s, and this environment has Kubernetes %s", required, capabilities.KubeVersion.Version))
 	}
 	r.addresses = append(r.addresses, fmt.Sprintf("%p", capabilities))
 	r.readDependencies(c.Chart, []string{})
-	c.nameTemplates(c.Chart)
-	err = r.rewriteAll(c, c.Chart) // each template once: aliases share them
+	c.nameTemplates()
+	err = r.rewriteAll(c) // each template once: aliases share them
 	if err == nil {
 		err = chartutil.ProcessDependencies(c.Chart, values)
 	}
@@ -172,7 +171,7 @@ func (e Entry) template(repository Files, c *loaded, r *run, values map[string]a
 		return nil, e.problems(c, err)
 	}
 	if e.Installed == nil || !e.Installed.SkipSchemas {
-		if found := e.checkSchemas(e.layers(repository), c.Chart, top["Values"], nil); len(found) > 0 {
+		if found := e.checkSchemas(layers, c.Chart, top["Values"], nil); len(found) > 0 {
 			return nil, found
 		}
 	}
@@ -181,7 +180,7 @@ func (e Entry) template(repository Files, c *loaded, r *run, values map[string]a
 
 // execute runs the templates with their values.
 func (e Entry) execute(c *loaded, r *run, top common.Values) (documents []document, found []manifest.Problem) {
-	c.nameTemplates(c.Chart)
+	c.nameTemplates()
 	r.values, _ = top["Values"].(common.Values)
 	r.locate(r.values, []string{})
 	files, err := engine.Engine{CustomTemplateFuncs: r.functions()}.RenderWithContext(context.Background(), c.Chart, top)
@@ -287,7 +286,7 @@ const Helm = "v4.3.1"
 // entry.
 func (e Entry) problems(c *loaded, err error) []manifest.Problem {
 	message := err.Error()
-	p := manifest.Problem{File: e.File, Line: e.line("name"), Message: "chart " + e.Name + ": "}
+	p := e.problem("chart "+e.Name+": ", "name")[0]
 	if found := templateLine.FindAllStringSubmatchIndex(message, -1); c != nil && len(found) > 0 {
 		last := found[len(found)-1]
 		line, _ := strconv.Atoi(message[last[4]:last[5]])

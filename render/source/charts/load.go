@@ -59,7 +59,13 @@ func load(repository Files, e Entry) (*loaded, error) {
 			files[&f.Data[0]] = path.Join(at, strings.ReplaceAll(f.Name, archived, ".tgz"))
 		}
 	}
-	result.addSources(c, files)
+	for _, of := range withDependencies(c) {
+		for _, f := range slices.Concat(of.Templates, of.Files) {
+			if len(f.Data) > 0 {
+				result.sources[f] = files[&f.Data[0]]
+			}
+		}
+	}
 	for _, f := range c.Raw {
 		if f.Name == "values.yaml" {
 			result.values = f.Data
@@ -210,37 +216,32 @@ type info struct {
 
 func (i info) IsDir() bool { return i.isDir }
 
+// withDependencies returns a chart and the charts that it depends on, at any depth.
+func withDependencies(c *chart.Chart) []*chart.Chart {
+	all := []*chart.Chart{c}
+	for _, d := range c.Dependencies() {
+		all = append(all, withDependencies(d)...)
+	}
+	return all
+}
+
 // sortDependencies sorts the charts that a chart loads: Helm reads them from a map.
 func sortDependencies(c *chart.Chart) {
-	dependencies := slices.Clone(c.Dependencies())
-	slices.SortStableFunc(dependencies, func(a, b *chart.Chart) int {
-		return cmp.Or(cmp.Compare(a.Name(), b.Name()), cmp.Compare(a.Metadata.Version, b.Metadata.Version))
-	})
-	c.SetDependencies(dependencies...)
-	for _, d := range dependencies {
-		sortDependencies(d)
+	for _, of := range withDependencies(c) {
+		dependencies := slices.Clone(of.Dependencies())
+		slices.SortStableFunc(dependencies, func(a, b *chart.Chart) int {
+			return cmp.Or(cmp.Compare(a.Name(), b.Name()), cmp.Compare(a.Metadata.Version, b.Metadata.Version))
+		})
+		of.SetDependencies(dependencies...)
 	}
 }
 
-// addSources adds the files of a chart and its dependencies.
-func (c *loaded) addSources(from *chart.Chart, files map[*byte]string) {
-	for _, f := range slices.Concat(from.Templates, from.Files) {
-		if len(f.Data) > 0 {
-			c.sources[f] = files[&f.Data[0]]
+// nameTemplates names the templates of the chart and its dependencies as Helm does, aliases included.
+func (c *loaded) nameTemplates() {
+	for _, of := range withDependencies(c.Chart) {
+		for _, f := range slices.Concat(of.Templates, of.Files) {
+			c.templates[path.Join(of.ChartFullPath(), f.Name)] = c.sources[f]
 		}
-	}
-	for _, d := range from.Dependencies() {
-		c.addSources(d, files)
-	}
-}
-
-// nameTemplates names the templates of a chart and its dependencies as Helm does, aliases included.
-func (c *loaded) nameTemplates(from *chart.Chart) {
-	for _, f := range slices.Concat(from.Templates, from.Files) {
-		c.templates[path.Join(from.ChartFullPath(), f.Name)] = c.sources[f]
-	}
-	for _, d := range from.Dependencies() {
-		c.nameTemplates(d)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"text/template"
 
 	"helm.sh/helm/v4/pkg/chart/common"
-	chart "helm.sh/helm/v4/pkg/chart/v2"
 )
 
 // A run may take maxWork: a byte or more for each byte that templates write, and for each action, round of a loop and
@@ -80,23 +79,20 @@ func newRun() *run {
 }
 
 // rewriteAll rewrites the templates of a chart and its dependencies.
-func (r *run) rewriteAll(c *loaded, of *chart.Chart) error {
-	for _, f := range of.Templates {
-		rewritten, err := r.rewrite(f.Name, c.sources[f], string(f.Data), nil)
-		if err != nil {
-			return fmt.Errorf("%s:1: %w", path.Join(of.ChartFullPath(), f.Name), err)
+func (r *run) rewriteAll(c *loaded) error {
+	for _, of := range withDependencies(c.Chart) {
+		for _, f := range of.Templates {
+			rewritten, err := r.rewrite(f.Name, c.sources[f], string(f.Data), nil)
+			if err != nil {
+				return fmt.Errorf("%s:1: %w", path.Join(of.ChartFullPath(), f.Name), err)
+			}
+			f.Data = []byte(rewritten)
 		}
-		f.Data = []byte(rewritten)
-	}
-	for _, m := range of.Metadata.Maintainers {
-		r.addresses = append(r.addresses, fmt.Sprintf("%p", m))
-	}
-	for _, d := range of.Metadata.Dependencies {
-		r.addresses = append(r.addresses, fmt.Sprintf("%p", d))
-	}
-	for _, d := range of.Dependencies() {
-		if err := r.rewriteAll(c, d); err != nil {
-			return err
+		for _, m := range of.Metadata.Maintainers {
+			r.addresses = append(r.addresses, fmt.Sprintf("%p", m))
+		}
+		for _, d := range of.Metadata.Dependencies {
+			r.addresses = append(r.addresses, fmt.Sprintf("%p", d))
 		}
 	}
 	return nil
