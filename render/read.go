@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/flux"
 	"example.com/gatehouse/render/kustomize"
@@ -76,8 +77,8 @@ func readInput(repository *Repository, name string) (*input, []manifest.Problem)
 	return in, slices.Concat(problems, in.sources.Problems, in.sources.NumberProblems(), in.timeProblems())
 }
 
-// clusterOf returns the cluster that the charts of an environment are rendered for.
-func clusterOf(environment *source.Kustomization) charts.Cluster {
+// clusterOf returns the cluster that the charts of an environment with CustomResourceDefinitions are rendered for.
+func clusterOf(environment *source.Kustomization, definitions []manifest.Object) charts.Cluster {
 	version := apiserver.Newest
 	if text, ok := annotationOf(environment, tree.KubernetesAnnotation); ok {
 		if v, err := apiserver.ParseVersion(text); err == nil { // readKubernetes reports the error
@@ -96,6 +97,14 @@ func clusterOf(environment *source.Kustomization) charts.Cluster {
 	}
 	slices.Sort(cluster.APIVersions)
 	cluster.APIVersions = slices.Compact(cluster.APIVersions)
+	for _, o := range definitions {
+		kind := crd.Kind(o.Unstructured)
+		for _, v := range crd.Versions(o.Unstructured) {
+			if gv := kind.Group + "/" + v.Name; v.Served {
+				cluster.APIVersions = append(cluster.APIVersions, gv, gv+"/"+kind.Kind)
+			}
+		}
+	}
 	return cluster
 }
 

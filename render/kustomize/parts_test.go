@@ -226,4 +226,6 @@ func (r result) String() string {
 }
 
 // newest is the cluster of charts.
-func newest(*source.Kustomization) charts.Cluster { return charts.Cluster{Kubernetes: "1.37.0"} }
+func newest(*source.Kustomization, []manifest.Object) charts.Cluster {
+	return charts.Cluster{Kubernetes: "1.37.0"}
+}

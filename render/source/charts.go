@@ -25,8 +25,9 @@ import (
 // ChartsFolder is the folder of that component, in the folder of the kustomization. It is never on disk.
 const ChartsFolder = ".gatehouse-charts"
 
-// ClusterOf returns the defaults of kubeVersion and apiVersions, given the environment's kustomization.
-type ClusterOf func(environment *Kustomization) charts.Cluster
+// ClusterOf returns the defaults of kubeVersion and apiVersions, given the environment's kustomization and
+// CustomResourceDefinitions.
+type ClusterOf func(environment *Kustomization, definitions []manifest.Object) charts.Cluster
 
 // Chart is an entry of helmCharts. Settings are nil if it has problems.
 type Chart struct {
@@ -102,17 +103,18 @@ func (w *walk) readCharts(m *memo.Memo, manifests []*Manifest, clusterOf Cluster
 	if len(w.charts) == 0 {
 		return w.fs, nil, nil
 	}
-	cluster := clusterOf(w.kustomizations[w.root])
+	var definitions []manifest.Object
 	for _, m := range manifests {
 		for _, d := range m.objects() {
 			if d.Kind != "CustomResourceDefinition" || d.Group != "apiextensions.k8s.io" {
 				continue
 			}
 			if o, err := manifest.FromYAML(d.Node()); err == nil {
-				cluster.APIVersions = append(cluster.APIVersions, charts.Served(o.Unstructured)...)
+				definitions = append(definitions, o)
 			}
 		}
 	}
+	cluster := clusterOf(w.kustomizations[w.root], definitions)
 	var read []*Manifest
 	var found problems
 	files := map[string][]byte{}

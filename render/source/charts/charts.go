@@ -28,7 +28,6 @@ import (
 	"helm.sh/helm/v4/pkg/engine"
 	release "helm.sh/helm/v4/pkg/release/v1"
 	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/api/types"
 
 	"example.com/gatehouse/render/manifest"
@@ -255,28 +254,6 @@ func (e Entry) capabilities(cluster Cluster) (*common.Capabilities, error) {
 	c.HelmVersion.KubeClientVersion = "v" + version.Major + "." + version.Minor
 	c.APIVersions = slices.Concat(cluster.APIVersions, e.ApiVersions)
 	return c, nil
-}
-
-// Served returns the versions that a CustomResourceDefinition serves, as .Capabilities names them: alone, and with the kind.
-func Served(definition *unstructured.Unstructured) (all []string) {
-	spec := manifest.As[struct {
-		Spec struct {
-			Group string `json:"group"`
-			Names struct {
-				Kind string `json:"kind"`
-			} `json:"names"`
-			Versions []struct {
-				Name   string `json:"name"`
-				Served bool   `json:"served"`
-			} `json:"versions"`
-		} `json:"spec"`
-	}](definition).Spec
-	for _, v := range spec.Versions {
-		if v.Served {
-			all = append(all, spec.Group+"/"+v.Name, spec.Group+"/"+v.Name+"/"+spec.Names.Kind)
-		}
-	}
-	return all
 }
 
 // Helm is the version of Helm that charts are rendered with.
