@@ -84,7 +84,7 @@ func (b *built) addInstalled(in *input) {
 		return clusterOf(in.sources.Kustomizations[in.folder], definitions)
 	})
 	b.releases = in.releasesOf(b.objects)
-	b.installed, b.invalid = b.install(in, in.sources.FS.Charts(), b.releases)
+	b.installed, b.invalid = b.install(in, in.sources.FS, b.releases)
 	for _, r := range b.installed {
 		for _, o := range r.Objects {
 			if crd.Is(o.Unstructured) && !known[o.GetName()] {

@@ -94,7 +94,7 @@ func (r *Repository) As(kubernetes string, definitions ...manifest.Object) *Repo
 func (r *Repository) Kinds() *registry.Kinds { return r.kinds }
 
 // ChartFiles returns the files of charts.
-func (r *Repository) ChartFiles() charts.Files { return r.fileSystem().Charts() }
+func (r *Repository) ChartFiles() charts.Files { return r.fileSystem() }
 
 // Dir returns the folder of the repository on disk, without links.
 func (r *Repository) Dir() string { return r.dir }
@@ -129,9 +129,7 @@ func (r *Repository) RLock(ctx context.Context) (unlock func(), err error) {
 
 // fileSystem returns a file system that reads the repository from disk.
 func (r *Repository) fileSystem() *source.FileSystem {
-	files := source.NewFileSystem(r.root, r.dir)
-	files.Tell(r.Look)
-	return files.With(r.overlay)
+	return source.NewFileSystem(r.root, r.dir, r.Look).With(r.overlay)
 }
 
 func (r *Repository) look(name string) {
@@ -241,7 +239,7 @@ func (r *Repository) NeededCharts(environment string, progress func(step string)
 		for _, e := range in.sources.Charts {
 			if e.Repo != "" && e.Version != "" {
 				l := charts.Locked{Name: e.Name, Version: e.Version, Repository: strings.TrimRight(e.Repo, "/")}
-				all = append(all, NeededChart{strings.TrimPrefix(e.Home, "/"), l, charts.IsThere(in.sources.FS.Charts(), e.Entry)})
+				all = append(all, NeededChart{strings.TrimPrefix(e.Home, "/"), l, charts.IsThere(in.sources.FS, e.Entry)})
 			}
 		}
 	}

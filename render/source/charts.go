@@ -119,7 +119,7 @@ func (w *walk) readCharts(m *memo.Memo, manifests []*Manifest, clusterOf Cluster
 	var found problems
 	files := map[string][]byte{}
 	for i, c := range w.charts {
-		rendered, problems := charts.Render(chartFiles{w.fs}, c.Entry, cluster)
+		rendered, problems := charts.Render(w.fs, c.Entry, cluster)
 		w.charts[i].Settings = rendered.Settings
 		if found = append(found, problems...); len(problems) > 0 {
 			continue
@@ -234,18 +234,6 @@ func mark(metadata *yaml.Node) {
 		node.Remove(annotations, konfig.HelmGeneratedAnnotation)
 		annotations.Content = append(annotations.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: konfig.HelmGeneratedAnnotation}, &yaml.Node{Kind: yaml.ScalarNode, Value: "true", Style: yaml.DoubleQuotedStyle})
 	}
-}
-
-// Charts returns the files of charts.
-func (f *FileSystem) Charts() charts.Files { return chartFiles{f} }
-
-// chartFiles are the files of charts.
-type chartFiles struct{ *FileSystem }
-
-// ReadAny returns the content of any file, which kustomize does not expand.
-func (f chartFiles) ReadAny(name string) ([]byte, error) {
-	_, content, err := f.find(name)
-	return content, err
 }
 
 // isOfChart reports whether a file is of the component with charts.

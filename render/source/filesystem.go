@@ -32,14 +32,14 @@ type FileSystem struct {
 	folders  map[string]bool   // of standIns
 }
 
-// NewFileSystem returns the file system below root. The path of root on disk, without links, is dir.
-func NewFileSystem(root *os.Root, dir string) *FileSystem {
-	return &FileSystem{FileSystem: filesys.MakeFsInMemory(), disk: &disk{root: root, dir: dir, resolved: map[string]resolution{}, files: map[string][]byte{}, isMeasured: map[string]bool{}, refused: map[string]manifest.Problem{}}}
+// NewFileSystem returns the file system below root. The path of root on disk, without links, is dir. It calls look, if
+// not nil, with each path below the root, with slashes, before it is first read. Calls may be concurrent.
+func NewFileSystem(root *os.Root, dir string, look func(name string)) *FileSystem {
+	if look == nil {
+		look = func(string) {}
+	}
+	return &FileSystem{FileSystem: filesys.MakeFsInMemory(), disk: &disk{root: root, dir: dir, look: look, resolved: map[string]resolution{}, files: map[string][]byte{}, isMeasured: map[string]bool{}, refused: map[string]manifest.Problem{}}}
 }
-
-// Tell sets a function that is called with each path below the root, with slashes, before it is first
-// read. Calls may be concurrent.
-func (f *FileSystem) Tell(look func(name string)) { f.disk.look = look }
 
 // With returns a file system with some files in place of, or beside, the files on disk.
 func (f *FileSystem) With(files map[string][]byte) *FileSystem {
@@ -103,6 +103,12 @@ func (f *FileSystem) ReadFile(name string) ([]byte, error) {
 	return content, nil
 }
 
+// ReadAny returns the content of any file, which kustomize does not expand.
+func (f *FileSystem) ReadAny(name string) ([]byte, error) {
+	_, content, err := f.find(name)
+	return content, err
+}
+
 // find returns the path of a file without links, and its content.
 func (f *FileSystem) find(name string) (resolved string, content []byte, err error) {
 	resolved, isDir, err := f.Resolve(name)
@@ -121,9 +127,7 @@ func (f *FileSystem) find(name string) (resolved string, content []byte, err err
 
 // List returns the names in a folder, sorted.
 func (f *FileSystem) List(folder string) (names []string, err error) {
-	if f.disk.look != nil {
-		f.disk.look(strings.TrimSuffix(folder, "/") + "/")
-	}
+	f.disk.look(strings.TrimSuffix(folder, "/") + "/")
 	entries, err := os.ReadDir(f.disk.onDisk(folder))
 	if err != nil && !f.folders[folder] {
 		return nil, readError(folder, err)
@@ -175,7 +179,7 @@ func Relative(name string) string {
 type disk struct {
 	root *os.Root
 	dir  string
-	look func(name string) // see Tell
+	look func(name string)
 
 	mu       sync.Mutex
 	resolved map[string]resolution
@@ -203,9 +207,7 @@ func (d *disk) resolve(name string) (string, bool, error) {
 func (d *disk) resolveLocked(name string) resolution {
 	r, ok := d.resolved[name]
 	if !ok {
-		if d.look != nil {
-			d.look(name)
-		}
+		d.look(name)
 		r = d.follow(name)
 		d.resolved[name] = r
 	}
