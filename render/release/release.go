@@ -162,13 +162,6 @@ func IsCRDFile(o manifest.Object) bool {
 // setRepository sets the URL of a repository without the slash at its end.
 func (r *Release) setRepository(url string) { r.Repository = strings.TrimRight(url, "/") }
 
-// setArtifact sets the chart and its repository by the URL of an OCI artifact.
-func (r *Release) setArtifact(url string) {
-	folder, name := path.Split(strings.TrimRight(url, "/"))
-	r.Chart = name
-	r.setRepository(folder)
-}
-
 // setFolder sets the path of a chart in git.
 func (r *Release) setFolder(name string) {
 	if name != "" {
