@@ -281,22 +281,33 @@ func (r *Repository) PostBuild(environment string) (*flux.PostBuild, error) {
 // ReadPostBuild is PostBuild for files that read returns by their paths, from the root.
 func ReadPostBuild(environment string, read func(path string) ([]byte, error)) (*flux.PostBuild, error) {
 	folder := path.Join("/", tree.EnvironmentsFolder, environment)
+	k, err := readHead(folder, read)
+	file, ok := k.Metadata.Annotations[flux.Annotation]
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil || !ok:
+		return nil, err
+	}
+	return readPostBuild(read, folder, file)
+}
+
+// head has the first fields of a kustomization.
+type head struct {
+	Kind     string           `json:"kind"`
+	Metadata types.ObjectMeta `json:"metadata"`
+}
+
+// readHead reads the head of the kustomization in a folder.
+func readHead(folder string, read func(path string) ([]byte, error)) (k head, err error) {
 	for _, name := range konfig.RecognizedKustomizationFileNames() {
-		content, err := read(path.Join(folder, name))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		var k struct {
-			Metadata types.ObjectMeta `json:"metadata"`
-		}
-		if err == nil {
+		var content []byte
+		if content, err = read(path.Join(folder, name)); err == nil {
 			err = yaml.Unmarshal(content, &k)
 		}
-		file, ok := k.Metadata.Annotations[flux.Annotation]
-		if err != nil || !ok {
-			return nil, err
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
 		}
-		return readPostBuild(read, folder, file)
 	}
-	return nil, nil
+	return k, err
 }

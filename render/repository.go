@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/kustomize"
@@ -174,23 +173,12 @@ func (r *Repository) Environments() ([]string, error) {
 	files := r.fileSystem()
 	var names []string
 	for _, entry := range entries {
-		if entry.Name() != baseFolder && isBuildable(files, path.Join("/", tree.EnvironmentsFolder, entry.Name())) {
+		k, err := readHead(path.Join("/", tree.EnvironmentsFolder, entry.Name()), files.ReadFile) // rendering reports other errors
+		if entry.Name() != baseFolder && !errors.Is(err, fs.ErrNotExist) && k.Kind != types.ComponentKind {
 			names = append(names, entry.Name())
 		}
 	}
 	return names, nil
-}
-
-// isBuildable reports whether a folder has a kustomization that is not a component.
-func isBuildable(files *source.FileSystem, folder string) bool {
-	file := files.KustomizationFile(folder)
-	if file == "" {
-		return false
-	}
-	content, _ := files.ReadFile(file) // rendering reports an error
-	var kustomization types.TypeMeta
-	_ = yaml.Unmarshal(content, &kustomization)
-	return kustomization.Kind != types.ComponentKind
 }
 
 // PlainBuild returns the objects in the output of `kustomize build` for a folder, which other tools apply.
