@@ -6,7 +6,7 @@
 // Helm's own packages load the chart, merge its values, run its templates and sort its manifests. The
 // rest holds since no function of a template reaches the world around it (functions.go: a random
 // value, a clock or a network is an error, and a map is sorted), each loop and each call of a template
-// takes from a budget (meter.go), and only files within the chart are read (load.go). Package
+// takes from a budget (run.go), and only files within the chart are read (load.go). Package
 // test/charts compares the objects of real charts with the real helm and kustomize.
 package charts
 

@@ -1,6 +1,7 @@
 package charts
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -280,37 +281,30 @@ func (r *run) format(result any) (any, error) {
 
 // weigh counts a value with all below.
 func (r *run) weigh(value any) (any, error) {
-	left := size{maxItems, 4 * maxText}
-	return value, r.weighItems(reflect.ValueOf(value), 0, &left)
-}
-
-// size is a number of items and of bytes.
-type size struct{ items, bytes int }
-
-func (r *run) weighItems(v reflect.Value, depth int, left *size) error {
-	for v.Kind() == reflect.Interface {
-		v = v.Elem()
-	}
-	if left.items--; left.items < 0 || left.bytes < 0 || depth > maxNesting {
-		return errLarge
-	}
-	switch v.Kind() {
-	case reflect.String:
-		left.bytes -= v.Len()
-	case reflect.Map:
-		for entries := v.MapRange(); entries.Next(); {
-			if err := r.weighItems(entries.Value(), depth+1, left); err != nil {
-				return err
+	items, bytes := maxItems, 4*maxText
+	var visit func(v reflect.Value, depth int) error
+	visit = func(v reflect.Value, depth int) (err error) {
+		for v.Kind() == reflect.Interface {
+			v = v.Elem()
+		}
+		if items--; items < 0 || bytes < 0 || depth > maxNesting {
+			return errLarge
+		}
+		switch v.Kind() {
+		case reflect.String:
+			bytes -= v.Len()
+		case reflect.Map:
+			for entries := v.MapRange(); err == nil && entries.Next(); {
+				err = visit(entries.Value(), depth+1)
+			}
+		case reflect.Slice:
+			for i := 0; err == nil && i < v.Len() && v.Type().Elem().Kind() == reflect.Interface; i++ {
+				err = visit(v.Index(i), depth+1)
 			}
 		}
-	case reflect.Slice:
-		for i := 0; i < v.Len() && v.Type().Elem().Kind() == reflect.Interface; i++ {
-			if err := r.weighItems(v.Index(i), depth+1, left); err != nil {
-				return err
-			}
-		}
+		return cmp.Or(err, r.take(1<<7))
 	}
-	return r.take(1 << 7)
+	return value, visit(reflect.ValueOf(value), 0)
 }
 
 // change records a call of a function whose result changes.
