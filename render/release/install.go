@@ -305,7 +305,7 @@ func (i Installer) postRender(r Release, objects []manifest.Object) ([]manifest.
 	return append(crds, others...), nil
 }
 
-// addMetadata adds the metadata of the release to an object, and that of Helm unless it is a hook.
+// addMetadata adds the metadata of the release to an object, and the metadata of Helm unless it is a hook.
 func (r Release) addMetadata(o manifest.Object) {
 	setEntries(o.GetLabels, o.SetLabels, r.Labels, r.Origin)
 	setEntries(o.GetAnnotations, o.SetAnnotations, r.Annotations)

@@ -41,7 +41,7 @@ type Release struct {
 	// UpgradeCRDs is the policy of an upgrade for CustomResourceDefinitions in files of the chart: Skip, Create
 	// or CreateReplace. It is empty for Argo CD, where they are like other objects.
 	UpgradeCRDs string
-	// Kubernetes and APIVersions, if set, differ from those of the environment.
+	// Kubernetes and APIVersions, if set, differ from the environment's.
 	Kubernetes  string
 	APIVersions []string
 
@@ -197,7 +197,7 @@ func (r *Release) setErr(err error, of valueSource) {
 	}
 }
 
-// WithSources returns the release with other objects in the place of those that it was found in.
+// WithSources returns the release with other objects in the place of its sources.
 func (r Release) WithSources(of func(manifest.Object) manifest.Object) Release {
 	r.Source = of(r.Source)
 	r.errSource.object = of(r.errSource.object)

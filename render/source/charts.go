@@ -201,7 +201,7 @@ func ChartObjects(r charts.Rendered) (objects []Document, err error) {
 // markObjects marks the texts of the objects of a chart as kustomize does, which then leaves their namespace alone.
 func markObjects(parsed []parsedText) []parsedText {
 	for i, p := range parsed {
-		root, _, err := p.Document.Parse()
+		root, _, err := p.Parse()
 		if err != nil || root == nil {
 			continue
 		}
@@ -216,7 +216,7 @@ func markObjects(parsed []parsedText) []parsedText {
 				n.Style = yaml.DoubleQuotedStyle
 			}
 		}
-		p.Document.Content, parsed[i].err = yaml.Marshal(root)
+		p.Content, parsed[i].err = yaml.Marshal(root)
 	}
 	return parsed
 }

@@ -17,8 +17,8 @@ import (
 	"helm.sh/helm/v4/pkg/ignore"
 )
 
-// A chart may have maxFiles files and maxBytes bytes, archives within it unpacked. Helm's limit is that
-// of the bytes.
+// A chart may have maxFiles files and maxBytes bytes, archives within it unpacked. Helm limits
+// only the bytes.
 const (
 	maxFiles = 20_000
 	maxBytes = 100 << 20
@@ -217,8 +217,8 @@ type info struct {
 func (i info) IsDir() bool { return i.isDir }
 
 // withDependencies returns a chart and the charts that it depends on, at any depth.
-func withDependencies(c *chart.Chart) []*chart.Chart {
-	all := []*chart.Chart{c}
+func withDependencies(c *chart.Chart) (all []*chart.Chart) {
+	all = append(all, c)
 	for _, d := range c.Dependencies() {
 		all = append(all, withDependencies(d)...)
 	}
