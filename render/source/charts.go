@@ -37,9 +37,9 @@ type Chart struct {
 	file string // of its objects
 }
 
-// addCharts replaces the charts of a kustomization by a component. Charts without a namespace go to the
+// replaceCharts replaces the charts of a kustomization by a component. Charts without a namespace go to the
 // namespace of the kustomization, or to the inherited one.
-func (w *walk) addCharts(k *Kustomization, inherited string, isConfig bool) {
+func (w *walk) replaceCharts(k *Kustomization, inherited string, isConfig bool) {
 	folder := path.Join(k.Folder, ChartsFolder)
 	field := "helmCharts"
 	if node.Field(k.root, field) == nil {
@@ -65,7 +65,7 @@ func (w *walk) addCharts(k *Kustomization, inherited string, isConfig bool) {
 		c.Resources, c.Paths[name] = append(c.Resources, name), path.Join(folder, name)
 		l := load{by: c, from: loadFields[0], line: 1, path: c.Paths[name]}
 		c.loads, w.loads = append(c.loads, l), append(w.loads, l)
-		w.charts = append(w.charts, Chart{file: l.path, Entry: charts.Entry{
+		w.Charts = append(w.Charts, Chart{file: l.path, Entry: charts.Entry{
 			HelmChart: chart, Home: path.Join(k.Folder, home), HomeLine: homeLine, Folder: k.Folder, File: Relative(k.File),
 			Node: node.Item(entries, i),
 		}})
@@ -74,7 +74,7 @@ func (w *walk) addCharts(k *Kustomization, inherited string, isConfig bool) {
 	k.Components = append([]string{ChartsFolder}, k.Components...)
 	k.Paths[ChartsFolder] = folder
 	w.loads = append(w.loads, load{by: k, from: loadField{"components", "", loadFolder}, line: line, path: folder, isDir: true})
-	w.kustomizations[folder] = c
+	w.Kustomizations[folder] = c
 	w.order = append(w.order, c)
 	k.standIn, c.standIn = encode(k.Kustomization), encode(c.Kustomization)
 }
@@ -82,7 +82,7 @@ func (w *walk) addCharts(k *Kustomization, inherited string, isConfig bool) {
 // checkInherited reports the charts of a folder that another namespace reaches: kustomize renders them
 // again for each.
 func (w *walk) checkInherited(folder, inherited string) {
-	k := w.kustomizations[folder]
+	k := w.Kustomizations[folder]
 	if first, is := w.inherited[folder]; is && first != inherited {
 		w.problems.add(k.File, node.Line(k.root, "helmCharts"), "helmCharts: comes into the environment with the namespaces %q and %q: write namespace in its entries, or a folder for each", first, inherited)
 	}
@@ -92,16 +92,16 @@ func (w *walk) checkInherited(folder, inherited string) {
 	}
 	w.isChecked[key] = true
 	for _, l := range k.loads {
-		if l.isDir && w.kustomizations[l.path] != nil {
+		if l.isDir && w.Kustomizations[l.path] != nil {
 			w.checkInherited(l.path, cmp.Or(k.Namespace, inherited))
 		}
 	}
 }
 
-// readCharts renders the charts of a walk and reads their objects. It returns the file system with them.
-func (w *walk) readCharts(m *memo.Memo, manifests []*Manifest, clusterOf ClusterOf) (*FileSystem, []*Manifest, []manifest.Problem) {
-	if len(w.charts) == 0 {
-		return w.fs, nil, nil
+// readCharts renders the charts of a walk and reads their objects. It adds them to the file system.
+func (w *walk) readCharts(m *memo.Memo, manifests []*Manifest, clusterOf ClusterOf) ([]*Manifest, []manifest.Problem) {
+	if len(w.Charts) == 0 {
+		return nil, nil
 	}
 	var definitions []manifest.Object
 	for _, m := range manifests {
@@ -114,13 +114,13 @@ func (w *walk) readCharts(m *memo.Memo, manifests []*Manifest, clusterOf Cluster
 			}
 		}
 	}
-	cluster := clusterOf(w.kustomizations[w.root], definitions)
+	cluster := clusterOf(w.Kustomizations[w.root], definitions)
 	var read []*Manifest
 	var found problems
 	files := map[string][]byte{}
-	for i, c := range w.charts {
-		rendered, problems := charts.Render(w.fs, c.Entry, cluster)
-		w.charts[i].Settings = rendered.Settings
+	for i, c := range w.Charts {
+		rendered, problems := charts.Render(w.FS, c.Entry, cluster)
+		w.Charts[i].Settings = rendered.Settings
 		if found = append(found, problems...); len(problems) > 0 {
 			continue
 		}
@@ -129,7 +129,7 @@ func (w *walk) readCharts(m *memo.Memo, manifests []*Manifest, clusterOf Cluster
 		read = append(read, &Manifest{File: c.file})
 		var contents [][]byte
 		for _, p := range parsed {
-			root, wrong := w.fs.disk.admitDocument(c.file, p.root, p.growth, p.err)
+			root, wrong := w.FS.disk.admitDocument(c.file, p.root, p.growth, p.err)
 			for _, problem := range append(wrong, p.problems...) {
 				found = append(found, locateInTemplate(problem, c.file, rendered.Lines))
 			}
@@ -140,7 +140,8 @@ func (w *walk) readCharts(m *memo.Memo, manifests []*Manifest, clusterOf Cluster
 		}
 		files[c.file] = text.Join(contents)
 	}
-	return w.fs.With(files), read, found
+	w.FS = w.FS.With(files)
+	return read, found
 }
 
 // chartKey is the memo key of the objects of a chart.
