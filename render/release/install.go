@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -317,14 +318,11 @@ func (r Release) addMetadata(o manifest.Object) {
 
 // setEntries adds entries to a map of metadata.
 func setEntries(get func() map[string]string, set func(map[string]string), added ...map[string]string) {
-	entries := get()
-	for _, more := range added {
-		for key, value := range more {
-			if entries == nil {
-				entries = map[string]string{}
-			}
-			entries[key] = value
-		}
+	entries := map[string]string{}
+	for _, more := range append([]map[string]string{get()}, added...) {
+		maps.Copy(entries, more)
 	}
-	set(entries)
+	if len(entries) > 0 {
+		set(entries)
+	}
 }

@@ -27,7 +27,6 @@ const (
 // loaded is a chart with its files.
 type loaded struct {
 	*chart.Chart
-	values    []byte                  // its values.yaml
 	sources   map[*common.File]string // paths in the repository
 	templates map[string]string       // the same by the name of a template in Helm
 }
@@ -41,8 +40,10 @@ func load(repository Files, e Entry) (*loaded, error) {
 	r := &reader{files: repository, root: at}
 	if isDir {
 		err = r.readFolder("", ignore.Empty())
+	} else if content, readErr := repository.ReadAny(at); readErr != nil {
+		err = readErr
 	} else {
-		err = r.readArchive("", at)
+		err = r.unpack("", content)
 	}
 	if err != nil {
 		return nil, err
@@ -66,12 +67,16 @@ func load(repository Files, e Entry) (*loaded, error) {
 			}
 		}
 	}
-	for _, f := range c.Raw {
-		if f.Name == "values.yaml" {
-			result.values = f.Data
-		}
-	}
 	return result, checkChart(c)
+}
+
+// raw returns the content of a file of the chart.
+func (c *loaded) raw(name string) (content []byte, ok bool) {
+	i := slices.IndexFunc(c.Raw, func(f *common.File) bool { return f.Name == path.Clean(name) })
+	if i < 0 {
+		return nil, false
+	}
+	return c.Raw[i].Data, true
 }
 
 // IsThere reports whether the chart of an entry is in the repository.
@@ -173,25 +178,16 @@ func (r *reader) readFolder(folder string, rules *ignore.Rules) error {
 		case isDir:
 			err = r.readFolder(name, rules)
 		default:
-			err = r.readArchive(name, resolved)
+			var content []byte
+			if content, err = r.files.ReadAny(resolved); err == nil {
+				err = r.add(name, content)
+			}
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// readArchive reads a file of the chart; without a name the archive that is the chart.
-func (r *reader) readArchive(name, at string) error {
-	content, err := r.files.ReadAny(at)
-	if err != nil {
-		return err
-	}
-	if name == "" {
-		return r.unpack("", content)
-	}
-	return r.add(name, content)
 }
 
 // unpack adds the files of an archive below a folder.

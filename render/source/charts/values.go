@@ -37,7 +37,7 @@ func (e Entry) values(files Files, c *loaded) (values map[string]any, layers []l
 		}
 		return values, []layer{{values: e.Installed.Values}}, nil
 	}
-	first := c.values
+	first, _ := c.raw("values.yaml")
 	if e.ValuesFile != "" {
 		file := path.Join(e.Folder, e.ValuesFile)
 		content, err := files.ReadFile(file)
@@ -84,11 +84,11 @@ func (e Entry) values(files Files, c *loaded) (values map[string]any, layers []l
 // merge merges the values of an installed chart.
 func (i *Installed) merge(c *loaded) (values map[string]any, err error) {
 	for _, name := range i.Files {
-		at := slices.IndexFunc(c.Raw, func(f *common.File) bool { return f.Name == path.Clean(name) })
-		if at < 0 {
+		content, ok := c.raw(name)
+		if !ok {
 			return nil, fmt.Errorf("the chart has no file %s", name)
 		}
-		more, err := loader.LoadValues(bytes.NewReader(c.Raw[at].Data))
+		more, err := loader.LoadValues(bytes.NewReader(content))
 		if err != nil {
 			return nil, err
 		}
