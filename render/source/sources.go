@@ -73,7 +73,7 @@ func Read(own, shared *memo.Memo, fileSystem *FileSystem, configuration []byte, 
 	manifests, problems := readManifests(memoOf, fileSystem, w.manifestFiles())
 	defined, problemsOfDefined := readFolders(memoOf, fileSystem, definitions, w.manifestFiles())
 	ofCharts, found := w.readCharts(own, slices.Concat(manifests, defined), clusterOf)
-	s.Manifests, s.Definitions = append(manifests, ofCharts...), defined
+	s.Manifests, s.Definitions = slices.Concat(manifests, ofCharts), defined
 	for _, m := range slices.Concat(s.Manifests, defined) {
 		s.documents[m.File] = m.objects()
 	}

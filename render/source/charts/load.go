@@ -38,11 +38,10 @@ func load(repository Files, e Entry) (*loaded, error) {
 		return nil, err
 	}
 	r := &reader{files: repository, root: at}
+	var content []byte
 	if isDir {
 		err = r.readFolder("", ignore.Empty())
-	} else if content, readErr := repository.ReadAny(at); readErr != nil {
-		err = readErr
-	} else {
+	} else if content, err = repository.ReadAny(at); err == nil {
 		err = r.unpack("", content)
 	}
 	if err != nil {
