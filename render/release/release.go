@@ -153,7 +153,7 @@ func (r Release) Matches(l charts.Locked) bool {
 }
 
 // IsCRDFile reports whether an installed object is in a file of CustomResourceDefinitions, which Helm
-// installs first. Those in a folder of templates are templates.
+// installs first. A file in a folder of templates is a template.
 func IsCRDFile(o manifest.Object) bool {
 	folder := path.Dir(o.Origin) + "/"
 	return strings.Contains(folder, "/crds/") && !strings.Contains(folder, "/templates/")

@@ -57,7 +57,7 @@ type Entry struct {
 	Installed *Installed
 }
 
-// Installed tells how a controller installs a chart.
+// Installed has the options of a controller that installs a chart.
 type Installed struct {
 	// Archive is the path of the chart.
 	Archive string
