@@ -81,14 +81,10 @@ func (b *built) addInstalled(in *input) {
 		}
 	}
 	b.cluster = sync.OnceValue(func() charts.Cluster { // most environments have no releases
-		cluster := clusterOf(in.sources.Kustomizations[in.folder])
-		for _, o := range definitions {
-			cluster.APIVersions = append(cluster.APIVersions, charts.Served(o.Unstructured)...)
-		}
-		return cluster
+		return clusterOf(in.sources.Kustomizations[in.folder], definitions)
 	})
 	b.releases = in.releasesOf(b.objects)
-	b.installed, b.invalid = b.install(in, in.sources.FS.Charts(), b.releases)
+	b.installed, b.invalid = b.install(in, in.sources.FS, b.releases)
 	for _, r := range b.installed {
 		for _, o := range r.Objects {
 			if crd.Is(o.Unstructured) && !known[o.GetName()] {

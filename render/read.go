@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/flux"
 	"example.com/gatehouse/render/kustomize"
@@ -76,8 +77,8 @@ func readInput(repository *Repository, name string) (*input, []manifest.Problem)
 	return in, slices.Concat(problems, in.sources.Problems, in.sources.NumberProblems(), in.timeProblems())
 }
 
-// clusterOf returns the cluster that the charts of an environment are rendered for.
-func clusterOf(environment *source.Kustomization) charts.Cluster {
+// clusterOf returns the cluster that the charts of an environment with CustomResourceDefinitions are rendered for.
+func clusterOf(environment *source.Kustomization, definitions []manifest.Object) charts.Cluster {
 	version := apiserver.Newest
 	if text, ok := annotationOf(environment, tree.KubernetesAnnotation); ok {
 		if v, err := apiserver.ParseVersion(text); err == nil { // readKubernetes reports the error
@@ -96,6 +97,14 @@ func clusterOf(environment *source.Kustomization) charts.Cluster {
 	}
 	slices.Sort(cluster.APIVersions)
 	cluster.APIVersions = slices.Compact(cluster.APIVersions)
+	for _, o := range definitions {
+		kind := crd.Kind(o.Unstructured)
+		for _, v := range crd.Versions(o.Unstructured) {
+			if gv := kind.Group + "/" + v.Name; v.Served {
+				cluster.APIVersions = append(cluster.APIVersions, gv, gv+"/"+kind.Kind)
+			}
+		}
+	}
 	return cluster
 }
 
@@ -272,22 +281,33 @@ func (r *Repository) PostBuild(environment string) (*flux.PostBuild, error) {
 // ReadPostBuild is PostBuild for files that read returns by their paths, from the root.
 func ReadPostBuild(environment string, read func(path string) ([]byte, error)) (*flux.PostBuild, error) {
 	folder := path.Join("/", tree.EnvironmentsFolder, environment)
+	k, err := readHead(folder, read)
+	file, ok := k.Metadata.Annotations[flux.Annotation]
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil || !ok:
+		return nil, err
+	}
+	return readPostBuild(read, folder, file)
+}
+
+// head has the first fields of a kustomization.
+type head struct {
+	Kind     string           `json:"kind"`
+	Metadata types.ObjectMeta `json:"metadata"`
+}
+
+// readHead reads the head of the kustomization in a folder.
+func readHead(folder string, read func(path string) ([]byte, error)) (k head, err error) {
 	for _, name := range konfig.RecognizedKustomizationFileNames() {
-		content, err := read(path.Join(folder, name))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		var k struct {
-			Metadata types.ObjectMeta `json:"metadata"`
-		}
-		if err == nil {
+		var content []byte
+		if content, err = read(path.Join(folder, name)); err == nil {
 			err = yaml.Unmarshal(content, &k)
 		}
-		file, ok := k.Metadata.Annotations[flux.Annotation]
-		if err != nil || !ok {
-			return nil, err
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
 		}
-		return readPostBuild(read, folder, file)
 	}
-	return nil, nil
+	return k, err
 }

@@ -144,10 +144,8 @@ func (e *Examination) Locate(o manifest.Object) manifest.Problem {
 // LocateProblem returns a problem with its source file and line, or those of the release that installs the object.
 func (e *Examination) LocateProblem(p manifest.Problem) manifest.Problem {
 	o := p.Subject
-	for _, r := range e.pipeline.installed {
-		if slices.ContainsFunc(r.Objects, func(other manifest.Object) bool { return other.Unstructured == o.Unstructured }) {
-			p.Subject, p.Field = r.Source, ""
-		}
+	if r, is := e.pipeline.releaseOf[o.Unstructured]; is {
+		p.Subject, p.Field = r.Source, ""
 	}
 	located := e.pipeline.locate(p)
 	located.Subject = o

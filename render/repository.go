@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/kustomize"
@@ -94,7 +93,7 @@ func (r *Repository) As(kubernetes string, definitions ...manifest.Object) *Repo
 func (r *Repository) Kinds() *registry.Kinds { return r.kinds }
 
 // ChartFiles returns the files of charts.
-func (r *Repository) ChartFiles() charts.Files { return r.fileSystem().Charts() }
+func (r *Repository) ChartFiles() charts.Files { return r.fileSystem() }
 
 // Dir returns the folder of the repository on disk, without links.
 func (r *Repository) Dir() string { return r.dir }
@@ -129,9 +128,7 @@ func (r *Repository) RLock(ctx context.Context) (unlock func(), err error) {
 
 // fileSystem returns a file system that reads the repository from disk.
 func (r *Repository) fileSystem() *source.FileSystem {
-	files := source.NewFileSystem(r.root, r.dir)
-	files.Tell(r.Look)
-	return files.With(r.overlay)
+	return source.NewFileSystem(r.root, r.dir, r.Look).With(r.overlay)
 }
 
 func (r *Repository) look(name string) {
@@ -176,23 +173,12 @@ func (r *Repository) Environments() ([]string, error) {
 	files := r.fileSystem()
 	var names []string
 	for _, entry := range entries {
-		if entry.Name() != baseFolder && isBuildable(files, path.Join("/", tree.EnvironmentsFolder, entry.Name())) {
+		k, err := readHead(path.Join("/", tree.EnvironmentsFolder, entry.Name()), files.ReadFile) // rendering reports other errors
+		if entry.Name() != baseFolder && !errors.Is(err, fs.ErrNotExist) && k.Kind != types.ComponentKind {
 			names = append(names, entry.Name())
 		}
 	}
 	return names, nil
-}
-
-// isBuildable reports whether a folder has a kustomization that is not a component.
-func isBuildable(files *source.FileSystem, folder string) bool {
-	file := files.KustomizationFile(folder)
-	if file == "" {
-		return false
-	}
-	content, _ := files.ReadFile(file) // rendering reports an error
-	var kustomization types.TypeMeta
-	_ = yaml.Unmarshal(content, &kustomization)
-	return kustomization.Kind != types.ComponentKind
 }
 
 // PlainBuild returns the objects in the output of `kustomize build` for a folder, which other tools apply.
@@ -241,7 +227,7 @@ func (r *Repository) NeededCharts(environment string, progress func(step string)
 		for _, e := range in.sources.Charts {
 			if e.Repo != "" && e.Version != "" {
 				l := charts.Locked{Name: e.Name, Version: e.Version, Repository: strings.TrimRight(e.Repo, "/")}
-				all = append(all, NeededChart{strings.TrimPrefix(e.Home, "/"), l, charts.IsThere(in.sources.FS.Charts(), e.Entry)})
+				all = append(all, NeededChart{strings.TrimPrefix(e.Home, "/"), l, charts.IsThere(in.sources.FS, e.Entry)})
 			}
 		}
 	}

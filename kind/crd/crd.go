@@ -21,7 +21,8 @@ func Kind(crd *unstructured.Unstructured) schema.GroupKind {
 
 // Version is a version of a CustomResourceDefinition.
 type Version struct {
-	Name string
+	Name   string
+	Served bool
 
 	// Schema is its OpenAPI schema, or nil.
 	Schema map[string]any
@@ -36,6 +37,7 @@ func Versions(crd *unstructured.Unstructured) []Version {
 	for i, item := range list {
 		content, _ := item.(map[string]any)
 		versions[i].Name, _ = content["name"].(string)
+		versions[i].Served, _ = content["served"].(bool)
 		found, _, _ := unstructured.NestedFieldNoCopy(content, "schema", "openAPIV3Schema")
 		versions[i].Schema, _ = found.(map[string]any)
 	}

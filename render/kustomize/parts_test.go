@@ -136,7 +136,7 @@ func tryReadSources(t test, dir string, archive *txtar.Archive) (*source.Sources
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { root.Close() })
-	s := source.Read(nil, nil, source.NewFileSystem(root, dir), gatehouse.All().KustomizeConfig(), newest, nil, prod)
+	s := source.Read(nil, nil, source.NewFileSystem(root, dir, nil), gatehouse.All().KustomizeConfig(), newest, nil, prod)
 	return s, len(s.Problems) == 0
 }
 
@@ -226,4 +226,6 @@ func (r result) String() string {
 }
 
 // newest is the cluster of charts.
-func newest(*source.Kustomization) charts.Cluster { return charts.Cluster{Kubernetes: "1.37.0"} }
+func newest(*source.Kustomization, []manifest.Object) charts.Cluster {
+	return charts.Cluster{Kubernetes: "1.37.0"}
+}

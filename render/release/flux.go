@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"fmt"
+	"path"
 	"strings"
 
 	"helm.sh/helm/v4/pkg/strvals"
 
+	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
 )
 
@@ -90,17 +92,10 @@ func (in index) ofHelmRelease(o manifest.Object) []Release {
 		template.SourceRef.Namespace = ref.Namespace
 		in.setChart(&r, template)
 	case ref.Kind == "OCIRepository" && chart.Unstructured != nil:
-		artifact := manifest.As[struct {
-			Spec struct {
-				URL string `json:"url"`
-				Ref struct {
-					Tag    string `json:"tag"`
-					SemVer string `json:"semver"`
-				} `json:"ref"`
-			} `json:"spec"`
-		}](chart.Unstructured).Spec
-		r.setArtifact(artifact.URL)
-		r.Version = cmp.Or(artifact.Ref.SemVer, strings.ReplaceAll(artifact.Ref.Tag, "_", "+"))
+		folder, name := path.Split(strings.TrimRight(textAt(chart, "spec", "url"), "/"))
+		r.Chart = name
+		r.setRepository(folder)
+		r.Version = cmp.Or(textAt(chart, "spec", "ref", "semver"), strings.ReplaceAll(textAt(chart, "spec", "ref", "tag"), "_", "+"))
 	}
 	if r.Chart == "" && r.Folder == "" {
 		if ref.Name == "" {
@@ -124,9 +119,9 @@ func (in index) ofHelmRelease(o manifest.Object) []Release {
 func (in index) addValues(r *Release, from valuesReference) {
 	id := manifest.ID{Kind: from.Kind, Namespace: r.Source.NamespaceOrDefault(), Name: from.Name}
 	key := cmp.Or(from.ValuesKey, "values.yaml")
-	data, _ := configOf(in[id])[key].(string)
+	data := textAt(in[id], "data", key)
 	source := valueSource{object: in[id], field: manifest.JoinField([]string{"data", key})}
-	switch _, isThere := configOf(in[id])[key]; {
+	switch isThere := valueAt(in[id], "data", key) != nil; {
 	case from.Kind != "ConfigMap" || !isThere && !from.Optional:
 		r.Unknown = append(r.Unknown, fmt.Sprintf("%s of %s", key, id))
 	case !isThere:
@@ -151,13 +146,8 @@ func (in index) setChart(r *Release, t chartTemplate) {
 		}
 		return
 	}
-	repository := manifest.As[struct {
-		Spec struct {
-			URL string `json:"url"`
-		} `json:"spec"`
-	}](in.source(t.SourceRef).Unstructured)
 	r.Chart, r.Version, r.Files = t.Chart, t.Version, t.ValuesFiles
-	r.setRepository(repository.Spec.URL)
+	r.setRepository(textAt(in.source(t.SourceRef), "spec", "url"))
 	if len(t.ValuesFiles) > 0 && t.ValuesFiles[0] != "values.yaml" { // they are in its place
 		r.Unknown = append(r.Unknown, "values.yaml of the chart is none of valuesFiles")
 	}
@@ -184,11 +174,15 @@ func shorten(name string) string {
 	return name[:40] + "-" + fmt.Sprintf("%x", sha256.Sum256([]byte(name)))[:12]
 }
 
-// configOf returns the data of a ConfigMap.
-func configOf(o manifest.Object) map[string]any {
+// valueAt returns the value of a field of an object, or nil: also without an object.
+func valueAt(o manifest.Object, keys ...string) any {
 	if o.Unstructured == nil {
 		return nil
 	}
-	data, _ := o.Object["data"].(map[string]any)
-	return data
+	return decoding.At(o.Object, keys)
+}
+
+func textAt(o manifest.Object, keys ...string) string {
+	text, _ := valueAt(o, keys...).(string)
+	return text
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -305,7 +306,7 @@ func (i Installer) postRender(r Release, objects []manifest.Object) ([]manifest.
 	return append(crds, others...), nil
 }
 
-// addMetadata adds the metadata of the release to an object, and that of Helm unless it is a hook.
+// addMetadata adds the metadata of the release to an object, and the metadata of Helm unless it is a hook.
 func (r Release) addMetadata(o manifest.Object) {
 	setEntries(o.GetLabels, o.SetLabels, r.Labels, r.Origin)
 	setEntries(o.GetAnnotations, o.SetAnnotations, r.Annotations)
@@ -317,14 +318,11 @@ func (r Release) addMetadata(o manifest.Object) {
 
 // setEntries adds entries to a map of metadata.
 func setEntries(get func() map[string]string, set func(map[string]string), added ...map[string]string) {
-	entries := get()
-	for _, more := range added {
-		for key, value := range more {
-			if entries == nil {
-				entries = map[string]string{}
-			}
-			entries[key] = value
-		}
+	entries := map[string]string{}
+	for _, more := range append([]map[string]string{get()}, added...) {
+		maps.Copy(entries, more)
 	}
-	set(entries)
+	if len(entries) > 0 {
+		set(entries)
+	}
 }

@@ -41,7 +41,7 @@ type Release struct {
 	// UpgradeCRDs is the policy of an upgrade for CustomResourceDefinitions in files of the chart: Skip, Create
 	// or CreateReplace. It is empty for Argo CD, where they are like other objects.
 	UpgradeCRDs string
-	// Kubernetes and APIVersions, if set, differ from those of the environment.
+	// Kubernetes and APIVersions, if set, differ from the environment's.
 	Kubernetes  string
 	APIVersions []string
 
@@ -153,7 +153,7 @@ func (r Release) Matches(l charts.Locked) bool {
 }
 
 // IsCRDFile reports whether an installed object is in a file of CustomResourceDefinitions, which Helm
-// installs first. Those in a folder of templates are templates.
+// installs first. A file in a folder of templates is a template.
 func IsCRDFile(o manifest.Object) bool {
 	folder := path.Dir(o.Origin) + "/"
 	return strings.Contains(folder, "/crds/") && !strings.Contains(folder, "/templates/")
@@ -161,13 +161,6 @@ func IsCRDFile(o manifest.Object) bool {
 
 // setRepository sets the URL of a repository without the slash at its end.
 func (r *Release) setRepository(url string) { r.Repository = strings.TrimRight(url, "/") }
-
-// setArtifact sets the chart and its repository by the URL of an OCI artifact.
-func (r *Release) setArtifact(url string) {
-	folder, name := path.Split(strings.TrimRight(url, "/"))
-	r.Chart = name
-	r.setRepository(folder)
-}
 
 // setFolder sets the path of a chart in git.
 func (r *Release) setFolder(name string) {
@@ -204,7 +197,7 @@ func (r *Release) setErr(err error, of valueSource) {
 	}
 }
 
-// WithSources returns the release with other objects in the place of those that it was found in.
+// WithSources returns the release with other objects in the place of its sources.
 func (r Release) WithSources(of func(manifest.Object) manifest.Object) Release {
 	r.Source = of(r.Source)
 	r.errSource.object = of(r.errSource.object)

@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source/node"
 	"example.com/gatehouse/render/source/text"
 )
 
@@ -84,19 +85,19 @@ func (f *FileSystem) TooLarge() []manifest.Problem {
 const maxTextLevels = 4
 
 // checkTexts reports texts that are too large, in a node whose texts kustomize may parse.
-func checkTexts(d *disk, file string, n *yaml.Node, levels int) (found problems) {
-	if n.Kind == yaml.ScalarNode && levels > 0 && strings.ContainsAny(n.Value, "*[{\n") {
+func checkTexts(d *disk, file string, root *yaml.Node, levels int) (found problems) {
+	for n := range node.All(root) {
+		if n.Kind != yaml.ScalarNode || levels == 0 || !strings.ContainsAny(n.Value, "*[{\n") {
+			continue
+		}
 		for _, t := range text.SplitScalar(n) {
-			root, err := d.measure(file, t)
+			inner, err := d.measure(file, t)
 			if err != nil {
 				found = append(found, malformed(file, err)...)
-			} else if root != nil && root.Kind != yaml.ScalarNode {
-				found = append(found, checkTexts(d, file, root, levels-1)...)
+			} else if inner != nil && inner.Kind != yaml.ScalarNode {
+				found = append(found, checkTexts(d, file, inner, levels-1)...)
 			}
 		}
-	}
-	for _, child := range n.Content {
-		found = append(found, checkTexts(d, file, child, levels)...)
 	}
 	return found
 }

@@ -1,15 +1,12 @@
 package source
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
 	"path"
-	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/konfig"
@@ -28,8 +25,9 @@ import (
 // ChartsFolder is the folder of that component, in the folder of the kustomization. It is never on disk.
 const ChartsFolder = ".gatehouse-charts"
 
-// ClusterOf returns the defaults of kubeVersion and apiVersions, given the environment's kustomization.
-type ClusterOf func(environment *Kustomization) charts.Cluster
+// ClusterOf returns the defaults of kubeVersion and apiVersions, given the environment's kustomization and
+// CustomResourceDefinitions.
+type ClusterOf func(environment *Kustomization, definitions []manifest.Object) charts.Cluster
 
 // Chart is an entry of helmCharts. Settings are nil if it has problems.
 type Chart struct {
@@ -39,9 +37,9 @@ type Chart struct {
 	file string // of its objects
 }
 
-// addCharts replaces the charts of a kustomization by a component. Charts without a namespace go to the
+// replaceCharts replaces the charts of a kustomization by a component. Charts without a namespace go to the
 // namespace of the kustomization, or to the inherited one.
-func (w *walk) addCharts(k *Kustomization, inherited string, isConfig bool) {
+func (w *walk) replaceCharts(k *Kustomization, inherited string, isConfig bool) {
 	folder := path.Join(k.Folder, ChartsFolder)
 	field := "helmCharts"
 	if node.Field(k.root, field) == nil {
@@ -67,7 +65,7 @@ func (w *walk) addCharts(k *Kustomization, inherited string, isConfig bool) {
 		c.Resources, c.Paths[name] = append(c.Resources, name), path.Join(folder, name)
 		l := load{by: c, from: loadFields[0], line: 1, path: c.Paths[name]}
 		c.loads, w.loads = append(c.loads, l), append(w.loads, l)
-		w.charts = append(w.charts, Chart{file: l.path, Entry: charts.Entry{
+		w.Charts = append(w.Charts, Chart{file: l.path, Entry: charts.Entry{
 			HelmChart: chart, Home: path.Join(k.Folder, home), HomeLine: homeLine, Folder: k.Folder, File: Relative(k.File),
 			Node: node.Item(entries, i),
 		}})
@@ -76,7 +74,7 @@ func (w *walk) addCharts(k *Kustomization, inherited string, isConfig bool) {
 	k.Components = append([]string{ChartsFolder}, k.Components...)
 	k.Paths[ChartsFolder] = folder
 	w.loads = append(w.loads, load{by: k, from: loadField{"components", "", loadFolder}, line: line, path: folder, isDir: true})
-	w.kustomizations[folder] = c
+	w.Kustomizations[folder] = c
 	w.order = append(w.order, c)
 	k.standIn, c.standIn = encode(k.Kustomization), encode(c.Kustomization)
 }
@@ -84,7 +82,7 @@ func (w *walk) addCharts(k *Kustomization, inherited string, isConfig bool) {
 // checkInherited reports the charts of a folder that another namespace reaches: kustomize renders them
 // again for each.
 func (w *walk) checkInherited(folder, inherited string) {
-	k := w.kustomizations[folder]
+	k := w.Kustomizations[folder]
 	if first, is := w.inherited[folder]; is && first != inherited {
 		w.problems.add(k.File, node.Line(k.root, "helmCharts"), "helmCharts: comes into the environment with the namespaces %q and %q: write namespace in its entries, or a folder for each", first, inherited)
 	}
@@ -94,69 +92,62 @@ func (w *walk) checkInherited(folder, inherited string) {
 	}
 	w.isChecked[key] = true
 	for _, l := range k.loads {
-		if l.isDir && w.kustomizations[l.path] != nil {
+		if l.isDir && w.Kustomizations[l.path] != nil {
 			w.checkInherited(l.path, cmp.Or(k.Namespace, inherited))
 		}
 	}
 }
 
-// readCharts renders the charts of a walk and reads their objects. It returns the file system with them.
-func (w *walk) readCharts(m *memo.Memo, manifests []*Manifest, clusterOf ClusterOf) (*FileSystem, []*Manifest, []manifest.Problem) {
-	if len(w.charts) == 0 {
-		return w.fs, nil, nil
+// readCharts renders the charts of a walk and reads their objects. It adds them to the file system.
+func (w *walk) readCharts(m *memo.Memo, manifests []*Manifest, clusterOf ClusterOf) ([]*Manifest, []manifest.Problem) {
+	if len(w.Charts) == 0 {
+		return nil, nil
 	}
-	cluster := clusterOf(w.kustomizations[w.root])
+	var definitions []manifest.Object
 	for _, m := range manifests {
 		for _, d := range m.objects() {
 			if d.Kind != "CustomResourceDefinition" || d.Group != "apiextensions.k8s.io" {
 				continue
 			}
 			if o, err := manifest.FromYAML(d.Node()); err == nil {
-				cluster.APIVersions = append(cluster.APIVersions, charts.Served(o.Unstructured)...)
+				definitions = append(definitions, o)
 			}
 		}
 	}
+	cluster := clusterOf(w.Kustomizations[w.root], definitions)
 	var read []*Manifest
 	var found problems
 	files := map[string][]byte{}
-	for i, c := range w.charts {
-		rendered, problems := charts.Render(chartFiles{w.fs}, c.Entry, cluster)
-		w.charts[i].Settings = rendered.Settings
+	for i, c := range w.Charts {
+		rendered, problems := charts.Render(w.FS, c.Entry, cluster)
+		w.Charts[i].Settings = rendered.Settings
 		if found = append(found, problems...); len(problems) > 0 {
 			continue
 		}
 		key := chartKey{c.file, sha256.Sum256(fmt.Append(rendered.Content, rendered.Lines))}
-		read = append(read, w.admitChart(c.file, memo.Get(m, key, func() chartObjects { return parseChart(c.file, rendered) }), files, &found))
+		parsed := memo.Get(m, key, func() []parsedText { return markObjects(parseChart(c.file, rendered)) })
+		read = append(read, &Manifest{File: c.file})
+		var contents [][]byte
+		for _, p := range parsed {
+			root, wrong := w.FS.disk.admitDocument(c.file, p.root, p.growth, p.err)
+			for _, problem := range append(wrong, p.problems...) {
+				found = append(found, locateInTemplate(problem, c.file, rendered.Lines))
+			}
+			if root != nil && len(p.Objects) > 0 {
+				read[len(read)-1].Texts = append(read[len(read)-1].Texts, p.Text)
+				contents = append(contents, p.Content)
+			}
+		}
+		files[c.file] = text.Join(contents)
 	}
-	return w.fs.With(files), read, found
+	w.FS = w.FS.With(files)
+	return read, found
 }
 
 // chartKey is the memo key of the objects of a chart.
 type chartKey struct {
 	file string
 	hash [sha256.Size]byte
-}
-
-// chartObjects are the objects of a chart.
-type chartObjects struct {
-	charts.Rendered
-	parsed []parsedText
-}
-
-// admitChart returns the objects of a chart as a manifest, and adds its content to files.
-func (w *walk) admitChart(file string, c chartObjects, files map[string][]byte, found *problems) *Manifest {
-	m := &Manifest{File: file}
-	for _, p := range c.parsed {
-		root, wrong := w.fs.disk.admitDocument(file, p.root, p.growth, p.err)
-		for _, problem := range append(wrong, p.problems...) {
-			*found = append(*found, locateInTemplate(problem, file, c.Lines))
-		}
-		if root != nil && len(p.Objects) > 0 {
-			m.Texts = append(m.Texts, p.Text)
-		}
-	}
-	files[file] = c.Content
-	return m
 }
 
 // locateInTemplate returns a problem in the objects of a chart with the line of their template.
@@ -168,11 +159,9 @@ func locateInTemplate(p manifest.Problem, file string, lines []charts.Position) 
 }
 
 // parseChart parses the objects of a chart and gives them the lines of their templates.
-func parseChart(file string, r charts.Rendered) chartObjects {
-	r = markObjects(file, r)
+func parseChart(file string, r charts.Rendered) []parsedText {
 	parsed := parseManifest(file, r.Content)
-	for i := range parsed {
-		p := &parsed[i]
+	for _, p := range parsed {
 		for j := range p.numberProblems {
 			p.numberProblems[j] = locateInTemplate(p.numberProblems[j], file, r.Lines)
 		}
@@ -185,17 +174,20 @@ func parseChart(file string, r charts.Rendered) chartObjects {
 		for j := range p.Objects {
 			o := &p.Objects[j]
 			o.File, o.FromChart = r.Lines[o.Line()-1].File, true
-			unmark(o.Node())
 		}
-		setTemplateLines(p.root, r.Lines)
+		for n := range node.All(p.root) {
+			if 0 < n.Line && n.Line <= len(r.Lines) {
+				n.Line = r.Lines[n.Line-1].Line
+			}
+		}
 	}
-	return chartObjects{r, parsed}
+	return parsed
 }
 
 // ChartObjects returns the objects of a chart, with the lines of their templates.
 func ChartObjects(r charts.Rendered) (objects []Document, err error) {
 	growth := 0
-	for _, p := range parseChart("", r).parsed {
+	for _, p := range parseChart("", r) {
 		if growth += p.growth; p.err == nil && growth > text.MaxGrowth {
 			p.err = errors.New("its aliases stand for too much")
 		}
@@ -207,101 +199,42 @@ func ChartObjects(r charts.Rendered) (objects []Document, err error) {
 	return objects, nil
 }
 
-// setTemplateLines gives a node and the nodes in it the lines of their template. A node that an alias
-// repeats is there once.
-func setTemplateLines(n *yaml.Node, lines []charts.Position) {
-	if n.Line > 0 && n.Line <= len(lines) {
-		n.Line = lines[n.Line-1].Line
-	}
-	for _, child := range n.Content {
-		setTemplateLines(child, lines)
-	}
-}
-
-// insertion is a text at a column of a line, in place of length bytes.
-type insertion struct {
-	line, column, length int
-	text                 string
-}
-
-// markObjects marks the objects of a chart as kustomize does, which then leaves their namespace alone.
-func markObjects(file string, r charts.Rendered) (marked charts.Rendered) {
-	marks := map[int][]insertion{}
-	for _, d := range text.Split(r.Content) {
-		root, _, err := d.Parse()
+// markObjects marks the texts of the objects of a chart as kustomize does, which then leaves their namespace alone.
+func markObjects(parsed []parsedText) []parsedText {
+	for i, p := range parsed {
+		root, _, err := p.Parse()
 		if err != nil || root == nil {
 			continue
 		}
-		for _, o := range splitList(file, root, false) {
+		for _, o := range splitList("", root, false) {
 			if metadata := node.Field(o.Node(), "metadata"); metadata != nil && metadata.Kind == yaml.MappingNode && len(metadata.Content) > 0 {
-				m := markOf(metadata)
-				marks[m.line] = append(marks[m.line], m)
+				mark(metadata)
 			}
 		}
-	}
-	line := 0
-	for text := range bytes.Lines(r.Content) {
-		position := r.Lines[min(line, len(r.Lines)-1)]
-		line++
-		for _, m := range slices.Backward(marks[line]) {
-			if m.column+m.length <= len(text) {
-				text = slices.Concat(text[:m.column], []byte(m.text), text[m.column+m.length:])
+		for n := range node.All(root) {
+			n.HeadComment, n.LineComment, n.FootComment = "", "", ""
+			if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+				n.Style = yaml.DoubleQuotedStyle
 			}
 		}
-		marked.Content = append(marked.Content, text...)
-		marked.Lines = append(marked.Lines, slices.Repeat([]charts.Position{position}, 1+bytes.Count(text[:len(text)-1], []byte("\n")))...)
+		p.Content, parsed[i].err = yaml.Marshal(root)
 	}
-	return marked
+	return parsed
 }
 
-// mark is the annotation of an object of a chart.
-const mark = konfig.HelmGeneratedAnnotation + `: "true"`
-
-// markOf returns the insertion that marks an object.
-func markOf(metadata *yaml.Node) insertion {
-	key, annotations := node.Entry(metadata, "annotations")
-	first := metadata.Content[0]
-	indent := "\n" + strings.Repeat(" ", first.Column-1)
-	switch {
-	case key == nil && metadata.Style&yaml.FlowStyle != 0:
-		return insertion{metadata.Line, metadata.Column, 0, "annotations: {" + mark + "}, "}
-	case key == nil:
-		return insertion{first.Line, first.Column - 1, 0, "annotations:" + indent + "  " + mark + indent}
-	case annotations.Kind == yaml.ScalarNode && annotations.Value == "":
-		return insertion{key.Line, key.Column - 1 + len("annotations:"), 0, " {" + mark + "}"}
-	case annotations.Kind == yaml.ScalarNode && node.IsNull(annotations):
-		return insertion{annotations.Line, annotations.Column - 1, len(annotations.Value), "{" + mark + "}"}
-	case annotations.Kind == yaml.MappingNode && len(annotations.Content) == 0:
-		return insertion{annotations.Line, annotations.Column, 0, mark}
-	case annotations.Kind == yaml.MappingNode && annotations.Style&yaml.FlowStyle != 0:
-		return insertion{annotations.Line, annotations.Column, 0, mark + ", "}
-	case annotations.Kind == yaml.MappingNode:
-		first = annotations.Content[0]
-		return insertion{first.Line, first.Column - 1, 0, mark + "\n" + strings.Repeat(" ", first.Column-1)}
+// mark adds the annotation of an object of a chart to metadata.
+func mark(metadata *yaml.Node) {
+	key := &yaml.Node{Kind: yaml.ScalarNode, Value: "annotations"}
+	annotations := node.Field(metadata, key.Value)
+	if annotations == nil || node.IsNull(annotations) {
+		annotations = &yaml.Node{Kind: yaml.MappingNode}
+		node.Remove(metadata, key.Value)
+		metadata.Content = append(metadata.Content, key, annotations)
 	}
-	return insertion{} // kustomize reports it
-}
-
-// unmark removes the mark of an object.
-func unmark(object *yaml.Node) {
-	metadata := node.Field(object, "metadata")
-	annotations := node.Field(metadata, "annotations")
-	node.Remove(annotations, konfig.HelmGeneratedAnnotation)
-	if annotations != nil && annotations.Kind == yaml.MappingNode && len(annotations.Content) == 0 {
-		node.Remove(metadata, "annotations")
+	if annotations.Kind == yaml.MappingNode { // or else kustomize reports it
+		node.Remove(annotations, konfig.HelmGeneratedAnnotation)
+		annotations.Content = append(annotations.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: konfig.HelmGeneratedAnnotation}, &yaml.Node{Kind: yaml.ScalarNode, Value: "true", Style: yaml.DoubleQuotedStyle})
 	}
-}
-
-// Charts returns the files of charts.
-func (f *FileSystem) Charts() charts.Files { return chartFiles{f} }
-
-// chartFiles are the files of charts.
-type chartFiles struct{ *FileSystem }
-
-// ReadAny returns the content of any file, which kustomize does not expand.
-func (f chartFiles) ReadAny(name string) ([]byte, error) {
-	_, content, err := f.find(name)
-	return content, err
 }
 
 // isOfChart reports whether a file is of the component with charts.
@@ -330,14 +263,9 @@ func (s *Sources) Settings(d Document) (names []string) {
 		return nil
 	}
 	last := d.Line()
-	var visit func(n *yaml.Node)
-	visit = func(n *yaml.Node) {
+	for n := range node.All(d.Node()) {
 		last = max(last, n.Line)
-		for _, child := range n.Content {
-			visit(child)
-		}
 	}
-	visit(d.Node())
 	for _, setting := range of.Read(d.File, d.Line(), last) {
 		names = append(names, setting.String())
 	}

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
@@ -33,14 +32,14 @@ type FileSystem struct {
 	folders  map[string]bool   // of standIns
 }
 
-// NewFileSystem returns the file system below root. The path of root on disk, without links, is dir.
-func NewFileSystem(root *os.Root, dir string) *FileSystem {
-	return &FileSystem{FileSystem: filesys.MakeFsInMemory(), disk: &disk{root: root, dir: dir, resolved: map[string]resolution{}, files: map[string][]byte{}, isMeasured: map[string]bool{}, refused: map[string]manifest.Problem{}}}
+// NewFileSystem returns the file system below root. The path of root on disk, without links, is dir. It calls look, if
+// not nil, with each path below the root, with slashes, before it is first read. Calls may be concurrent.
+func NewFileSystem(root *os.Root, dir string, look func(name string)) *FileSystem {
+	if look == nil {
+		look = func(string) {}
+	}
+	return &FileSystem{FileSystem: filesys.MakeFsInMemory(), disk: &disk{root: root, dir: dir, look: look, resolved: map[string]resolution{}, files: map[string][]byte{}, isMeasured: map[string]bool{}, refused: map[string]manifest.Problem{}}}
 }
-
-// Tell sets a function that is called with each path below the root, with slashes, before it is first
-// read. Calls may be concurrent.
-func (f *FileSystem) Tell(look func(name string)) { f.disk.look = look }
 
 // With returns a file system with some files in place of, or beside, the files on disk.
 func (f *FileSystem) With(files map[string][]byte) *FileSystem {
@@ -104,6 +103,12 @@ func (f *FileSystem) ReadFile(name string) ([]byte, error) {
 	return content, nil
 }
 
+// ReadAny returns the content of any file, which kustomize does not expand.
+func (f *FileSystem) ReadAny(name string) ([]byte, error) {
+	_, content, err := f.find(name)
+	return content, err
+}
+
 // find returns the path of a file without links, and its content.
 func (f *FileSystem) find(name string) (resolved string, content []byte, err error) {
 	resolved, isDir, err := f.Resolve(name)
@@ -122,9 +127,7 @@ func (f *FileSystem) find(name string) (resolved string, content []byte, err err
 
 // List returns the names in a folder, sorted.
 func (f *FileSystem) List(folder string) (names []string, err error) {
-	if f.disk.look != nil {
-		f.disk.look(strings.TrimSuffix(folder, "/") + "/")
-	}
+	f.disk.look(strings.TrimSuffix(folder, "/") + "/")
 	entries, err := os.ReadDir(f.disk.onDisk(folder))
 	if err != nil && !f.folders[folder] {
 		return nil, readError(folder, err)
@@ -176,7 +179,7 @@ func Relative(name string) string {
 type disk struct {
 	root *os.Root
 	dir  string
-	look func(name string) // see Tell
+	look func(name string)
 
 	mu       sync.Mutex
 	resolved map[string]resolution
@@ -204,9 +207,7 @@ func (d *disk) resolve(name string) (string, bool, error) {
 func (d *disk) resolveLocked(name string) resolution {
 	r, ok := d.resolved[name]
 	if !ok {
-		if d.look != nil {
-			d.look(name)
-		}
+		d.look(name)
 		r = d.follow(name)
 		d.resolved[name] = r
 	}
@@ -242,56 +243,34 @@ func (d *disk) follow(name string) resolution {
 	return d.followLink(name, resolved)
 }
 
-// followLink follows a link whose path has no other links.
+// followLink follows a link whose path has no other links, part by part: each may be a link.
 func (d *disk) followLink(name, resolved string) resolution {
-	target, err := filepath.EvalSymlinks(d.onDisk(resolved))
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return resolution{err: fmt.Errorf("%s is a link to nothing: fix or remove it", Relative(name))}
-	case err != nil:
+	target, err := os.Readlink(d.onDisk(resolved))
+	at := resolution{path: path.Dir(resolved), isDir: true}
+	if err == nil && filepath.IsAbs(target) {
+		at.path = "/"
+		target, err = filepath.Rel(d.dir, target)
+	}
+	if err != nil {
 		return resolution{err: readError(name, err)}
 	}
-	d.lookAlong(resolved)
-	inside, err := filepath.Rel(d.dir, target)
-	if err != nil || !filepath.IsLocal(inside) {
-		return resolution{err: errOutside(Relative(name))}
-	}
-	if isGit := slices.ContainsFunc(strings.Split(filepath.ToSlash(inside), "/"), isGitFolder); isGit {
-		return resolution{err: errGit(name)}
-	}
-	info, err := d.root.Stat(inside)
-	if err != nil {
-		return resolution{err: err}
-	}
-	return resolution{path: path.Clean("/" + filepath.ToSlash(inside)), isDir: info.IsDir()}
-}
-
-// lookAlong looks at the paths on the way to the end of a link, which may be other links. The link has an end, so
-// this has one.
-func (d *disk) lookAlong(resolved string) {
-	if d.look == nil {
-		return
-	}
-	at := d.onDisk(path.Dir(resolved))
-	target, err := os.Readlink(d.onDisk(resolved))
-	if err == nil && filepath.IsAbs(target) {
-		target, err = filepath.Rel(at, target)
-	}
-	if err != nil {
-		return // reading the end reports it
-	}
+	d.resolved[resolved] = resolution{err: readError(name, errors.New("too many links"))} // if it leads here
+	defer delete(d.resolved, resolved)
 	for part := range strings.SplitSeq(filepath.ToSlash(target), "/") {
-		at = filepath.Join(at, part)
-		inside, err := filepath.Rel(d.dir, at)
-		if err != nil || !filepath.IsLocal(inside) {
-			continue
+		switch {
+		case isGitFolder(part):
+			return resolution{err: errGit(name)}
+		case part == ".." && at.path == "/":
+			return resolution{err: errOutside(Relative(name))}
 		}
-		r := d.resolveLocked(path.Clean("/" + filepath.ToSlash(inside)))
-		if r.err != nil {
-			return // it goes through another folder
+		switch at = d.resolveLocked(path.Join(at.path, part)); {
+		case errors.Is(at.err, fs.ErrNotExist):
+			return resolution{err: fmt.Errorf("%s is a link to nothing: fix or remove it", Relative(name))}
+		case at.err != nil:
+			return at
 		}
-		at = d.onDisk(r.path)
 	}
+	return at
 }
 
 // errOutside reports a path that leads out of the root.

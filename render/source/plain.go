@@ -2,7 +2,6 @@ package source
 
 import (
 	"errors"
-	"iter"
 	"regexp"
 	"strconv"
 	"strings"
@@ -16,33 +15,19 @@ import (
 // YAML tools read plain scalars, without quotes, in different ways. Only the source files show whether
 // a scalar was plain: kustomize changes it when it builds the object.
 
-// eachDocument yields the documents of manifests and patches with the kinds of their objects: a
-// pattern, "" for any.
-func (s *Sources) eachDocument() iter.Seq2[Document, string] {
-	return func(yield func(d Document, kind string) bool) {
-		for _, m := range s.Manifests {
-			for _, d := range s.documents[m.File] {
-				if !yield(d, d.Kind) {
-					return
-				}
-			}
-		}
-		for _, p := range s.patches {
-			if !yield(p.Document, p.kind) {
-				return
-			}
-		}
-	}
-}
-
 // TimeProblems reports times without quotes in a field of a kind, in manifests and patches.
 func (s *Sources) TimeProblems(group, kind, field string) (problems []manifest.Problem) {
-	keys := strings.Split(field, ".")
-	for d, pattern := range s.eachDocument() {
-		if !mayName(pattern, kind) || d.APIVersion != "" && d.Group != group {
+	var all []patchDocument
+	for _, m := range s.Manifests {
+		for _, d := range s.documents[m.File] {
+			all = append(all, patchDocument{Document: d, kind: d.Kind})
+		}
+	}
+	for _, d := range append(all, s.patches...) {
+		if !mayName(d.kind, kind) || d.APIVersion != "" && d.Group != group {
 			continue
 		}
-		at := plainTime(d.Node(), keys)
+		at := plainTime(d.Node(), strings.Split(field, "."))
 		if at == nil {
 			continue
 		}

@@ -53,8 +53,8 @@ type Sources struct {
 // configuration is a file of `configurations:` that tells kustomize about fields of kinds. One memo
 // keeps the files in the folder, another one the files that several environments may load.
 func Read(own, shared *memo.Memo, fileSystem *FileSystem, configuration []byte, clusterOf ClusterOf, definitions []string, folder string, onTop ...string) *Sources {
-	var kindFields Configuration
-	if err := sigsyaml.Unmarshal(configuration, &kindFields); err != nil {
+	s := &Sources{FS: fileSystem, Kustomizations: map[string]*Kustomization{}, documents: map[string][]Document{}, settings: map[*Tree]*charts.Settings{}}
+	if err := sigsyaml.Unmarshal(configuration, &s.kindFields); err != nil {
 		panic(err) // it comes with the program
 	}
 	memoOf := func(file string) *memo.Memo {
@@ -64,7 +64,7 @@ func Read(own, shared *memo.Memo, fileSystem *FileSystem, configuration []byte, 
 		return shared
 	}
 	fileSystem.disk.growth = 0
-	w := &walk{fs: fileSystem, root: folder, kustomizations: map[string]*Kustomization{}, inherited: map[string]string{}, isChecked: map[string]bool{}}
+	w := &walk{Sources: s, root: folder, inherited: map[string]string{}, isChecked: map[string]bool{}}
 	roots := append([]string{folder}, onTop...)
 	for i, root := range roots {
 		w.isOverride = i > 0
@@ -72,36 +72,24 @@ func Read(own, shared *memo.Memo, fileSystem *FileSystem, configuration []byte, 
 	}
 	manifests, problems := readManifests(memoOf, fileSystem, w.manifestFiles())
 	defined, problemsOfDefined := readFolders(memoOf, fileSystem, definitions, w.manifestFiles())
-	fileSystem, ofCharts, found := w.readCharts(own, slices.Concat(manifests, defined), clusterOf)
-	manifests, problems = append(manifests, ofCharts...), append(problems, found...)
-	documents := map[string][]Document{}
-	for _, m := range slices.Concat(manifests, defined) {
-		documents[m.File] = m.objects()
+	ofCharts, found := w.readCharts(own, slices.Concat(manifests, defined), clusterOf)
+	s.Manifests, s.Definitions = slices.Concat(manifests, ofCharts), defined
+	for _, m := range slices.Concat(s.Manifests, defined) {
+		s.documents[m.File] = m.objects()
 	}
-	s := &Sources{
-		FS:             fileSystem.With(configurationFiles(fileSystem, w.order, kindFields)),
-		Kustomizations: w.kustomizations,
-		Manifests:      manifests,
-		Definitions:    defined,
-		Charts:         w.charts,
-		kindFields:     kindFields,
-		loads:          w.loads,
-		documents:      documents,
-		settings:       map[*Tree]*charts.Settings{},
-	}
-	problems = slices.Concat(w.problems, checkKinds(w.loads, w.kustomizations), problems, problemsOfDefined,
-		checkDuplicates(w.loads, documents), checkConfigs(fileSystem, w.loads, documents))
+	problems = slices.Concat(w.problems, checkKinds(s.loads, s.Kustomizations), problems, found, problemsOfDefined,
+		checkDuplicates(s.loads, s.documents), checkConfigs(s.FS, s.loads, s.documents))
 	for _, k := range w.order {
 		if k.root != nil {
-			documents[k.File] = generators(k.File, k.root)
+			s.documents[k.File] = generators(k.File, k.root)
 		}
-		problems = slices.Concat(problems, k.problems, checkPatches(k), checkReplacements(fileSystem, k))
+		problems = slices.Concat(problems, k.problems, checkPatches(k), checkReplacements(s.FS, k))
 		s.patches = append(s.patches, k.patches...)
 	}
 	s.addCharts(ofCharts)
-	s.files = slices.Sorted(maps.Keys(documents))
-	s.files = slices.DeleteFunc(s.files, isOfChart)
-	skipTexts(fileSystem, w.order)
+	s.files = slices.DeleteFunc(slices.Sorted(maps.Keys(s.documents)), isOfChart)
+	s.FS = s.FS.With(configurationFiles(s.FS, w.order, s.kindFields))
+	skipTexts(s.FS, w.order)
 	if len(problems) == 0 {
 		problems = checkLoads(roots, s)
 	}
@@ -109,17 +97,13 @@ func Read(own, shared *memo.Memo, fileSystem *FileSystem, configuration []byte, 
 	return s
 }
 
-// walk is a walk over the folders that kustomizations load.
+// walk is a walk over the folders that kustomizations load. It fills Sources.
 type walk struct {
-	fs   *FileSystem
-	root string // the folder of the environment
+	*Sources
+	root     string           // the folder of the environment
+	order    []*Kustomization // each after the folders that it loads
+	problems problems
 
-	kustomizations map[string]*Kustomization // by folder
-	order          []*Kustomization          // each after the folders that it loads
-	loads          []load
-	problems       problems
-
-	charts     []Chart
 	isOverride bool
 	inherited  map[string]string // the namespace of charts by folder, see checkInherited
 	isChecked  map[string]bool
@@ -128,17 +112,17 @@ type walk struct {
 // visit reads the kustomization of a folder and visits the folders that it loads. The charts in it
 // inherit a namespace.
 func (w *walk) visit(folder, namespace string, isConfig bool) {
-	if w.kustomizations[folder] != nil {
+	if w.Kustomizations[folder] != nil {
 		w.checkInherited(folder, namespace)
 		return
 	}
-	file := w.fs.KustomizationFile(folder)
+	file := w.FS.KustomizationFile(folder)
 	if file == "" {
 		w.problems.add(path.Join(folder, "kustomization.yaml"), 0, "does not exist: write one that lists the resources of the environment")
 		return
 	}
-	k := readKustomization(w.fs, folder, file, folder == w.root, isConfig)
-	w.kustomizations[folder] = k
+	k := readKustomization(w.FS, folder, file, folder == w.root, isConfig)
+	w.Kustomizations[folder] = k
 	for _, l := range k.loads {
 		if l.isDir {
 			w.visit(l.path, cmp.Or(k.Namespace, namespace), l.isConfig)
@@ -146,7 +130,7 @@ func (w *walk) visit(folder, namespace string, isConfig bool) {
 		w.loads = append(w.loads, l)
 	}
 	if len(k.HelmCharts) > 0 {
-		w.addCharts(k, namespace, isConfig)
+		w.replaceCharts(k, namespace, isConfig)
 	}
 	w.order = append(w.order, k)
 }
@@ -233,13 +217,11 @@ func (s *Sources) FindMention(kustomization, field, message string) (file string
 	}
 	longest := 0
 	file, line = Relative(kustomization), 1
-	var look func(in string, n *yaml.Node)
-	look = func(in string, n *yaml.Node) {
-		if n.Kind == yaml.ScalarNode && isQuoted[n.Value] && len(n.Value) > longest {
-			file, line, longest = Relative(in), n.Line, len(n.Value)
-		}
-		for _, child := range n.Content {
-			look(in, child)
+	look := func(in string, root *yaml.Node) {
+		for n := range node.All(root) {
+			if n.Kind == yaml.ScalarNode && isQuoted[n.Value] && len(n.Value) > longest {
+				file, line, longest = Relative(in), n.Line, len(n.Value)
+			}
 		}
 	}
 	for _, k := range append([]*Kustomization{s.Kustomizations[path.Dir(kustomization)]}, s.sorted()...) {

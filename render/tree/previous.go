@@ -79,8 +79,8 @@ func (p *Previous) Plan(files, beside []File, index Index) (*Plan, []manifest.Pr
 	return plan, problems
 }
 
-// withRemovals appends files without content to files, for those that must not exist: owned files that
-// are no longer rendered, and other kustomizations.
+// withRemovals appends files that must not exist, without content: owned files that are no longer
+// rendered, and other kustomizations.
 func (p *Previous) withRemovals(files []File) []File {
 	pruned := maps.Clone(p.owned)
 	for _, file := range files {

@@ -6,7 +6,7 @@
 // Helm's own packages load the chart, merge its values, run its templates and sort its manifests. The
 // rest holds since no function of a template reaches the world around it (functions.go: a random
 // value, a clock or a network is an error, and a map is sorted), each loop and each call of a template
-// takes from a budget (meter.go), and only files within the chart are read (load.go). Package
+// takes from a budget (run.go), and only files within the chart are read (load.go). Package
 // test/charts compares the objects of real charts with the real helm and kustomize.
 package charts
 
@@ -28,7 +28,6 @@ import (
 	"helm.sh/helm/v4/pkg/engine"
 	release "helm.sh/helm/v4/pkg/release/v1"
 	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/api/types"
 
 	"example.com/gatehouse/render/manifest"
@@ -58,7 +57,7 @@ type Entry struct {
 	Installed *Installed
 }
 
-// Installed tells how a controller installs a chart.
+// Installed has the options of a controller that installs a chart.
 type Installed struct {
 	// Archive is the path of the chart.
 	Archive string
@@ -91,7 +90,7 @@ type Rendered struct {
 // Render renders the chart of an entry.
 func Render(files Files, e Entry, cluster Cluster) (Rendered, []manifest.Problem) {
 	if p := e.check(); p != nil {
-		return Rendered{}, []manifest.Problem{*p}
+		return Rendered{}, p
 	}
 	c, err := load(files, e)
 	if _, _, homeErr := files.Resolve(e.Home); err != nil && homeErr != nil && e.HomeLine > 0 {
@@ -101,52 +100,40 @@ func Render(files Files, e Entry, cluster Cluster) (Rendered, []manifest.Problem
 	if err != nil {
 		return Rendered{}, e.problems(nil, err)
 	}
-	values, found := e.values(files, c)
+	values, layers, found := e.values(files, c)
 	if len(found) > 0 {
 		return Rendered{}, found
 	}
 	r := newRun()
-	documents, found := e.template(files, c, r, values, cluster)
+	documents, found := e.template(layers, c, r, values, cluster)
 	if len(found) > 0 {
 		return Rendered{}, found
 	}
 	rendered := c.join(r, documents)
-	rendered.Settings = newSettings(e.layers(files), r)
+	rendered.Settings = newSettings(layers, r)
 	return rendered, nil
 }
 
-// line returns the line of a field of the entry.
-func (e Entry) line(keys ...string) int { return node.Line(e.Node, keys...) }
-
-// check returns the first problem of the entry itself, or nil.
-func (e Entry) check() *manifest.Problem {
-	problem := func(message string, keys ...string) *manifest.Problem {
-		return &manifest.Problem{File: e.File, Line: e.line(keys...), Message: message}
-	}
-	switch {
-	case e.Name == "":
-		return problem("helmCharts: needs a name: write the name of the chart's folder")
-	case strings.HasPrefix(e.Name, "-"), strings.HasPrefix(e.ReleaseName, "-"):
-		return problem("helmCharts: neither name nor releaseName may begin with -")
-	case e.ReleaseName == "" && e.NameTemplate == "":
-		return problem("helmCharts: "+e.Name+" needs a releaseName: without it each run would make another name", "name")
-	case e.ReleaseName != "" && e.NameTemplate != "":
-		return problem("nameTemplate: helm takes it only without releaseName: remove one", "nameTemplate")
-	case !slices.Contains([]string{"", "override", "merge", "replace"}, e.ValuesMerge):
-		return problem("valuesMerge: has to be override, merge or replace", "valuesMerge")
-	}
-	return nil
+// problem returns a problem at the line of a field of the entry.
+func (e Entry) problem(message string, keys ...string) []manifest.Problem {
+	return []manifest.Problem{{File: e.File, Line: node.Line(e.Node, keys...), Message: message}}
 }
 
-// releaseName returns the name of the release.
-func (e Entry) releaseName() (name string, err error) {
-	if name = e.ReleaseName; name == "" {
-		name, err = executeName(e.NameTemplate)
+// check returns the first problem of the entry itself, or nil.
+func (e Entry) check() []manifest.Problem {
+	switch {
+	case e.Name == "":
+		return e.problem("helmCharts: needs a name: write the name of the chart's folder")
+	case strings.HasPrefix(e.Name, "-"), strings.HasPrefix(e.ReleaseName, "-"):
+		return e.problem("helmCharts: neither name nor releaseName may begin with -")
+	case e.NameTemplate != "":
+		return e.problem("nameTemplate: it makes the same name on each run: write that as releaseName", "nameTemplate")
+	case e.ReleaseName == "":
+		return e.problem("helmCharts: "+e.Name+" needs a releaseName: without it each run would make another name", "name")
+	case !slices.Contains([]string{"", "override", "merge", "replace"}, e.ValuesMerge):
+		return e.problem("valuesMerge: has to be override, merge or replace", "valuesMerge")
 	}
-	if err == nil {
-		err = chartutil.ValidateReleaseName(name)
-	}
-	return name, err
+	return nil
 }
 
 // document is a manifest that a template makes, or a file of a CustomResourceDefinition.
@@ -156,35 +143,34 @@ type document struct {
 
 // template runs the templates of a chart as `helm template` does. It returns the documents in the order
 // of helm.
-func (e Entry) template(repository Files, c *loaded, r *run, values map[string]any, cluster Cluster) ([]document, []manifest.Problem) {
-	name, err := e.releaseName()
-	if err != nil {
-		return nil, []manifest.Problem{{File: e.File, Line: e.line("releaseName"), Message: "helmCharts: " + err.Error()}}
+func (e Entry) template(layers []layer, c *loaded, r *run, values map[string]any, cluster Cluster) ([]document, []manifest.Problem) {
+	if err := chartutil.ValidateReleaseName(e.ReleaseName); err != nil {
+		return nil, e.problem("helmCharts: "+err.Error(), "releaseName")
 	}
 	capabilities, err := e.capabilities(cluster)
 	if err != nil {
-		return nil, []manifest.Problem{{File: e.File, Line: e.line("kubeVersion"), Message: "kubeVersion: " + err.Error()}}
+		return nil, e.problem("kubeVersion: "+err.Error(), "kubeVersion")
 	}
 	if required := c.Metadata.KubeVersion; required != "" && !chartutil.IsCompatibleRange(required, capabilities.KubeVersion.String()) {
 		return nil, e.problems(c, fmt.Errorf("the chart requires kubeVersion %s, and this environment has Kubernetes %s", required, capabilities.KubeVersion.Version))
 	}
 	r.addresses = append(r.addresses, fmt.Sprintf("%p", capabilities))
 	r.readDependencies(c.Chart, []string{})
-	c.nameTemplates(c.Chart)
-	err = r.rewriteAll(c, c.Chart) // each template once: aliases share them
+	c.nameTemplates()
+	err = r.rewriteAll(c) // each template once: aliases share them
 	if err == nil {
 		err = chartutil.ProcessDependencies(c.Chart, values)
 	}
 	if err != nil {
 		return nil, e.problems(c, err)
 	}
-	options := common.ReleaseOptions{Name: name, Namespace: cmp.Or(e.Namespace, "default"), Revision: 1, IsInstall: true}
+	options := common.ReleaseOptions{Name: e.ReleaseName, Namespace: cmp.Or(e.Namespace, "default"), Revision: 1, IsInstall: true}
 	top, err := util.ToRenderValuesWithSchemaValidation(c.Chart, values, options, capabilities, true)
 	if err != nil {
 		return nil, e.problems(c, err)
 	}
 	if e.Installed == nil || !e.Installed.SkipSchemas {
-		if found := e.checkSchemas(e.layers(repository), c.Chart, top["Values"], nil); len(found) > 0 {
+		if found := e.checkSchemas(layers, c.Chart, top["Values"], nil); len(found) > 0 {
 			return nil, found
 		}
 	}
@@ -193,7 +179,7 @@ func (e Entry) template(repository Files, c *loaded, r *run, values map[string]a
 
 // execute runs the templates with their values.
 func (e Entry) execute(c *loaded, r *run, top common.Values) (documents []document, found []manifest.Problem) {
-	c.nameTemplates(c.Chart)
+	c.nameTemplates()
 	r.values, _ = top["Values"].(common.Values)
 	r.locate(r.values, []string{})
 	files, err := engine.Engine{CustomTemplateFuncs: r.functions()}.RenderWithContext(context.Background(), c.Chart, top)
@@ -270,28 +256,6 @@ func (e Entry) capabilities(cluster Cluster) (*common.Capabilities, error) {
 	return c, nil
 }
 
-// Served returns the versions that a CustomResourceDefinition serves, as .Capabilities names them: alone, and with the kind.
-func Served(definition *unstructured.Unstructured) (all []string) {
-	spec := manifest.As[struct {
-		Spec struct {
-			Group string `json:"group"`
-			Names struct {
-				Kind string `json:"kind"`
-			} `json:"names"`
-			Versions []struct {
-				Name   string `json:"name"`
-				Served bool   `json:"served"`
-			} `json:"versions"`
-		} `json:"spec"`
-	}](definition).Spec
-	for _, v := range spec.Versions {
-		if v.Served {
-			all = append(all, spec.Group+"/"+v.Name, spec.Group+"/"+v.Name+"/"+spec.Names.Kind)
-		}
-	}
-	return all
-}
-
 // Helm is the version of Helm that charts are rendered with.
 const Helm = "v4.3.1"
 
@@ -299,7 +263,7 @@ const Helm = "v4.3.1"
 // entry.
 func (e Entry) problems(c *loaded, err error) []manifest.Problem {
 	message := err.Error()
-	p := manifest.Problem{File: e.File, Line: e.line("name"), Message: "chart " + e.Name + ": "}
+	p := e.problem("chart "+e.Name+": ", "name")[0]
 	if found := templateLine.FindAllStringSubmatchIndex(message, -1); c != nil && len(found) > 0 {
 		last := found[len(found)-1]
 		line, _ := strconv.Atoi(message[last[4]:last[5]])

@@ -1,8 +1,6 @@
 package charts
 
 import (
-	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,7 +8,6 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"slices"
-	"strconv"
 	"strings"
 	"text/template"
 	"time"
@@ -38,7 +35,7 @@ func (r *run) functions() template.FuncMap {
 			if name == "printf" && address.MatchString(arguments[0].String()) {
 				r.change("printing an address")
 			}
-			return r.take(max(0, sizeOf(arguments)))
+			return r.take(sizeOf(arguments))
 		})
 	}
 	for _, name := range []string{"env", "expandenv", "fail", "toJson", "mustToJson", "fromJson"} { // of Helm itself, or of none
@@ -46,24 +43,6 @@ func (r *run) functions() template.FuncMap {
 	}
 	maps.Copy(functions, r.actions())
 	return functions
-}
-
-// executeName returns the name that a nameTemplate makes.
-func executeName(original string) (string, error) {
-	r := newRun()
-	rewritten, err := r.rewrite("nameTemplate", "", original, nil)
-	if err != nil {
-		return "", err
-	}
-	t, err := template.New("nameTemplate").Funcs(r.functions()).Parse(rewritten)
-	if err != nil {
-		return "", err
-	}
-	var name bytes.Buffer
-	if err = t.Execute(&name, nil); err == nil && len(r.changing) > 0 {
-		err = fmt.Errorf("%s %w", r.changing[0].function, errChanging)
-	}
-	return name.String(), err
 }
 
 // sortedKeys returns the keys of maps. Helm returns them in random order.
@@ -137,78 +116,65 @@ func before(f any, check func(arguments []reflect.Value) error) any {
 
 var (
 	address = regexp.MustCompile(`%[^a-zA-Z%]*p`)
-	width   = regexp.MustCompile(`%[^a-zA-Z%]*`)
-	number  = regexp.MustCompile(`\d+|\*`)
+	wide    = regexp.MustCompile(`%[^a-zA-Z%]*(\d{4}|\*)`)
 )
 
 // sizes are upper bounds of the work and results of functions that make much of little. Others are counted by their results.
 var sizes = map[string]func(a []reflect.Value) int{
-	"repeat":  func(a []reflect.Value) int { return integer(a[0]) * a[1].Len() },
-	"indent":  indentSize,
-	"nindent": indentSize,
-	"until":   func(a []reflect.Value) int { return 16 * max(integer(a[0]), -integer(a[0])) },
-	"untilStep": func(a []reflect.Value) int {
-		return 16 * ((integer(a[1]) - integer(a[0])) / cmp.Or(integer(a[2]), 1))
-	},
-	"seq": func(a []reflect.Value) (size int) {
-		for i := range a[0].Len() {
-			size = max(size, 32*integer(a[0].Index(i)), -32*integer(a[0].Index(i)))
-		}
-		return size
-	},
-	"replace":   func(a []reflect.Value) int { return strings.Count(a[2].String(), a[0].String()) * a[1].Len() },
-	"wrapWith":  func(a []reflect.Value) int { return a[1].Len() * a[2].Len() },
-	"split":     splitSize,
-	"splitList": splitSize,
-	"join":      func(a []reflect.Value) int { return a[0].Len() * listLength(a[1]) },
+	"repeat": product, "indent": product, "nindent": product, "join": product,
+	"print": product, "println": product, "cat": product, "quote": product, "squote": product, "toString": product, "toStrings": product,
+	"replace": productOfLast, "wrapWith": productOfLast, "until": rangeSize, "untilStep": rangeSize, "seq": rangeSize, "split": splitSize, "splitList": splitSize,
 	"printf": func(a []reflect.Value) int {
-		verbs := width.FindAllString(a[0].String(), -1)
-		size := len(verbs) * printedSize(a[1:])
-		for _, n := range number.FindAllString(strings.Join(verbs, " "), -1) {
-			if wide, err := strconv.Atoi(n); err == nil {
-				size += min(wide, 1_000_000) // as fmt
-			} else {
-				size += 1_000_000
-			}
+		each := 1_000 + extent(a[1])
+		if wide.MatchString(a[0].String()) {
+			each += 1_000_000 // the limit of fmt
 		}
-		return size
+		return strings.Count(a[0].String(), "%") * each
 	},
-	"print": printedSize, "println": printedSize, "cat": printedSize, "quote": printedSize, "squote": printedSize, "toString": printedSize, "toStrings": printedSize,
 	"regexMatch": matchSize, "mustRegexMatch": matchSize, "regexFind": matchSize, "mustRegexFind": matchSize,
 	"regexFindAll": matchSize, "mustRegexFindAll": matchSize, "regexSplit": matchSize, "mustRegexSplit": matchSize,
 	"regexReplaceAll": replaceSize, "mustRegexReplaceAll": replaceSize, "regexReplaceAllLiteral": replaceSize, "mustRegexReplaceAllLiteral": replaceSize,
 	"derivePassword": func([]reflect.Value) int { return 1 << 24 },
 }
 
-// integer returns an integer that may be multiplied.
-func integer(v reflect.Value) int { return int(min(max(v.Int(), -1<<31), 1<<31)) }
+// product returns the product of the extents of arguments.
+func product(a []reflect.Value) int {
+	size := 1
+	for _, v := range a {
+		size = min(size*(1+extent(v)), maxWork+1)
+	}
+	return size
+}
 
-func indentSize(a []reflect.Value) int {
-	return integer(a[0]) * (1 + strings.Count(a[1].String(), "\n"))
+func productOfLast(a []reflect.Value) int { return product(a[1:]) }
+
+// rangeSize returns the memory of integers between others.
+func rangeSize(a []reflect.Value) (size int) {
+	for _, v := range a {
+		size += 32 * extent(v)
+	}
+	return size
+}
+
+// extent returns the amount of an integer, or the length of the text of another argument.
+func extent(v reflect.Value) (size int) {
+	switch v.Kind() {
+	case reflect.Int:
+		size = int(min(max(v.Int(), -v.Int(), 0), maxWork))
+	case reflect.String:
+		size = v.Len()
+	case reflect.Slice:
+		for i := range v.Len() {
+			size += 1 + extent(v.Index(i))
+		}
+	default:
+		size = len(fmt.Sprint(v.Interface()))
+	}
+	return size
 }
 
 func splitSize(a []reflect.Value) int {
 	return 1 << 10 * strings.Count(a[1].String(), a[0].String())
-}
-
-func listLength(v reflect.Value) int {
-	if v.Kind() == reflect.Interface {
-		v = v.Elem()
-	}
-	if v.Kind() != reflect.Slice {
-		return 0
-	}
-	return v.Len()
-}
-
-// printedSize returns the size of printed arguments.
-func printedSize(a []reflect.Value) (size int) {
-	for _, v := range a {
-		if v.IsValid() {
-			size += len(fmt.Sprint(v.Interface()))
-		}
-	}
-	return size
 }
 
 // matchSize returns the steps to match a regular expression.
@@ -231,14 +197,7 @@ func matchSize(a []reflect.Value) int {
 // maxExpression bounds the length of a regular expression.
 const maxExpression = 1 << 14
 
+// replaceSize returns the steps to replace matches, each by a text that may have the match for each $.
 func replaceSize(a []reflect.Value) int {
-	size := matchSize(a)
-	expression, err := regexp.Compile(a[0].String())
-	if size >= maxWork || err != nil {
-		return size
-	}
-	for _, match := range expression.FindAllStringIndex(a[1].String(), -1) {
-		size += a[2].Len() + strings.Count(a[2].String(), "$")*(match[1]-match[0])
-	}
-	return size
+	return matchSize(a) + (1+a[1].Len())*(1+a[2].Len())
 }

@@ -211,7 +211,7 @@ func function(c *parse.CommandNode) string {
 	return ""
 }
 
-// command returns a command, and how it uses its arguments.
+// command returns a command, and reports whether it uses its arguments with all below.
 func (w *rewriter) command(c *parse.CommandNode, isWhole bool) (command string, usesWhole bool) {
 	name := function(c)
 	if name == "" && len(c.Args) == 1 {

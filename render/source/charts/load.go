@@ -17,8 +17,8 @@ import (
 	"helm.sh/helm/v4/pkg/ignore"
 )
 
-// A chart may have maxFiles files and maxBytes bytes, archives within it unpacked. Helm's limit is that
-// of the bytes.
+// A chart may have maxFiles files and maxBytes bytes, archives within it unpacked. Helm limits
+// only the bytes.
 const (
 	maxFiles = 20_000
 	maxBytes = 100 << 20
@@ -27,7 +27,6 @@ const (
 // loaded is a chart with its files.
 type loaded struct {
 	*chart.Chart
-	values    []byte                  // its values.yaml
 	sources   map[*common.File]string // paths in the repository
 	templates map[string]string       // the same by the name of a template in Helm
 }
@@ -39,10 +38,11 @@ func load(repository Files, e Entry) (*loaded, error) {
 		return nil, err
 	}
 	r := &reader{files: repository, root: at}
+	var content []byte
 	if isDir {
 		err = r.readFolder("", ignore.Empty())
-	} else {
-		err = r.readArchive("", at)
+	} else if content, err = repository.ReadAny(at); err == nil {
+		err = r.unpack("", content)
 	}
 	if err != nil {
 		return nil, err
@@ -59,13 +59,23 @@ func load(repository Files, e Entry) (*loaded, error) {
 			files[&f.Data[0]] = path.Join(at, strings.ReplaceAll(f.Name, archived, ".tgz"))
 		}
 	}
-	result.addSources(c, files)
-	for _, f := range c.Raw {
-		if f.Name == "values.yaml" {
-			result.values = f.Data
+	for _, of := range withDependencies(c) {
+		for _, f := range slices.Concat(of.Templates, of.Files) {
+			if len(f.Data) > 0 {
+				result.sources[f] = files[&f.Data[0]]
+			}
 		}
 	}
 	return result, checkChart(c)
+}
+
+// raw returns the content of a file of the chart.
+func (c *loaded) raw(name string) (content []byte, ok bool) {
+	i := slices.IndexFunc(c.Raw, func(f *common.File) bool { return f.Name == path.Clean(name) })
+	if i < 0 {
+		return nil, false
+	}
+	return c.Raw[i].Data, true
 }
 
 // IsThere reports whether the chart of an entry is in the repository.
@@ -167,25 +177,16 @@ func (r *reader) readFolder(folder string, rules *ignore.Rules) error {
 		case isDir:
 			err = r.readFolder(name, rules)
 		default:
-			err = r.readArchive(name, resolved)
+			var content []byte
+			if content, err = r.files.ReadAny(resolved); err == nil {
+				err = r.add(name, content)
+			}
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// readArchive reads a file of the chart; without a name the archive that is the chart.
-func (r *reader) readArchive(name, at string) error {
-	content, err := r.files.ReadAny(at)
-	if err != nil {
-		return err
-	}
-	if name == "" {
-		return r.unpack("", content)
-	}
-	return r.add(name, content)
 }
 
 // unpack adds the files of an archive below a folder.
@@ -210,37 +211,32 @@ type info struct {
 
 func (i info) IsDir() bool { return i.isDir }
 
+// withDependencies returns a chart and the charts that it depends on, at any depth.
+func withDependencies(c *chart.Chart) (all []*chart.Chart) {
+	all = append(all, c)
+	for _, d := range c.Dependencies() {
+		all = append(all, withDependencies(d)...)
+	}
+	return all
+}
+
 // sortDependencies sorts the charts that a chart loads: Helm reads them from a map.
 func sortDependencies(c *chart.Chart) {
-	dependencies := slices.Clone(c.Dependencies())
-	slices.SortStableFunc(dependencies, func(a, b *chart.Chart) int {
-		return cmp.Or(cmp.Compare(a.Name(), b.Name()), cmp.Compare(a.Metadata.Version, b.Metadata.Version))
-	})
-	c.SetDependencies(dependencies...)
-	for _, d := range dependencies {
-		sortDependencies(d)
+	for _, of := range withDependencies(c) {
+		dependencies := slices.Clone(of.Dependencies())
+		slices.SortStableFunc(dependencies, func(a, b *chart.Chart) int {
+			return cmp.Or(cmp.Compare(a.Name(), b.Name()), cmp.Compare(a.Metadata.Version, b.Metadata.Version))
+		})
+		of.SetDependencies(dependencies...)
 	}
 }
 
-// addSources adds the files of a chart and its dependencies.
-func (c *loaded) addSources(from *chart.Chart, files map[*byte]string) {
-	for _, f := range slices.Concat(from.Templates, from.Files) {
-		if len(f.Data) > 0 {
-			c.sources[f] = files[&f.Data[0]]
+// nameTemplates names the templates of the chart and its dependencies as Helm does, aliases included.
+func (c *loaded) nameTemplates() {
+	for _, of := range withDependencies(c.Chart) {
+		for _, f := range slices.Concat(of.Templates, of.Files) {
+			c.templates[path.Join(of.ChartFullPath(), f.Name)] = c.sources[f]
 		}
-	}
-	for _, d := range from.Dependencies() {
-		c.addSources(d, files)
-	}
-}
-
-// nameTemplates names the templates of a chart and its dependencies as Helm does, aliases included.
-func (c *loaded) nameTemplates(from *chart.Chart) {
-	for _, f := range slices.Concat(from.Templates, from.Files) {
-		c.templates[path.Join(from.ChartFullPath(), f.Name)] = c.sources[f]
-	}
-	for _, d := range from.Dependencies() {
-		c.nameTemplates(d)
 	}
 }
 

@@ -25,7 +25,7 @@ type Locked struct {
 // File returns the name of the archive.
 func (l Locked) File() string { return l.Name + "-" + l.Version + ".tgz" }
 
-// HasVersion reports whether a version, with or without a v before it, is that of the archive.
+// HasVersion reports whether a version, with or without a v before it, is the version of the archive.
 func (l Locked) HasVersion(version string) bool {
 	return strings.TrimPrefix(l.Version, "v") == strings.TrimPrefix(version, "v")
 }

@@ -1,6 +1,7 @@
 package charts
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -12,7 +13,6 @@ import (
 	"text/template"
 
 	"helm.sh/helm/v4/pkg/chart/common"
-	chart "helm.sh/helm/v4/pkg/chart/v2"
 )
 
 // A run may take maxWork: a byte or more for each byte that templates write, and for each action, round of a loop and
@@ -80,23 +80,20 @@ func newRun() *run {
 }
 
 // rewriteAll rewrites the templates of a chart and its dependencies.
-func (r *run) rewriteAll(c *loaded, of *chart.Chart) error {
-	for _, f := range of.Templates {
-		rewritten, err := r.rewrite(f.Name, c.sources[f], string(f.Data), nil)
-		if err != nil {
-			return fmt.Errorf("%s:1: %w", path.Join(of.ChartFullPath(), f.Name), err)
+func (r *run) rewriteAll(c *loaded) error {
+	for _, of := range withDependencies(c.Chart) {
+		for _, f := range of.Templates {
+			rewritten, err := r.rewrite(f.Name, c.sources[f], string(f.Data), nil)
+			if err != nil {
+				return fmt.Errorf("%s:1: %w", path.Join(of.ChartFullPath(), f.Name), err)
+			}
+			f.Data = []byte(rewritten)
 		}
-		f.Data = []byte(rewritten)
-	}
-	for _, m := range of.Metadata.Maintainers {
-		r.addresses = append(r.addresses, fmt.Sprintf("%p", m))
-	}
-	for _, d := range of.Metadata.Dependencies {
-		r.addresses = append(r.addresses, fmt.Sprintf("%p", d))
-	}
-	for _, d := range of.Dependencies() {
-		if err := r.rewriteAll(c, d); err != nil {
-			return err
+		for _, m := range of.Metadata.Maintainers {
+			r.addresses = append(r.addresses, fmt.Sprintf("%p", m))
+		}
+		for _, d := range of.Metadata.Dependencies {
+			r.addresses = append(r.addresses, fmt.Sprintf("%p", d))
 		}
 	}
 	return nil
@@ -284,37 +281,30 @@ func (r *run) format(result any) (any, error) {
 
 // weigh counts a value with all below.
 func (r *run) weigh(value any) (any, error) {
-	left := size{maxItems, 4 * maxText}
-	return value, r.weighItems(reflect.ValueOf(value), 0, &left)
-}
-
-// size is a number of items and of bytes.
-type size struct{ items, bytes int }
-
-func (r *run) weighItems(v reflect.Value, depth int, left *size) error {
-	for v.Kind() == reflect.Interface {
-		v = v.Elem()
-	}
-	if left.items--; left.items < 0 || left.bytes < 0 || depth > maxNesting {
-		return errLarge
-	}
-	switch v.Kind() {
-	case reflect.String:
-		left.bytes -= v.Len()
-	case reflect.Map:
-		for entries := v.MapRange(); entries.Next(); {
-			if err := r.weighItems(entries.Value(), depth+1, left); err != nil {
-				return err
+	items, bytes := maxItems, 4*maxText
+	var visit func(v reflect.Value, depth int) error
+	visit = func(v reflect.Value, depth int) (err error) {
+		for v.Kind() == reflect.Interface {
+			v = v.Elem()
+		}
+		if items--; items < 0 || bytes < 0 || depth > maxNesting {
+			return errLarge
+		}
+		switch v.Kind() {
+		case reflect.String:
+			bytes -= v.Len()
+		case reflect.Map:
+			for entries := v.MapRange(); err == nil && entries.Next(); {
+				err = visit(entries.Value(), depth+1)
+			}
+		case reflect.Slice:
+			for i := 0; err == nil && i < v.Len() && v.Type().Elem().Kind() == reflect.Interface; i++ {
+				err = visit(v.Index(i), depth+1)
 			}
 		}
-	case reflect.Slice:
-		for i := 0; i < v.Len() && v.Type().Elem().Kind() == reflect.Interface; i++ {
-			if err := r.weighItems(v.Index(i), depth+1, left); err != nil {
-				return err
-			}
-		}
+		return cmp.Or(err, r.take(1<<7))
 	}
-	return r.take(1 << 7)
+	return value, visit(reflect.ValueOf(value), 0)
 }
 
 // change records a call of a function whose result changes.

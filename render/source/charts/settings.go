@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -59,36 +58,8 @@ func newSettings(layers []layer, r *run) *Settings {
 	return s
 }
 
-// layers returns the layers of an entry, the strongest first.
-func (e Entry) layers(files Files) (all []layer) {
-	if e.Installed != nil {
-		return []layer{{values: e.Installed.Values}}
-	}
-	for _, file := range slices.Backward(e.AdditionalValuesFiles) {
-		all = append(all, readLayer(files, path.Join(e.Folder, file))...)
-	}
-	inline := []layer{{e.File, node.Field(e.Node, "valuesInline"), e.ValuesInline}}
-	var ofFile []layer
-	if e.ValuesFile != "" {
-		ofFile = readLayer(files, path.Join(e.Folder, e.ValuesFile))
-	}
-	switch {
-	case len(e.ValuesInline) == 0:
-		return append(all, ofFile...)
-	case e.ValuesMerge == "replace":
-		return append(all, inline...)
-	case e.ValuesMerge == "merge":
-		return slices.Concat(all, ofFile, inline)
-	}
-	return slices.Concat(all, inline, ofFile)
-}
-
-// readLayer returns the layer of a file that is readable.
-func readLayer(files Files, file string) []layer {
-	content, err := files.ReadFile(file)
-	if err != nil {
-		return nil
-	}
+// layersOf returns the layer of a file of values, if it is readable.
+func layersOf(file string, content []byte) []layer {
 	values, err := loader.LoadValues(bytes.NewReader(content))
 	if err != nil {
 		return nil
@@ -105,19 +76,10 @@ func readLayer(files Files, file string) []layer {
 func position(layers []layer, keys []string) (at Position) {
 	deepest := 0
 	for _, l := range layers {
-		n, line, depth := l.root, 0, 0
-		for _, key := range keys {
-			k, v := node.Entry(n, key)
-			if index, err := strconv.Atoi(key); err == nil && n != nil && n.Kind == yaml.SequenceNode && index < len(n.Content) {
-				k, v = n.Content[index], n.Content[index]
+		for depth := len(keys); depth > deepest && l.root != nil; depth-- {
+			if key, _ := node.Walk(l.root, keys[:depth], nil); key != nil {
+				at, deepest = Position{l.file, key.Line}, depth
 			}
-			if k == nil {
-				break
-			}
-			n, line, depth = v, k.Line, depth+1
-		}
-		if depth > deepest {
-			at, deepest = Position{l.file, line}, depth
 		}
 	}
 	return at

@@ -24,59 +24,71 @@ import (
 	"example.com/gatehouse/render/source/node"
 )
 
-// values returns the values of an entry, merged as kustomize and then Helm merge them.
-func (e Entry) values(files Files, c *loaded) (values map[string]any, found []manifest.Problem) {
-	wrong := func(err error, keys ...string) (map[string]any, []manifest.Problem) {
-		return nil, []manifest.Problem{{File: e.File, Line: e.line(keys...), Message: strings.Join(keys, ".") + ": " + err.Error()}}
+// values returns the values of an entry, merged as kustomize and then Helm merge them, and the layers that set them, the
+// strongest first.
+func (e Entry) values(files Files, c *loaded) (values map[string]any, layers []layer, found []manifest.Problem) {
+	wrong := func(err error, keys ...string) (map[string]any, []layer, []manifest.Problem) {
+		return nil, nil, e.problem(strings.Join(keys, ".")+": "+err.Error(), keys...)
 	}
 	if e.Installed != nil {
 		values, err := e.Installed.merge(c)
 		if err != nil {
-			return nil, []manifest.Problem{{Message: "values: " + err.Error()}}
+			return nil, nil, []manifest.Problem{{Message: "values: " + err.Error()}}
 		}
-		return values, nil
+		return values, []layer{{values: e.Installed.Values}}, nil
 	}
-	first := c.values
+	first, _ := c.raw("values.yaml")
 	if e.ValuesFile != "" {
-		content, err := files.ReadFile(path.Join(e.Folder, e.ValuesFile))
+		file := path.Join(e.Folder, e.ValuesFile)
+		content, err := files.ReadFile(file)
 		if err != nil {
 			return wrong(err, "valuesFile")
 		}
-		first = content
+		first, layers = content, layersOf(file, content)
 	}
 	if len(e.ValuesInline) > 0 {
-		inline, err := e.mergeInline(first)
+		merged, err := e.mergeInline(first)
 		if err != nil {
 			return wrong(err, "valuesInline")
 		}
-		first = inline
+		inline := []layer{{e.File, node.Field(e.Node, "valuesInline"), e.ValuesInline}}
+		switch first = merged; e.ValuesMerge {
+		case "replace":
+			layers = inline
+		case "merge":
+			layers = append(layers, inline...)
+		default:
+			layers = append(inline, layers...)
+		}
 	}
 	values, err := loader.LoadValues(bytes.NewReader(first))
 	if err != nil {
 		return wrong(err, "valuesFile")
 	}
-	for i, file := range e.AdditionalValuesFiles {
-		content, err := files.ReadFile(path.Join(e.Folder, file))
+	for i, name := range e.AdditionalValuesFiles {
+		file := path.Join(e.Folder, name)
+		content, err := files.ReadFile(file)
 		if err == nil {
 			var more map[string]any
 			more, err = loader.LoadValues(bytes.NewReader(content))
 			values = loader.MergeMaps(values, more)
 		}
 		if err != nil {
-			return wrong(fmt.Errorf("%s: %w", file, err), "additionalValuesFiles", fmt.Sprint(i))
+			return wrong(fmt.Errorf("%s: %w", name, err), "additionalValuesFiles", fmt.Sprint(i))
 		}
+		layers = append(layersOf(file, content), layers...)
 	}
-	return values, nil
+	return values, layers, nil
 }
 
 // merge merges the values of an installed chart.
 func (i *Installed) merge(c *loaded) (values map[string]any, err error) {
 	for _, name := range i.Files {
-		at := slices.IndexFunc(c.Raw, func(f *common.File) bool { return f.Name == path.Clean(name) })
-		if at < 0 {
+		content, ok := c.raw(name)
+		if !ok {
 			return nil, fmt.Errorf("the chart has no file %s", name)
 		}
-		more, err := loader.LoadValues(bytes.NewReader(c.Raw[at].Data))
+		more, err := loader.LoadValues(bytes.NewReader(content))
 		if err != nil {
 			return nil, err
 		}
@@ -209,7 +221,7 @@ func (local) Load(url string) (any, error) {
 // valueProblem returns a problem of a value, at its line in the layers as far as they have it.
 func (e Entry) valueProblem(layers []layer, c *chart.Chart, keys []string, message string) manifest.Problem {
 	name := manifest.JoinField(keys)
-	p := manifest.Problem{File: e.File, Line: e.line("valuesInline"), Message: fmt.Sprintf("chart %s: %s", c.Name(), strings.TrimPrefix(name+": "+clip(message), ": "))}
+	p := e.problem(fmt.Sprintf("chart %s: %s", c.Name(), strings.TrimPrefix(name+": "+clip(message), ": ")), "valuesInline")[0]
 	if at := position(layers, keys); at.File != "" {
 		p.File, p.Line = strings.TrimPrefix(at.File, "/"), at.Line
 	}

@@ -103,24 +103,35 @@ func Text(node *yaml.Node, keys ...string) string {
 	return node.Value
 }
 
-// Scalars yields the text of the scalars in a node, including keys.
-func Scalars(node *yaml.Node) iter.Seq[string] {
-	return func(yield func(string) bool) { yieldScalars(node, yield) }
+// All yields a node and the nodes in it, each once: aliases in place of their nodes.
+func All(node *yaml.Node) iter.Seq[*yaml.Node] {
+	return func(yield func(*yaml.Node) bool) { yieldAll(node, yield) }
 }
 
-// yieldScalars yields the scalars in a node until yield returns false, and reports whether it never
-// did.
-func yieldScalars(node *yaml.Node, yield func(string) bool) bool {
+// yieldAll yields until yield returns false, and reports whether it never did.
+func yieldAll(node *yaml.Node, yield func(*yaml.Node) bool) bool {
 	if node == nil {
 		return true
 	}
-	if node.Kind == yaml.ScalarNode && !yield(node.Value) || !yieldScalars(node.Alias, yield) {
-		return false
+	isEach := yield(node)
+	for i := 0; i < len(node.Content) && isEach; i++ {
+		isEach = yieldAll(node.Content[i], yield)
 	}
-	for _, child := range node.Content {
-		if !yieldScalars(child, yield) {
-			return false
+	return isEach
+}
+
+// Scalars yields the text of the scalars in a node, including keys.
+func Scalars(node *yaml.Node) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for n := range All(node) {
+			if n.Kind == yaml.ScalarNode && !yield(n.Value) {
+				return
+			}
+			for text := range Scalars(n.Alias) {
+				if !yield(text) {
+					return
+				}
+			}
 		}
 	}
-	return true
 }

@@ -31,7 +31,6 @@ type extent struct {
 	nodes    int // including the node itself
 	bytes    int
 	indented int // bytes of indentation
-	height   int
 	compared int // pairs of keys
 }
 
@@ -58,10 +57,14 @@ func (m *measurement) growth(e extent) int {
 // extent returns the extent of a node at a depth.
 func (m *measurement) extent(node *yaml.Node, depth int) (extent, error) {
 	if node.Kind == yaml.AliasNode {
-		return m.aliased(node, depth)
+		e, ok := m.anchors[node.Alias]
+		if !ok {
+			return e, Error{node.Line, fmt.Sprintf("the alias *%s is within what it stands for: write out what it is to be", node.Value)}
+		}
+		return e, nil // a deep one grows too large, by its indentation
 	}
 	if depth > maxDepth {
-		return extent{}, tooDeep(node.Line)
+		return extent{}, Error{node.Line, fmt.Sprintf("nested over %d levels deep: no object of Kubernetes is", maxDepth)}
 	}
 	e := extent{nodes: 1, bytes: len(node.Value)}
 	if node.Kind == yaml.MappingNode {
@@ -76,7 +79,6 @@ func (m *measurement) extent(node *yaml.Node, depth int) (extent, error) {
 		e.nodes += c.nodes
 		e.bytes += c.bytes
 		e.indented += c.indented + 2*c.nodes
-		e.height = max(e.height, c.height+1)
 		e.compared += c.compared
 		if m.growth(e) > MaxGrowth {
 			return extent{}, TooLarge(child.Line)
@@ -86,22 +88,6 @@ func (m *measurement) extent(node *yaml.Node, depth int) (extent, error) {
 		m.anchors[node] = e
 	}
 	return e, nil
-}
-
-// aliased returns the extent of the node of an alias.
-func (m *measurement) aliased(alias *yaml.Node, depth int) (extent, error) {
-	e, ok := m.anchors[alias.Alias]
-	if !ok {
-		return extent{}, Error{alias.Line, fmt.Sprintf("the alias *%s is within what it stands for: write out what it is to be", alias.Value)}
-	}
-	if depth+e.height > maxDepth {
-		return extent{}, tooDeep(alias.Line)
-	}
-	return e, nil
-}
-
-func tooDeep(line int) error {
-	return Error{line, fmt.Sprintf("nested over %d levels deep: no object of Kubernetes is", maxDepth)}
 }
 
 // TooLarge returns the error of files that grow by more than MaxGrowth.

@@ -9,6 +9,8 @@ import (
 	"regexp"
 
 	"go.yaml.in/yaml/v3"
+
+	"example.com/gatehouse/render/source/node"
 )
 
 // Document is the text of one YAML document of a file.
@@ -74,34 +76,34 @@ func isBlank(line []byte) bool {
 
 // Parse returns the node of the document, nil if it is empty, and the bytes that its aliases
 // add. An error is an Error with its line in the file.
-func (d Document) Parse() (node *yaml.Node, growth int, err error) {
+func (d Document) Parse() (root *yaml.Node, growth int, err error) {
 	if err = cmp.Or(d.checkCharacters(), d.checkMarkers()); err == nil {
-		node, err = d.unmarshal()
+		root, err = d.unmarshal()
 	}
-	if err == nil && node != nil {
-		growth, err = measure(node, len(d.Content))
+	if err == nil && root != nil {
+		growth, err = measure(root, len(d.Content))
 	}
-	if err == nil && node != nil {
-		err = d.checkKeys(node)
+	if err == nil && root != nil {
+		err = d.checkKeys(root)
 	}
 	if err != nil {
 		return nil, 0, d.inFile(err)
 	}
-	d.setLines(node)
-	return node, growth, nil
+	d.setLines(root)
+	return root, growth, nil
 }
 
 // Measure is Parse for a text that may be anything: malformed YAML is empty. The only error is a
 // document that grows too large.
-func (d Document) Measure() (node *yaml.Node, growth int, err error) {
-	if node, err = d.unmarshal(); err != nil || node == nil {
+func (d Document) Measure() (root *yaml.Node, growth int, err error) {
+	if root, err = d.unmarshal(); err != nil || root == nil {
 		return nil, 0, nil //nolint:nilerr // malformed YAML is empty
 	}
-	if growth, err = measure(node, len(d.Content)); err != nil {
+	if growth, err = measure(root, len(d.Content)); err != nil {
 		err = d.inFile(err)
 	}
-	d.setLines(node)
-	return node, growth, err
+	d.setLines(root)
+	return root, growth, err
 }
 
 func (d Document) unmarshal() (*yaml.Node, error) {
@@ -121,13 +123,11 @@ func (d Document) fileLine(line int) int {
 }
 
 // setLines gives nodes their lines in the file.
-func (d Document) setLines(node *yaml.Node) {
-	if node == nil || d.first == 1 && !d.isQuoted {
-		return
-	}
-	node.Line = d.fileLine(node.Line)
-	for _, child := range node.Content {
-		d.setLines(child)
+func (d Document) setLines(root *yaml.Node) {
+	if d.first > 1 || d.isQuoted {
+		for n := range node.All(root) {
+			n.Line = d.fileLine(n.Line)
+		}
 	}
 }
 
