@@ -126,14 +126,25 @@ func (e Entry) check() []manifest.Problem {
 		return e.problem("helmCharts: needs a name: write the name of the chart's folder")
 	case strings.HasPrefix(e.Name, "-"), strings.HasPrefix(e.ReleaseName, "-"):
 		return e.problem("helmCharts: neither name nor releaseName may begin with -")
-	case e.NameTemplate != "":
-		return e.problem("nameTemplate: it makes the same name on each run: write that as releaseName", "nameTemplate")
-	case e.ReleaseName == "":
+	case e.ReleaseName == "" && e.NameTemplate == "":
 		return e.problem("helmCharts: "+e.Name+" needs a releaseName: without it each run would make another name", "name")
+	case e.ReleaseName != "" && e.NameTemplate != "":
+		return e.problem("nameTemplate: helm takes it only without releaseName: remove one", "nameTemplate")
 	case !slices.Contains([]string{"", "override", "merge", "replace"}, e.ValuesMerge):
 		return e.problem("valuesMerge: has to be override, merge or replace", "valuesMerge")
 	}
 	return nil
+}
+
+// releaseName returns the name of the release.
+func (e Entry) releaseName() (name string, err error) {
+	if name = e.ReleaseName; name == "" {
+		name, err = executeName(e.NameTemplate)
+	}
+	if err == nil {
+		err = chartutil.ValidateReleaseName(name)
+	}
+	return name, err
 }
 
 // document is a manifest that a template makes, or a file of a CustomResourceDefinition.
@@ -144,7 +155,8 @@ type document struct {
 // template runs the templates of a chart as `helm template` does. It returns the documents in the order
 // of helm.
 func (e Entry) template(layers []layer, c *loaded, r *run, values map[string]any, cluster Cluster) ([]document, []manifest.Problem) {
-	if err := chartutil.ValidateReleaseName(e.ReleaseName); err != nil {
+	name, err := e.releaseName()
+	if err != nil {
 		return nil, e.problem("helmCharts: "+err.Error(), "releaseName")
 	}
 	capabilities, err := e.capabilities(cluster)
@@ -164,7 +176,7 @@ func (e Entry) template(layers []layer, c *loaded, r *run, values map[string]any
 	if err != nil {
 		return nil, e.problems(c, err)
 	}
-	options := common.ReleaseOptions{Name: e.ReleaseName, Namespace: cmp.Or(e.Namespace, "default"), Revision: 1, IsInstall: true}
+	options := common.ReleaseOptions{Name: name, Namespace: cmp.Or(e.Namespace, "default"), Revision: 1, IsInstall: true}
 	top, err := util.ToRenderValuesWithSchemaValidation(c.Chart, values, options, capabilities, true)
 	if err != nil {
 		return nil, e.problems(c, err)

@@ -1,6 +1,7 @@
 package charts
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -43,6 +44,24 @@ func (r *run) functions() template.FuncMap {
 	}
 	maps.Copy(functions, r.actions())
 	return functions
+}
+
+// executeName returns the name that a nameTemplate makes.
+func executeName(original string) (string, error) {
+	r := newRun()
+	rewritten, err := r.rewrite("nameTemplate", "", original, nil)
+	if err != nil {
+		return "", err
+	}
+	t, err := template.New("nameTemplate").Funcs(r.functions()).Parse(rewritten)
+	if err != nil {
+		return "", err
+	}
+	var name bytes.Buffer
+	if err = t.Execute(&name, nil); err == nil && len(r.changing) > 0 {
+		err = fmt.Errorf("%s %w", r.changing[0].function, errChanging)
+	}
+	return name.String(), err
 }
 
 // sortedKeys returns the keys of maps. Helm returns them in random order.
