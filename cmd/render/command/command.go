@@ -172,13 +172,17 @@ func renderOnce(cmd *cobra.Command, kinds *registry.Kinds, f flags, look func(na
 	root := f.root
 	if f.since != "" {
 		var err error
-		if f.Changed, err = changedFiles(cmd.Context(), root, f.since, f.staged, !f.check || !f.staged); err != nil {
+		if f.Changed, err = changedFiles(cmd.Context(), f); err != nil {
 			return err
 		}
 		f.All = true
 	}
 	if f.check && f.staged {
-		index, remove, err := checkOutIndex(cmd.Context(), f.root)
+		in, err := openGit(cmd.Context(), f.root)
+		if err != nil {
+			return err
+		}
+		index, remove, err := in.CheckOutIndex(cmd.Context())
 		if err != nil {
 			return err
 		}
