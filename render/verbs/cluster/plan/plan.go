@@ -131,7 +131,9 @@ func (p *Plan) judgeAll(ctx context.Context) ([]manifest.Problem, error) {
 
 // Judge asks the cluster about objects, and updates their steps. An error concerns the connection.
 func (p *Plan) Judge(ctx context.Context, steps []*Step) (problems []manifest.Problem, err error) {
-	p.options.Progress(fmt.Sprintf("asking the cluster about %d objects", len(steps)))
+	if len(steps) > 0 {
+		p.options.Progress(fmt.Sprintf("asking the cluster about %d objects", len(steps)))
+	}
 	err = cluster.ForEach(ctx, len(steps), func(ctx context.Context, i int) error { return p.judge(ctx, steps[i]) })
 	for _, s := range steps {
 		problems = append(problems, s.problems...)
