@@ -116,20 +116,17 @@ func missingAdds(ctx context.Context, in *git.Repository, update *render.Update,
 // addCommands returns the commands that add files, and ignored files, to the index.
 func addCommands(in *git.Repository, added, ignored []string) string {
 	var commands []string
-	if len(added) > 0 {
-		commands = append(commands, addCommand(in, "git add", git.Tops(added)))
+	add := func(command string, files []string) {
+		for _, file := range files {
+			command += " " + quote(fromHere(filepath.Join(in.Dir(), file)))
+		}
+		if len(files) > 0 {
+			commands = append(commands, command)
+		}
 	}
-	if len(ignored) > 0 {
-		commands = append(commands, addCommand(in, "git add --force", slices.Sorted(slices.Values(ignored))))
-	}
+	add("git add", git.Tops(added))
+	add("git add --force", slices.Sorted(slices.Values(ignored)))
 	return strings.Join(commands, " && ")
-}
-
-func addCommand(in *git.Repository, command string, files []string) string {
-	for _, file := range files {
-		command += " " + quote(fromHere(filepath.Join(in.Dir(), file)))
-	}
-	return command
 }
 
 func fromHere(name string) string {

@@ -53,7 +53,7 @@ func (r *Repository) checkOut(ctx context.Context, tree, index, to string) error
 		return err
 	}
 	target := with
-	target.target = to // so the attributes are those of the tree
+	target.target = to // so the attributes of the tree apply
 	if _, err := target.git(ctx, nil, "checkout-index", "--all", "--ignore-skip-worktree-bits"); err != nil {
 		return err
 	}

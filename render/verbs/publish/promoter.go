@@ -91,7 +91,7 @@ func (p *publisher) isPublished(ctx context.Context, now *branch) bool {
 }
 
 // noteSource tells GitOps Promoter by a git note that an unchanged commit is also the rendering of HEAD, unless
-// the note names a later commit, or one that this clone does not have.
+// the note names a later commit, or a commit that this clone lacks.
 func (p *publisher) noteSource(ctx context.Context) error {
 	note, err := json.Marshal(map[string]string{"drySha": p.head})
 	if err != nil || !p.Promoter || !p.Push || p.DryRun {

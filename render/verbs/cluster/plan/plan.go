@@ -83,8 +83,13 @@ func New(ctx context.Context, c *cluster.Cluster, objects []manifest.Object, opt
 		p.Steps = append(p.Steps, s)
 	}
 	slices.SortFunc(p.Steps, func(a, b *Step) int { return CompareIDs(a.ID(), b.ID()) })
-	problems, err := p.judgeAll(ctx)
-	return p, problems, err
+	definitions, rest := p.Definitions()
+	problems, err := p.Judge(ctx, definitions)
+	if err != nil {
+		return nil, nil, err
+	}
+	more, err := p.Judge(ctx, rest)
+	return p, append(problems, more...), err
 }
 
 // CompareIDs orders objects as Flux applies them.
@@ -116,17 +121,6 @@ func (p *Plan) Definitions() (definitions, rest []*Step) {
 		}
 	}
 	return p.Steps, nil
-}
-
-// judgeAll asks the cluster about all objects, definitions first.
-func (p *Plan) judgeAll(ctx context.Context) ([]manifest.Problem, error) {
-	definitions, rest := p.Definitions()
-	problems, err := p.Judge(ctx, definitions)
-	if err != nil {
-		return nil, err
-	}
-	more, err := p.Judge(ctx, rest)
-	return append(problems, more...), err
 }
 
 // Judge asks the cluster about objects, and updates their steps. An error concerns the connection.
