@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/git"
 )
 
@@ -34,10 +35,8 @@ func (p *publisher) metadata(ctx context.Context, repoURL string) ([]byte, error
 		return nil, err
 	}
 	var content bytes.Buffer
-	encoder := json.NewEncoder(&content)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	err = encoder.Encode(metadata{p.head, repoURL, source.Author, source.Date, source.Subject, source.Body})
+	compact := manifest.JSON(metadata{p.head, repoURL, source.Author, source.Date, source.Subject, source.Body})
+	err = json.Indent(&content, []byte(compact+"\n"), "", "  ")
 	return content.Bytes(), err
 }
 

@@ -217,7 +217,7 @@ func (r *run) carryOut(ctx context.Context, p *plan.Plan, removals []*removal) (
 		return r.wait(ctx, awaited), nil
 	}
 	if problems := r.wait(ctx, awaited); len(problems) > 0 || ctx.Err() != nil {
-		return problems, nil // the inventory still lists the objects, for another run to await
+		return problems, nil //nolint:nilerr // the inventory still lists the objects, for another run to await
 	}
 	return nil, r.inventory.End(ctx, ids)
 }
