@@ -49,20 +49,6 @@ func statusField[T any](owner kind.Object, name string) (value T) {
 	return value
 }
 
-// failedStatus returns the last status of an object, with conditions that report the error of its
-// kind.
-func failedStatus(owner kind.Object, failed error, now time.Time) (map[string]any, error) {
-	content, err := status.Content(statusOf(owner))
-	if err != nil {
-		return nil, err
-	}
-	conditions := condition.New(conditionsOf(owner), owner.GetGeneration(), now)
-	conditions.Stalled(ReasonStatusFailed, oneLine(failed))
-	head, err := status.Content(kind.Status{ObservedGeneration: owner.GetGeneration(), Conditions: conditions.Sorted()})
-	maps.Copy(content, head)
-	return content, err
-}
-
 // withStatus returns an object of a kind that has only a status.
 func withStatus(k kind.Kind, content map[string]any) (kind.Object, error) {
 	owner := k.New()
@@ -99,27 +85,37 @@ const largestStatus = 64 << 10
 // Decide decides the status of an object. If its kind has a Status function, that has the last
 // word. Children are the object's children as the controller caches them. Grace is how long a
 // rendered object may be missing before its source object is stalled.
-func Decide(k kind.Kind, owner kind.Object, children []kind.Object, now time.Time, grace time.Duration) (Decision, error) {
+func Decide(k kind.Kind, owner kind.Object, children []kind.Object, now time.Time, grace time.Duration) (decision Decision, err error) {
 	derived, wake, failure := decide(snapshot{
 		kind: k, owner: owner, last: conditionsOf(owner), lastMatch: renderingOf(owner), children: children, now: now, grace: grace,
 	})
 	if k.Status == nil {
-		decision, err := newDecision(k, derived, wake)
+		decision, err = newDecision(k, derived, wake)
 		decision.Failure = failure
 		return decision, err
 	}
 	decision, failed := decideByKind(k, owner, kind.Observation{Children: children, Status: derived, Wake: wake, Now: now, Grace: grace})
-	if failed == nil {
-		decision.Failure = failure
-		return decision, nil
+	if failed != nil {
+		decision, err = failedDecision(k, owner, failed, now)
 	}
-	content, err := failedStatus(owner, failed, now)
+	decision.Failure = errors.Join(failure, failed)
+	return decision, err
+}
+
+// failedDecision keeps the last status of an object, with conditions that report the error of its kind.
+func failedDecision(k kind.Kind, owner kind.Object, failed error, now time.Time) (Decision, error) {
+	content, err := status.Content(statusOf(owner))
 	if err != nil {
 		return Decision{}, err
 	}
-	decision, err = newDecision(k, content, time.Time{})
-	decision.Failure = errors.Join(failure, failed)
-	return decision, err
+	conditions := condition.New(conditionsOf(owner), owner.GetGeneration(), now)
+	conditions.Stalled(ReasonStatusFailed, oneLine(failed))
+	head, err := status.Content(kind.Status{ObservedGeneration: owner.GetGeneration(), Conditions: conditions.Sorted()})
+	if err != nil {
+		return Decision{}, err
+	}
+	maps.Copy(content, head)
+	return newDecision(k, content, time.Time{})
 }
 
 // decideByKind calls the Status function of the kind and checks the result.

@@ -173,7 +173,7 @@ func (c Controller) transform(object any) (any, error) {
 	ctrl.Log.WithName("cache").Error(err, "Left out an object: its status is not kept", "kind", c.Kind.GVK().Kind,
 		"namespace", u.GetNamespace(), "name", u.GetName())
 	left := &leftOut{kind: c.Kind.GVK(), reason: reason, message: err.Error()}
-	left.Namespace, left.Name, left.UID, left.ResourceVersion = u.GetNamespace(), u.GetName(), u.GetUID(), u.GetResourceVersion()
+	left.ObjectMeta = Identity(u)
 	return left, nil
 }
 

@@ -1,11 +1,9 @@
 package setup
 
 import (
-	"encoding/json"
 	"reflect"
 	"unique"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,7 +26,10 @@ func trim(object client.Object, gvk schema.GroupVersionKind, label string) clien
 	from, to := reflect.ValueOf(object).Elem(), reflect.ValueOf(trimmed).Elem()
 	to.FieldByName("ObjectMeta").Set(reflect.ValueOf(meta))
 	if spec := to.FieldByName("Spec"); spec.Kind() == reflect.Struct {
-		copyScalars(spec, from.FieldByName("Spec"))
+		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(from.FieldByName("Spec").Addr().Interface())
+		if err == nil { // a decoded spec always converts
+			_ = runtime.DefaultUnstructuredConverter.FromUnstructured(scalars(fields), spec.Addr().Interface())
+		}
 	}
 	if pod, ok := object.(*corev1.Pod); ok {
 		trimmed.(*corev1.Pod).Status = trimPodStatus(&pod.Status)
@@ -106,15 +107,7 @@ func trimUnstructured(u *unstructured.Unstructured, gvk schema.GroupVersionKind,
 		content["metadata"] = metadata
 	}
 	if spec, ok := u.Object["spec"].(map[string]any); ok {
-		scalars := map[string]any{}
-		for name, value := range spec {
-			switch value.(type) {
-			case map[string]any, []any:
-			default:
-				scalars[name] = value
-			}
-		}
-		content["spec"] = scalars
+		content["spec"] = scalars(spec)
 	}
 	if status, ok := u.Object["status"]; ok {
 		content["status"] = status
@@ -124,39 +117,23 @@ func trimUnstructured(u *unstructured.Unstructured, gvk schema.GroupVersionKind,
 	return trimmed
 }
 
-// copyScalars copies the fields of a spec that are neither lists nor mappings in JSON, and the
-// update strategy, which kstatus reads too.
-func copyScalars(to, from reflect.Value) {
-	for i := range from.NumField() {
-		field := from.Field(i)
-		switch {
-		case field.Kind() == reflect.String: // usually one of few values
-			to.Field(i).SetString(intern(field.String()))
-		case isScalar(field.Type()) || field.Type() == updateStrategy:
-			to.Field(i).Set(field)
+// scalars returns the fields of a spec that are neither lists nor mappings, and the update strategy,
+// which kstatus reads too.
+func scalars(spec map[string]any) map[string]any {
+	kept := map[string]any{}
+	for name, value := range spec {
+		switch value := value.(type) {
+		case map[string]any, []any:
+			if name == "updateStrategy" {
+				kept[name] = value
+			}
+		case string: // usually one of few values
+			kept[name] = intern(value)
+		default:
+			kept[name] = value
 		}
 	}
-}
-
-var (
-	updateStrategy = reflect.TypeFor[appsv1.StatefulSetUpdateStrategy]()
-	marshaler      = reflect.TypeFor[json.Marshaler]()
-)
-
-// isScalar reports whether values of a type are neither lists nor mappings in JSON. Types with
-// their own MarshalJSON, like quantities and times, are neither.
-func isScalar(t reflect.Type) bool {
-	if reflect.PointerTo(t).Implements(marshaler) {
-		return true
-	}
-	switch t.Kind() {
-	case reflect.Pointer:
-		return isScalar(t.Elem())
-	case reflect.Struct, reflect.Map, reflect.Slice, reflect.Array, reflect.Interface:
-		return false
-	default:
-		return true
-	}
+	return kept
 }
 
 // intern returns a shared copy of a text, since many objects have the same.

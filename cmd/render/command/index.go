@@ -29,51 +29,32 @@ func openGit(ctx context.Context, root string) (*git.Repository, error) {
 	return in.InHook(), nil
 }
 
-// changedFiles returns the files that differ from the merge base of a revision and HEAD, relative to the root: files
-// of the index, of the work tree, or of both. It returns nil, for all files, before the first commit.
-func changedFiles(ctx context.Context, root, revision string, inIndex, inWorkTree bool) ([]string, error) {
-	in, err := openGit(ctx, root)
+// changedFiles returns the files that differ from the merge base of f.since and HEAD, relative to the root. It returns
+// nil, for all files, before the first commit. With --staged it includes files of the index, and with --check no others.
+func changedFiles(ctx context.Context, f flags) (files []string, err error) {
+	in, err := openGit(ctx, f.root)
 	if err != nil {
 		return nil, err
 	}
 	if head, err := in.Tip(ctx, git.Head); head == "" || err != nil {
 		return nil, err
 	}
-	base, err := in.MergeBase(ctx, revision)
+	base, err := in.MergeBase(ctx, f.since)
 	if err != nil {
 		return nil, fmt.Errorf("--changed-since: %w", err)
 	}
-	files := []string{}
-	for _, index := range []bool{true, false} {
-		if index && !inIndex || !index && !inWorkTree {
-			continue
-		}
-		changes, err := in.ChangedSince(ctx, base, index)
-		if err != nil {
-			return nil, err
-		}
-		for _, c := range changes {
-			files = append(files, in.InFolder(c.Path))
-		}
+	var changes, staged []git.FileChange
+	if !f.check || !f.staged {
+		changes, err = in.ChangedSince(ctx, base)
 	}
-	return files, nil
-}
-
-// checkOutIndex writes the index of the repository at root, or of the nearest one, to a temporary folder.
-func checkOutIndex(ctx context.Context, root string) (folder string, remove func(), err error) {
-	in, err := openGit(ctx, root)
-	if err != nil {
-		return "", nil, err
+	if err == nil && f.staged {
+		staged, err = in.StagedSince(ctx, base)
 	}
-	to, err := os.MkdirTemp("", "render-index-")
-	if err != nil {
-		return "", nil, err
+	files = []string{}
+	for _, c := range slices.Concat(changes, staged) {
+		files = append(files, in.InFolder(c.Path))
 	}
-	remove = func() { _ = os.RemoveAll(to) }
-	if folder, err = in.CheckOutIndex(ctx, to); err != nil {
-		remove()
-	}
-	return folder, remove, err
+	return files, err
 }
 
 // adviseToAdd prints the missing git add for new files of rendered/ and for new source files: `git commit --all`
@@ -135,20 +116,17 @@ func missingAdds(ctx context.Context, in *git.Repository, update *render.Update,
 // addCommands returns the commands that add files, and ignored files, to the index.
 func addCommands(in *git.Repository, added, ignored []string) string {
 	var commands []string
-	if len(added) > 0 {
-		commands = append(commands, addCommand(in, "git add", git.Tops(added)))
+	add := func(command string, files []string) {
+		for _, file := range files {
+			command += " " + quote(fromHere(filepath.Join(in.Dir(), file)))
+		}
+		if len(files) > 0 {
+			commands = append(commands, command)
+		}
 	}
-	if len(ignored) > 0 {
-		commands = append(commands, addCommand(in, "git add --force", slices.Sorted(slices.Values(ignored))))
-	}
+	add("git add", git.Tops(added))
+	add("git add --force", slices.Sorted(slices.Values(ignored)))
 	return strings.Join(commands, " && ")
-}
-
-func addCommand(in *git.Repository, command string, files []string) string {
-	for _, file := range files {
-		command += " " + quote(fromHere(filepath.Join(in.Dir(), file)))
-	}
-	return command
 }
 
 func fromHere(name string) string {

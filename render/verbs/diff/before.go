@@ -44,7 +44,7 @@ func openPrevious(ctx context.Context, repository *render.Repository, revision s
 	if b.files, err = b.git.Files(ctx, b.commit, tree.Folder); err != nil {
 		return nil, err
 	}
-	if b.changed, err = b.git.ChangedSince(ctx, b.commit, false); err != nil {
+	if b.changed, err = b.git.ChangedSince(ctx, b.commit); err != nil {
 		return nil, err
 	}
 	maps.DeleteFunc(b.files, func(_ string, file git.File) bool { return !file.IsRegular() })

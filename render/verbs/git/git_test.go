@@ -140,7 +140,7 @@ func TestChangedSinceListsTheWholeWorkTree(t *testing.T) {
 		}
 	}
 	run(t, dir, "add", "link")
-	changes, err := open(t, filepath.Join(dir, "shop")).ChangedSince(t.Context(), "base", false)
+	changes, err := open(t, filepath.Join(dir, "shop")).ChangedSince(t.Context(), "base")
 	got := map[string]string{}
 	for _, c := range changes {
 		modes := ""

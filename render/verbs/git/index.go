@@ -18,36 +18,44 @@ func (r *Repository) InHook() *Repository {
 	return &in
 }
 
-// CheckOutIndex writes the files of the folder that a commit of the index would have to another folder, and
-// returns the folder's place there.
-func (r *Repository) CheckOutIndex(ctx context.Context, to string) (string, error) {
+// CheckOutIndex is CheckOut for the files that a commit of the index would have.
+func (r *Repository) CheckOutIndex(ctx context.Context) (folder string, remove func(), err error) {
 	tree, err := r.git(ctx, nil, "write-tree", "--missing-ok")
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	return r.CheckOut(ctx, strings.TrimSpace(tree), to)
+	return r.CheckOut(ctx, strings.TrimSpace(tree))
 }
 
-// CheckOut writes the files of the folder in a commit or tree to another folder, and returns the folder's place
-// there. It includes submodules, if the work tree has them.
-func (r *Repository) CheckOut(ctx context.Context, tree, to string) (string, error) {
-	dir, err := os.MkdirTemp("", "render-index-")
+// CheckOut writes the files of a commit or tree to a temporary folder, which stays until remove. It returns the
+// repository's folder there.
+func (r *Repository) CheckOut(ctx context.Context, tree string) (folder string, remove func(), err error) {
+	temporary, err := os.MkdirTemp("", "render-checkout-")
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	defer os.RemoveAll(dir)
+	remove = func() { _ = os.RemoveAll(temporary) }
+	files := filepath.Join(temporary, "files")
+	if err = r.checkOut(ctx, tree, filepath.Join(temporary, "index"), files); err != nil {
+		remove()
+	}
+	return filepath.Join(files, filepath.FromSlash(r.prefix)), remove, err
+}
+
+// checkOut writes files to a folder, by way of an index. It includes submodules, if the work tree has them.
+func (r *Repository) checkOut(ctx context.Context, tree, index, to string) error {
 	with := *r
-	with.index = filepath.Join(dir, "index")
+	with.index = index
 	if _, err := with.git(ctx, nil, "read-tree", tree); err != nil {
-		return "", err
+		return err
 	}
 	if err := os.MkdirAll(to, 0o700); err != nil {
-		return "", err
+		return err
 	}
 	target := with
-	target.target = to // so the attributes are those of the tree
+	target.target = to // so the attributes of the tree apply
 	if _, err := target.git(ctx, nil, "checkout-index", "--all", "--ignore-skip-worktree-bits"); err != nil {
-		return "", err
+		return err
 	}
 	out, err := with.git(ctx, nil, "ls-files", "-z", "--stage", "--full-name")
 	for entry := range strings.SplitSeq(out, "\x00") {
@@ -60,9 +68,9 @@ func (r *Repository) CheckOut(ctx context.Context, tree, to string) (string, err
 		if _, err := os.Lstat(filepath.Join(submodule.dir, ".git")); err != nil {
 			continue // render reports missing files
 		}
-		if _, err := submodule.CheckOut(ctx, fields[1], filepath.Join(to, name)); err != nil {
-			return "", err
+		if err := submodule.checkOut(ctx, fields[1], index, filepath.Join(to, name)); err != nil {
+			return err
 		}
 	}
-	return filepath.Join(to, filepath.FromSlash(r.prefix)), err
+	return err
 }

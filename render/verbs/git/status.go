@@ -49,17 +49,30 @@ type FileChange struct {
 
 // ChangedSince returns the files and submodules of the work tree that differ from a commit. It includes
 // submodules with edits, and untracked files that are not ignored. The path of an untracked repository ends with a
-// slash. With inIndex it compares the index.
-func (r *Repository) ChangedSince(ctx context.Context, commit string, inIndex bool) (changes []FileChange, err error) {
-	// The flags override settings, such as ignore in .gitmodules.
-	args := []string{"diff", "--raw", "-z", "--no-renames", "--no-relative", "--no-ext-diff", "--ignore-submodules=none"}
-	if inIndex { // it has no edits in a submodule
-		args = append(args, "--cached")
-	}
-	out, err := r.git(ctx, nil, append(args, commit, "--")...)
+// slash.
+func (r *Repository) ChangedSince(ctx context.Context, commit string) ([]FileChange, error) {
+	changes, err := r.compare(ctx, commit)
 	if err != nil {
 		return nil, err
 	}
+	out, err := r.git(ctx, nil, "ls-files", "-z", "--others", "--exclude-standard", "--full-name", "--", ":/")
+	for name := range strings.SplitSeq(out, "\x00") {
+		if name != "" {
+			changes = append(changes, FileChange{Path: name, After: &File{Mode: "100644"}})
+		}
+	}
+	return changes, err
+}
+
+// StagedSince returns the files and submodules of the index that differ from a commit.
+func (r *Repository) StagedSince(ctx context.Context, commit string) ([]FileChange, error) {
+	return r.compare(ctx, "--cached", commit)
+}
+
+func (r *Repository) compare(ctx context.Context, with ...string) (changes []FileChange, err error) {
+	// The flags override settings, such as ignore in .gitmodules.
+	args := []string{"diff", "--raw", "-z", "--no-renames", "--no-relative", "--no-ext-diff", "--ignore-submodules=none"}
+	out, err := r.git(ctx, nil, slices.Concat(args, with, []string{"--"})...)
 	fileOf := func(mode string) *File {
 		if mode == "000000" {
 			return nil
@@ -70,15 +83,6 @@ func (r *Repository) ChangedSince(ctx context.Context, commit string, inIndex bo
 	for i := 1; i < len(fields); i += 2 {
 		if modes := strings.Fields(fields[i-1]); len(modes) == 5 { // :MODE MODE OID OID STATUS
 			changes = append(changes, FileChange{fields[i], fileOf(modes[0][1:]), fileOf(modes[1])})
-		}
-	}
-	if inIndex {
-		return changes, nil
-	}
-	out, err = r.git(ctx, nil, "ls-files", "-z", "--others", "--exclude-standard", "--full-name", "--", ":/")
-	for name := range strings.SplitSeq(out, "\x00") {
-		if name != "" {
-			changes = append(changes, FileChange{Path: name, After: &File{Mode: "100644"}})
 		}
 	}
 	return changes, err

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/git"
 )
 
@@ -34,10 +35,8 @@ func (p *publisher) metadata(ctx context.Context, repoURL string) ([]byte, error
 		return nil, err
 	}
 	var content bytes.Buffer
-	encoder := json.NewEncoder(&content)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	err = encoder.Encode(metadata{p.head, repoURL, source.Author, source.Date, source.Subject, source.Body})
+	compact := manifest.JSON(metadata{p.head, repoURL, source.Author, source.Date, source.Subject, source.Body})
+	err = json.Indent(&content, []byte(compact+"\n"), "", "  ")
 	return content.Bytes(), err
 }
 
@@ -91,7 +90,7 @@ func (p *publisher) isPublished(ctx context.Context, now *branch) bool {
 }
 
 // noteSource tells GitOps Promoter by a git note that an unchanged commit is also the rendering of HEAD, unless
-// the note names a later commit, or one that this clone does not have.
+// the note names a later commit, or a commit that this clone lacks.
 func (p *publisher) noteSource(ctx context.Context) error {
 	note, err := json.Marshal(map[string]string{"drySha": p.head})
 	if err != nil || !p.Promoter || !p.Push || p.DryRun {

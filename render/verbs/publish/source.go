@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -20,15 +19,11 @@ import (
 // update. If the environment has errors, it returns the problems instead.
 func (p *publisher) renderSource(ctx context.Context, kinds *registry.Kinds, progress func(step string), use func(render.TreeUpdate) ([]manifest.Problem, error)) ([]manifest.Problem, error) {
 	progress("checking out the source")
-	temporary, err := os.MkdirTemp("", "render-publish-")
+	dir, remove, err := p.git.CheckOut(ctx, p.head)
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(temporary)
-	dir, err := p.git.CheckOut(ctx, p.head, temporary)
-	if err != nil {
-		return nil, err
-	}
+	defer remove()
 	source, err := render.Open(dir, kinds)
 	if err != nil {
 		return nil, err

@@ -21,12 +21,6 @@ import (
 // maxDownload bounds an answer: the index of a large repository has 20 MiB.
 const maxDownload = 100 << 20
 
-// source downloads charts.
-type source struct {
-	client  *http.Client
-	indexes map[string]index // by repository
-}
-
 // index is index.yaml of a repository: the versions of each chart.
 type index struct {
 	Entries map[string][]struct {
@@ -37,20 +31,20 @@ type index struct {
 }
 
 // download returns the archive of a chart.
-func (s *source) download(ctx context.Context, l charts.Locked) ([]byte, error) {
+func (p *puller) download(ctx context.Context, l charts.Locked) ([]byte, error) {
 	if repository, is := strings.CutPrefix(l.Repository, "oci://"); is {
-		return s.downloadArtifact(ctx, repository+"/"+l.Name, strings.ReplaceAll(l.Version, "+", "_"))
+		return p.downloadArtifact(ctx, repository+"/"+l.Name, strings.ReplaceAll(l.Version, "+", "_"))
 	}
-	found, isKnown := s.indexes[l.Repository]
+	found, isKnown := p.indexes[l.Repository]
 	if !isKnown {
-		content, err := s.get(ctx, l.Repository+"/index.yaml", nil)
+		content, err := p.get(ctx, l.Repository+"/index.yaml", nil)
 		if err == nil {
 			err = yaml.Unmarshal(content, &found)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read the index of %s: %w", l.Repository, err)
 		}
-		s.indexes[l.Repository] = found
+		p.indexes[l.Repository] = found
 	}
 	for _, version := range found.Entries[l.Name] {
 		if !l.HasVersion(version.Version) || len(version.URLs) == 0 {
@@ -64,7 +58,7 @@ func (s *source) download(ctx context.Context, l charts.Locked) ([]byte, error) 
 		if err != nil {
 			return nil, err
 		}
-		content, err := s.get(ctx, at.String(), nil)
+		content, err := p.get(ctx, at.String(), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -85,20 +79,20 @@ func checkDigest(content []byte, digest string) error {
 const contentLayer = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 
 // downloadArtifact returns the archive in an OCI artifact.
-func (s *source) downloadArtifact(ctx context.Context, name, tag string) ([]byte, error) {
+func (p *puller) downloadArtifact(ctx context.Context, name, tag string) ([]byte, error) {
 	host, repository, _ := strings.Cut(name, "/")
 	if host == "docker.io" {
 		host = "registry-1.docker.io"
 	}
 	base := "https://" + host + "/v2/" + repository
 	header := http.Header{"Accept": {"application/vnd.oci.image.manifest.v1+json"}}
-	content, err := s.get(ctx, base+"/manifests/"+tag, header)
+	content, err := p.get(ctx, base+"/manifests/"+tag, header)
 	var refused *statusError
 	if errors.As(err, &refused) && refused.code == http.StatusUnauthorized {
 		var token string
-		if token, err = s.token(ctx, refused.challenge, repository); err == nil {
+		if token, err = p.token(ctx, refused.challenge, repository); err == nil {
 			header.Set("Authorization", "Bearer "+token)
-			content, err = s.get(ctx, base+"/manifests/"+tag, header)
+			content, err = p.get(ctx, base+"/manifests/"+tag, header)
 		}
 	}
 	if err != nil {
@@ -115,7 +109,7 @@ func (s *source) downloadArtifact(ctx context.Context, name, tag string) ([]byte
 	}
 	for _, layer := range artifact.Layers {
 		if layer.MediaType == contentLayer && strings.HasPrefix(layer.Digest, "sha256:") {
-			content, err := s.get(ctx, base+"/blobs/"+layer.Digest, header)
+			content, err := p.get(ctx, base+"/blobs/"+layer.Digest, header)
 			return content, cmp.Or(err, checkDigest(content, layer.Digest))
 		}
 	}
@@ -125,7 +119,7 @@ func (s *source) downloadArtifact(ctx context.Context, name, tag string) ([]byte
 var parameter = regexp.MustCompile(`(\w+)="([^"]*)"`)
 
 // token returns the token that a registry gives to anybody.
-func (s *source) token(ctx context.Context, challenge, repository string) (string, error) {
+func (p *puller) token(ctx context.Context, challenge, repository string) (string, error) {
 	asked := map[string]string{"scope": "repository:" + repository + ":pull"}
 	for _, match := range parameter.FindAllStringSubmatch(challenge, -1) {
 		asked[match[1]] = match[2]
@@ -138,7 +132,7 @@ func (s *source) token(ctx context.Context, challenge, repository string) (strin
 	query.Set("service", asked["service"])
 	query.Set("scope", asked["scope"])
 	realm.RawQuery = query.Encode()
-	content, err := s.get(ctx, realm.String(), nil)
+	content, err := p.get(ctx, realm.String(), nil)
 	var answer struct {
 		Token       string `json:"token"`
 		AccessToken string `json:"access_token"`
@@ -163,7 +157,7 @@ func (e *statusError) Error() string {
 }
 
 // get returns the content at a URL.
-func (s *source) get(ctx context.Context, at string, header http.Header) ([]byte, error) {
+func (p *puller) get(ctx context.Context, at string, header http.Header) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
 		return nil, err
@@ -171,7 +165,7 @@ func (s *source) get(ctx context.Context, at string, header http.Header) ([]byte
 	if header != nil {
 		request.Header = header
 	}
-	response, err := s.client.Do(request)
+	response, err := p.client.Do(request)
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func Run(ctx context.Context, client *http.Client, repository *render.Repository
 		return nil, err
 	}
 	defer root.Close()
-	p := &puller{root: root, source: source{client: client, indexes: map[string]index{}}, progress: progress, files: map[string]*lock{}, done: map[string]bool{}, Result: &Result{Pulled: []string{}, Locked: []string{}, Unchanged: []string{}, Removed: []string{}}}
+	p := &puller{root: root, client: client, progress: progress, indexes: map[string]index{}, files: map[string]*lock{}, done: map[string]bool{}, Result: &Result{Pulled: []string{}, Locked: []string{}, Unchanged: []string{}, Removed: []string{}}}
 	for _, name := range names {
 		if err := p.pullEnvironment(ctx, repository, name); err != nil {
 			return nil, err
@@ -60,12 +60,13 @@ func Run(ctx context.Context, client *http.Client, repository *render.Repository
 	return p.Result, nil
 }
 
-// puller writes charts.
+// puller downloads and writes charts.
 type puller struct {
 	*Result
-	source
 	root     *os.Root
+	client   *http.Client
 	progress func(string)
+	indexes  map[string]index // by repository
 	files    map[string]*lock // by folder
 	done     map[string]bool  // archives
 }

@@ -179,10 +179,7 @@ func openTarget(ctx context.Context, dir string) (*target, error) {
 			return nil, fmt.Errorf("%s is inside %s of %s: run this in a separate folder", resolved, first, root)
 		}
 	}
-	p := &target{git: repository, prefix: repository.Prefix(), top: resolved}
-	for range strings.FieldsFunc(p.prefix, func(r rune) bool { return r == '/' }) {
-		p.top = filepath.Dir(p.top)
-	}
+	p := &target{git: repository, prefix: repository.Prefix(), top: repository.Top().Dir()}
 	p.root, err = os.OpenRoot(p.top)
 	return p, err
 }

@@ -191,19 +191,12 @@ func (p *target) write(ctx context.Context, o Options, made *Result) (err error)
 
 // render renders an environment, and writes it unless a problem is an error.
 func (p *target) render(ctx context.Context, repository *render.Repository, name string) ([]manifest.Problem, error) {
-	update, err := render.NewUpdate(ctx, repository, render.Selection{Names: []string{name}}, func(string, string) {})
-	if err != nil {
-		return nil, err
-	}
-	defer update.Close()
-	problems := update.Environments[0].Problems
-	if update.Failed() {
-		return problems, nil
-	}
-	if err := update.Stage(ctx); err != nil {
-		return nil, err
-	}
-	return problems, update.Commit()
+	return render.UpdateOne(ctx, repository, name, func(string) {}, func(e render.TreeUpdate) ([]manifest.Problem, error) {
+		if err := e.Plan.Stage(ctx); err != nil {
+			return nil, err
+		}
+		return e.Problems, e.Plan.Commit()
+	})
 }
 
 // asError joins the errors among problems.

@@ -135,16 +135,26 @@ func Apply(ctx context.Context, c *cluster.Cluster, objects []manifest.Object, o
 		return nil, err
 	}
 	r.keepStartedPods = true
-	applied, problems, err := r.apply(ctx, objects)
-	if err == nil && !manifest.HasErrors(problems) && r.Wait {
-		problems = append(problems, r.wait(ctx, applied)...)
-	}
+	problems, err := r.apply(ctx, objects)
 	return problems, r.end(ctx, err)
 }
 
-// apply plans, and applies and prunes if the plan has no errors. It returns the objects to wait
-// for.
-func (r *run) apply(ctx context.Context, objects []manifest.Object) ([]*awaited, []manifest.Problem, error) {
+// Delete deletes the objects that an environment applied; git may lack the environment. A problem
+// that is an error means that nothing was deleted, or that an object is not gone in time.
+func Delete(ctx context.Context, c *cluster.Cluster, options Options) ([]manifest.Problem, error) {
+	r, err := newRun(ctx, c, options)
+	if err != nil {
+		return nil, err
+	}
+	if !r.inventory.Exists() {
+		return nil, fmt.Errorf("nothing of environment %s was applied by render apply to %s", r.Environment, c.Name)
+	}
+	problems, err := r.apply(ctx, nil)
+	return problems, r.end(ctx, err)
+}
+
+// apply plans, and carries out a plan without errors.
+func (r *run) apply(ctx context.Context, objects []manifest.Object) ([]manifest.Problem, error) {
 	labelNamespaces(objects)
 	p, problems, err := plan.New(ctx, r.cluster, objects, plan.Options{
 		Progress: r.Progress, Force: r.ForceConflicts,
@@ -152,24 +162,24 @@ func (r *run) apply(ctx context.Context, objects []manifest.Object) ([]*awaited,
 		Refuse:  func(s *plan.Step) string { return plan.RefuseForeign(r.Environment, r.others, s) },
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	removals, err := r.planRemovals(ctx, p.IDs())
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	switch all := slices.Concat(problems, problemsOf(removals)); {
 	case manifest.HasErrors(all):
-		return nil, manifest.SortProblems(all), nil
+		return manifest.SortProblems(all), nil
 	case r.DryRun:
 		for _, s := range p.Steps {
 			r.Done(Change{s.ID(), s.Action})
 		}
 		r.reportRemovals(removals)
-		return nil, all, nil
+		return all, nil
 	}
-	stopped, err := r.carryOut(ctx, p, removals)
-	return r.awaitAll(p.Steps, removals), slices.Concat(problems, stopped, problemsOf(removals)), err
+	more, err := r.carryOut(ctx, p, removals)
+	return slices.Concat(problems, more, problemsOf(removals)), err
 }
 
 // labelNamespaces adds the label that the API server sets anyway: it records no field manager for
@@ -182,7 +192,8 @@ func labelNamespaces(objects []manifest.Object) {
 	}
 }
 
-// carryOut applies and prunes. Its problems are the reasons why it stopped halfway.
+// carryOut applies, prunes and waits. Its problems are the reasons why it stopped halfway, and the
+// objects that are not ready or gone.
 func (r *run) carryOut(ctx context.Context, p *plan.Plan, removals []*removal) ([]manifest.Problem, error) {
 	ids := p.IDs()
 	if err := r.begin(ctx, ids); err != nil {
@@ -195,5 +206,18 @@ func (r *run) carryOut(ctx context.Context, p *plan.Plan, removals []*removal) (
 		return nil, err
 	}
 	maps.Copy(ids, keptIDs(removals))
+	awaited := r.awaitAll(p.Steps, removals)
+	if !r.Wait {
+		awaited = nil
+	}
+	if len(p.Steps) > 0 {
+		if err := r.inventory.End(ctx, ids); err != nil {
+			return nil, err
+		}
+		return r.wait(ctx, awaited), nil
+	}
+	if problems := r.wait(ctx, awaited); len(problems) > 0 || ctx.Err() != nil {
+		return problems, nil //nolint:nilerr // the inventory still lists the objects, for another run to await
+	}
 	return nil, r.inventory.End(ctx, ids)
 }

@@ -121,7 +121,7 @@ func (c *comparison) run(ctx context.Context, objects []manifest.Object) (diff.E
 	if err != nil {
 		return diff.EnvironmentDiff{}, err
 	}
-	e := c.changes(differences, pruned)
+	e := c.changes(slices.Concat(differences, pruned))
 	e.Problems = manifest.SortProblems(slices.Concat(warnings, terminating(p.Steps), more))
 	return e, nil
 }

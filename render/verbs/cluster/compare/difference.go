@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,10 +22,10 @@ import (
 
 // difference is the effect of a sync on an object.
 type difference struct {
-	*plan.Step
-	before *unstructured.Unstructured // the live object; nil if the cluster lacks it
-	after  *unstructured.Unstructured
-	notes  []string
+	*plan.Step                            // nil for an object that git lacks
+	before     *unstructured.Unstructured // the live object; nil if the cluster lacks it
+	after      *unstructured.Unstructured // nil for an object that git lacks
+	notes      []string
 }
 
 // difference returns the effect of a sync on an object, which is rendered in git.
@@ -74,21 +75,19 @@ func syncCreatedOnce(s *plan.Step) (after *unstructured.Unstructured, notes []st
 	return after, []string{"it was rendered from another spec than the one in git, and a sync leaves it alone: delete it, and the next sync creates the one in git"}
 }
 
-// changes presents differences and pruned objects as changes of the environment.
-func (c *comparison) changes(differences []difference, pruned []*prunedObject) diff.EnvironmentDiff {
+// changes presents differences as changes of the environment.
+func (c *comparison) changes(differences []difference) diff.EnvironmentDiff {
 	before, after := make([]manifest.Object, 0, len(differences)), make([]manifest.Object, 0, len(differences))
 	steps, notes := map[manifest.ID]*plan.Step{}, map[manifest.ID][]string{}
 	for _, d := range differences {
 		if d.before != nil {
 			before = append(before, manifest.Object{Unstructured: d.before})
 		}
-		after = append(after, manifest.Object{Unstructured: d.after, File: d.File})
-		id := idInNamespace(d.after)
+		if d.after != nil {
+			after = append(after, manifest.Object{Unstructured: d.after, File: d.File})
+		}
+		id := idInNamespace(cmp.Or(d.after, d.before))
 		steps[id], notes[id] = d.Step, d.notes
-	}
-	for _, o := range pruned {
-		before = append(before, manifest.Object{Unstructured: clean(o.live)})
-		notes[idInNamespace(o.live)] = []string{o.note}
 	}
 	e := diff.Objects(c.kinds, c.environment, before, after)
 	for i := range e.Changes {

@@ -22,18 +22,11 @@ import (
 	"example.com/gatehouse/render/verbs/cluster/plan"
 )
 
-// prunedObject is an object that git lacks and a tool prunes.
-type prunedObject struct {
-	id   manifest.ID
-	note string // names the tool
-	live *unstructured.Unstructured
-	err  error // of reading the live object
-}
-
-// findPruned returns the objects that the tools of the environment would prune. It warns of a tool
-// whose objects it cannot list.
-func (c *comparison) findPruned(ctx context.Context, steps []*plan.Step) (pruned []*prunedObject, warnings []manifest.Problem, err error) {
-	var all []*prunedObject
+// findPruned returns the objects that git lacks and the tools of the environment would prune. It warns of
+// a tool whose objects it cannot list.
+func (c *comparison) findPruned(ctx context.Context, steps []*plan.Step) (pruned []difference, warnings []manifest.Problem, err error) {
+	var ids []manifest.ID
+	var notes []string // name the tools
 	add := func(tool, when string, listed []manifest.ID, err error) {
 		if err != nil {
 			warnings = append(warnings, manifest.Problem{Warning: true, Object: tool, Message: err.Error() + ": the objects that it prunes are not listed"})
@@ -43,7 +36,7 @@ func (c *comparison) findPruned(ctx context.Context, steps []*plan.Step) (pruned
 			placed.Namespace = cmp.Or(id.Namespace, metav1.NamespaceDefault) // as in IDInNamespace
 			if !c.known[placed] {
 				c.known[placed] = true
-				all = append(all, &prunedObject{id: id, note: tool + " prunes it" + when})
+				ids, notes = append(ids, id), append(notes, tool+" prunes it"+when)
 			}
 		}
 	}
@@ -58,19 +51,19 @@ func (c *comparison) findPruned(ctx context.Context, steps []*plan.Step) (pruned
 	listed, err := c.listInventory(ctx)
 	add("render apply --env "+c.environment, "", listed, err)
 
-	err = cluster.ForEach(ctx, len(all), func(ctx context.Context, i int) error {
-		o := all[i]
-		if o.live, o.err = c.Find(ctx, o.id); o.err != nil && cluster.IsFatal(o.err) {
-			return o.err
+	live, errs := make([]*unstructured.Unstructured, len(ids)), make([]error, len(ids))
+	err = cluster.ForEach(ctx, len(ids), func(ctx context.Context, i int) error {
+		if live[i], errs[i] = c.Find(ctx, ids[i]); errs[i] != nil && cluster.IsFatal(errs[i]) {
+			return errs[i]
 		}
 		return nil
 	})
-	for _, o := range all {
+	for i, id := range ids {
 		switch {
-		case o.err != nil:
-			warnings = append(warnings, manifest.Problem{Warning: true, Object: o.id.String(), Message: fmt.Sprintf("git does not have it, and the cluster cannot be asked: %v", cluster.WithRemedy(o.err))})
-		case o.live != nil && o.live.GetDeletionTimestamp() == nil:
-			pruned = append(pruned, o)
+		case errs[i] != nil:
+			warnings = append(warnings, manifest.Problem{Warning: true, Object: id.String(), Message: fmt.Sprintf("git does not have it, and the cluster cannot be asked: %v", cluster.WithRemedy(errs[i]))})
+		case live[i] != nil && live[i].GetDeletionTimestamp() == nil:
+			pruned = append(pruned, difference{before: clean(live[i]), notes: notes[i : i+1]})
 		}
 	}
 	return pruned, warnings, err

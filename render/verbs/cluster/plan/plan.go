@@ -83,8 +83,13 @@ func New(ctx context.Context, c *cluster.Cluster, objects []manifest.Object, opt
 		p.Steps = append(p.Steps, s)
 	}
 	slices.SortFunc(p.Steps, func(a, b *Step) int { return CompareIDs(a.ID(), b.ID()) })
-	problems, err := p.judgeAll(ctx)
-	return p, problems, err
+	definitions, rest := p.Definitions()
+	problems, err := p.Judge(ctx, definitions)
+	if err != nil {
+		return nil, nil, err
+	}
+	more, err := p.Judge(ctx, rest)
+	return p, append(problems, more...), err
 }
 
 // CompareIDs orders objects as Flux applies them.
@@ -118,20 +123,11 @@ func (p *Plan) Definitions() (definitions, rest []*Step) {
 	return p.Steps, nil
 }
 
-// judgeAll asks the cluster about all objects, definitions first.
-func (p *Plan) judgeAll(ctx context.Context) ([]manifest.Problem, error) {
-	definitions, rest := p.Definitions()
-	problems, err := p.Judge(ctx, definitions)
-	if err != nil {
-		return nil, err
-	}
-	more, err := p.Judge(ctx, rest)
-	return append(problems, more...), err
-}
-
 // Judge asks the cluster about objects, and updates their steps. An error concerns the connection.
 func (p *Plan) Judge(ctx context.Context, steps []*Step) (problems []manifest.Problem, err error) {
-	p.options.Progress(fmt.Sprintf("asking the cluster about %d objects", len(steps)))
+	if len(steps) > 0 {
+		p.options.Progress(fmt.Sprintf("asking the cluster about %d objects", len(steps)))
+	}
 	err = cluster.ForEach(ctx, len(steps), func(ctx context.Context, i int) error { return p.judge(ctx, steps[i]) })
 	for _, s := range steps {
 		problems = append(problems, s.problems...)
