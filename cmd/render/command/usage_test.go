@@ -26,6 +26,8 @@ func TestWrongCommandLinesHaveHints(t *testing.T) {
 		{"--env", "flag needs an argument: --env"},
 		{"--evn prod", `unknown flag: --evn`},
 		{"version prod", `unknown command "prod" for "render version"`},
+		{"help dif", `unknown command "dif" for "render": did you mean "diff"?`},
+		{"completion ksh", `unknown command "ksh" for "render completion": write bash, fish, powershell or zsh`},
 		{"-x", "unknown shorthand flag: 'x' in -x"},
 		{"version -o yaml", `invalid argument "yaml" for "-o, --output" flag: use text or json`},
 		{"", "which environment? write --env NAME, or --all: there are prod and staging"},
@@ -34,7 +36,7 @@ func TestWrongCommandLinesHaveHints(t *testing.T) {
 		{"--all --root " + root + "/environments/prod", root + "/environments/prod has no folder environments: create it with render init, or name the folder that holds it"},
 	} {
 		args := strings.Fields(test.args)
-		if !strings.Contains(test.args, "--root") && !strings.HasPrefix(test.args, "version") {
+		if !strings.Contains(test.args, "--root") && !strings.HasPrefix(test.args, "version") && !strings.HasPrefix(test.args, "help") && !strings.HasPrefix(test.args, "completion") {
 			args = append([]string{"--root", root}, args...)
 		}
 		if _, _, _, err := execute(args...); err == nil || err.Error() != test.want {
