@@ -3,7 +3,6 @@ package diff
 import (
 	"cmp"
 	"iter"
-	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -113,22 +112,13 @@ func (f *fields) compare(path *field.Path, before, after any) {
 var plainKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 func (f *fields) compareMaps(path *field.Path, before, after map[string]any) {
-	for _, key := range slices.Sorted(maps.Keys(merged(before, after))) {
+	for _, key := range sets.List(sets.KeySet(before).Union(sets.KeySet(after))) {
 		child := path.Key(key)
 		if plainKey.MatchString(key) {
 			child = path.Child(key)
 		}
 		f.compare(child, before[key], after[key])
 	}
-}
-
-func merged(a, b map[string]any) map[string]any {
-	all := maps.Clone(a)
-	if all == nil {
-		return b
-	}
-	maps.Copy(all, b)
-	return all
 }
 
 // compareLists compares items with unique names by name. It compares others in their order, without

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/applyconfigurations"
 	"k8s.io/client-go/kubernetes/scheme"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
@@ -203,7 +204,7 @@ func (e explainer) changes(buildPath kustomize.Path, o manifest.Object) []Change
 
 // setters returns the entries of steps that set fields for good, and the entry that removes the object.
 func (e explainer) setters(steps []kustomize.Step) []Change {
-	changes, isSet := []Change{}, map[string]bool{}
+	changes, isSet := []Change{}, sets.Set[string]{}
 	for _, step := range slices.Backward(steps) {
 		c := Change{Place: Place{File: source.Relative(step.Entry.Kustomization.File)}, Entry: step.Entry.Name, Loads: step.Entry.Loads}
 		if c.Entry != "" {
@@ -213,13 +214,11 @@ func (e explainer) setters(steps []kustomize.Step) []Change {
 			return []Change{c}
 		}
 		for _, f := range (diff.Change{Before: alignItems(step.Before, step.After), After: step.After}).Fields() {
-			if !slices.ContainsFunc(slices.Collect(f.Starts()), func(start string) bool { return isSet[start] }) {
+			if !f.IsWithin(isSet) {
 				c.Fields = append(c.Fields, f.Path)
 			}
 		}
-		for _, field := range c.Fields {
-			isSet[field] = true
-		}
+		isSet.Insert(c.Fields...)
 		if len(c.Fields) > 0 {
 			changes = append(changes, c)
 		}
