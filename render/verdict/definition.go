@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/apiserver/pkg/cel/environment"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
@@ -195,6 +196,7 @@ func (k *customKind) specFields(version string) map[string]apiextensions.JSONSch
 
 // compile compiles the schema of a version of a definition.
 func compile(definition *apiextensions.CustomResourceDefinition, gvk apischema.GroupVersionKind, kubernetes apiserver.Version) (c compiled, err error) {
+	definition = kubernetes.WithoutFormats(definition).(*apiextensions.CustomResourceDefinition)
 	properties, err := apiextensions.GetSchemaForVersion(definition, gvk.Version)
 	if err != nil {
 		return compiled{}, err
@@ -203,7 +205,7 @@ func compile(definition *apiextensions.CustomResourceDefinition, gvk apischema.G
 		return compiled{}, err
 	}
 	published := &spec.Schema{}
-	if err := validation.ConvertJSONSchemaPropsWithPostProcess(properties.OpenAPIV3Schema, published, kubernetes.DropFormats); err != nil {
+	if err := validation.ConvertJSONSchemaPropsWithPostProcess(properties.OpenAPIV3Schema, published, validation.StripUnsupportedFormatsPostProcessorForVersion(environment.DefaultCompatibilityVersion())); err != nil {
 		return compiled{}, err
 	}
 	subresources, err := apiextensions.GetSubresourcesForVersion(definition, gvk.Version)

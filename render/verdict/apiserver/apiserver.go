@@ -143,7 +143,7 @@ func (k Kind) Create(decoded kind.Object) (errs field.ErrorList, warnings []stri
 		synchronize(&service.Spec)
 	}
 	k.prepare(ctx, decoded)
-	errs = k.kubernetes.addExpressionErrors(rest.ValidateCreate(ctx, k.kubernetes.withoutFormats(decoded), k.strategy), decoded)
+	errs = k.kubernetes.addExpressionErrors(rest.ValidateCreate(ctx, k.kubernetes.WithoutFormats(decoded), k.strategy), decoded)
 	if errs = k.kubernetes.errors(append(errs, admit(decoded)...)); len(errs) > 0 {
 		return errs, nil
 	}

@@ -6,11 +6,8 @@ import (
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
-	apiservervalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/apiserver/pkg/cel/environment"
-	"k8s.io/kube-openapi/pkg/validation/spec"
 	"k8s.io/kubernetes/pkg/apis/core"
 	"k8s.io/kubernetes/pkg/apis/resource"
 
@@ -66,18 +63,10 @@ func isFormatOfText(definition *apiextensions.CustomResourceDefinition, format s
 	})
 }
 
-// DropFormats drops the format of a schema that the version does not check. Before 1.36 it checks only formats of
-// text: see isFormatOfText.
-func (v Version) DropFormats(s *spec.Schema) error {
-	if v < 36 && (s.Type.Contains("integer") || s.Type.Contains("number")) {
-		s.Format = ""
-	}
-	return apiservervalidation.StripUnsupportedFormatsPostProcessorForVersion(environment.DefaultCompatibilityVersion())(s)
-}
-
-// withoutFormats returns a definition without the formats that the version does not check: the error of a default
-// beyond its format hides errors of rules. Other objects stay as they are.
-func (v Version) withoutFormats(decoded kind.Object) kind.Object {
+// WithoutFormats returns a definition without the formats that the version does not check. Before 1.36 it checks
+// only formats of text: see isFormatOfText. A default beyond its format would hide the errors of rules. Other objects
+// stay as they are.
+func (v Version) WithoutFormats(decoded kind.Object) kind.Object {
 	definition, isDefinition := decoded.(*apiextensions.CustomResourceDefinition)
 	if v >= 36 || !isDefinition {
 		return decoded

@@ -25,7 +25,7 @@ func (k Kind) Update(before, after map[string]any) (errs field.ErrorList) {
 	if err != nil {
 		return field.ErrorList{field.InternalError(nil, err)}
 	}
-	return k.kubernetes.errors(Update(k.begin(decoded), strategy, k.kubernetes.withoutFormats(decoded), k.kubernetes.withoutFormats(stored)))
+	return k.kubernetes.errors(Update(k.begin(decoded), strategy, k.kubernetes.WithoutFormats(decoded), k.kubernetes.WithoutFormats(stored)))
 }
 
 // applied returns the stored object and its update. Fields that the user does not apply keep the values
