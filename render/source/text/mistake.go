@@ -64,6 +64,14 @@ var tabbed = regexp.MustCompile(`^[ -]*\t`)
 // unknownAnchor matches the error of an alias without its anchor.
 var unknownAnchor = regexp.MustCompile(`unknown anchor '([^']*)' referenced`)
 
+// aliasAt returns the last line, up to another one, that has an alias; the first line if none has.
+func aliasAt(lines []string, last int, name string) int {
+	for last > 0 && !strings.Contains(lines[last], "*"+name) {
+		last--
+	}
+	return last
+}
+
 // mistake returns the position and the description of the mistake that makes the YAML library refuse the
 // document. The library describes its own state, at a line after most mistakes. With the right repair of
 // a line it reads further.
@@ -77,10 +85,7 @@ func (d Document) mistake(err error) Error {
 		return Error{last + 1, "a tab is in the indentation of this line: write spaces, as many as the lines beside it have"}
 	}
 	if match := unknownAnchor.FindStringSubmatch(err.Error()); match != nil {
-		for last > 0 && !strings.Contains(lines[last], "*"+match[1]) { // the error is after it
-			last--
-		}
-		return Error{last + 1, "no anchor with the name after this * is before it in its document: define it with &, or put the value in quotes if it is text"}
+		return Error{aliasAt(lines, last, match[1]) + 1, "no anchor with the name after this * is before it in its document: define it with &, or put the value in quotes if it is text"}
 	}
 	reachesFurther := func(repaired []string) bool {
 		return len(d.Content) < maxRepaired && Document{Content: []byte(strings.Join(repaired, "\n"))}.stop() > last+1
