@@ -12,7 +12,6 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"strings"
-	"sync/atomic"
 	"time"
 	_ "time/tzdata" // for schedules with a time zone, on machines without a database
 
@@ -25,7 +24,6 @@ import (
 
 // Main runs the command line of the process, and exits.
 func Main(kinds ...kind.Kind) {
-	leastMemory.Store(runMemory)
 	go tuneCollector()
 	withoutTime := func(groups []string, a slog.Attr) slog.Attr {
 		if len(groups) == 0 && a.Key == slog.TimeKey {
@@ -49,19 +47,12 @@ func tuneCollector() {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	for ; ; time.Sleep(50 * time.Millisecond) {
 		metrics.Read(live)
-		debug.SetMemoryLimit(max(leastMemory.Load(), int64(live[0].Value.Uint64())*5/2)) // #nosec G115 -- no heap is that large
+		debug.SetMemoryLimit(max(leastMemory, int64(live[0].Value.Uint64())*5/2)) // #nosec G115 -- no heap is that large
 	}
 }
 
 // leastMemory is the least limit of the heap, in bytes.
-var leastMemory atomic.Int64
-
-const (
-	// runMemory is the least limit of one run.
-	runMemory = 500 << 20
-	// watchMemory is the least limit of --watch, which keeps results from one run to the next.
-	watchMemory = 1 << 30
-)
+const leastMemory = 500 << 20
 
 func run(all []kind.Kind) int {
 	kinds := &registry.Kinds{All: all}

@@ -30,7 +30,6 @@ func watchEnvironments(cmd *cobra.Command, kinds *registry.Kinds, f flags) error
 	}
 	f.root, f.memo = repository.Dir(), &memo.Memo{}
 	repository.Close()
-	leastMemory.Store(watchMemory)
 	for isFirst := true; ; isFirst = false {
 		if err := renderAndWait(cmd, kinds, f, isFirst); err != nil {
 			return err
