@@ -199,7 +199,8 @@ func ChartObjects(r charts.Rendered) (objects []Document, err error) {
 	return objects, nil
 }
 
-// markObjects marks the texts of the objects of a chart as kustomize does, which then leaves their namespace alone.
+// markObjects writes the texts of the objects of a chart again, marked as kustomize marks them: it then leaves their
+// namespace alone. Comments go, and block scalars become quoted: yaml.v3 does not write all of them as it read them.
 func markObjects(parsed []parsedText) []parsedText {
 	for i, p := range parsed {
 		root, _, err := p.Parse()

@@ -60,7 +60,6 @@ func render(t *testing.T, template, values string, others ...string) (content, p
 }
 
 func TestTemplatesEnd(t *testing.T) {
-	start := time.Now()
 	deep := `{{define "a"}}` + strings.Repeat(`{{include "a" .}}`, 2) + `{{end}}{{include "a" .}}`
 	for name, template := range map[string]string{
 		"loop of nothing":     `{{range $i := 1000000000000}}{{end}}`,
@@ -113,9 +112,6 @@ func TestTemplatesEnd(t *testing.T) {
 			t.Errorf("%s: %d bytes, problem %q", name, len(content), problem)
 		}
 		t.Log(name, time.Since(begin), problem)
-	}
-	if took := time.Since(start); took > 2*time.Minute {
-		t.Errorf("took %s", took)
 	}
 }
 
