@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/pod"
@@ -105,7 +106,10 @@ func (r *rollout) compareTemplates(w *world.World, before, after *unstructured.U
 			continue
 		}
 		isChanged = true
-		told := effect.Told(reviewPrograms(&was[i], &is))
+		told := sets.Set[string]{}
+		for _, e := range reviewPrograms(&was[i], &is) {
+			told.Insert(e.Fields...)
+		}
 		for _, f := range all {
 			if f.IsIn(strings.TrimSuffix(is.Field, ".spec")) && !f.IsWithin(told) {
 				fields, r.told = append(fields, f), append(r.told, f.Path)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/pod"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/review/effect"
 	"example.com/gatehouse/render/verbs/review/world"
@@ -126,7 +127,7 @@ func (r *reach) read(was, is *unstructured.Unstructured) {
 // readPods returns the Pods of a template.
 func readPods(t podsecurity.Template) *pods {
 	p := &pods{labels: t.Labels, ports: map[string][]portRange{}, onHost: t.Spec.HostNetwork}
-	for _, container := range world.Containers(&t.Spec) {
+	for _, container := range pod.Programs(&t.Spec) {
 		for _, port := range container.Ports {
 			p.ports[port.Name] = append(p.ports[port.Name], portRange{port.ContainerPort, port.ContainerPort, string(port.Protocol), ""})
 		}

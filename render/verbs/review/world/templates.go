@@ -10,7 +10,6 @@ import (
 	"k8s.io/pod-security-admission/policy"
 	"k8s.io/utils/ptr"
 
-	"example.com/gatehouse/kind/pod"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verdict/podsecurity"
@@ -76,14 +75,6 @@ func Audiences(spec *corev1.PodSpec) (all []string) {
 				all = append(all, source.ServiceAccountToken.Audience)
 			}
 		}
-	}
-	return all
-}
-
-// Containers returns all containers of Pods.
-func Containers(spec *corev1.PodSpec) (all []corev1.Container) {
-	for _, p := range pod.Programs(spec) {
-		all = append(all, p.Container)
 	}
 	return all
 }
