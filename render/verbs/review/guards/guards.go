@@ -127,7 +127,7 @@ var guards = map[string][]guard{
 	"StatefulSet.apps":            {{fields: at("spec.persistentVolumeClaimRetentionPolicy.whenDeleted", "spec.persistentVolumeClaimRetentionPolicy.whenScaled"), isRisk: oneOf("Delete"), risk: losesData}},
 	"ServiceAccount": {
 		{fields: at("automountServiceAccountToken"), isRisk: oneOf("false"), lost: "its Pods get its token, unless they opt out: an attacker in a container can act as it at the API server"},
-		{fields: at("metadata.annotations[eks.amazonaws.com/role-arn]", "metadata.annotations[iam.gke.io/gcp-service-account]", "metadata.annotations[azure.workload.identity/client-id]", "metadata.annotations[pod-identity.alibabacloud.com/role-name]"), isRisk: except(""), risk: "its Pods get these rights in the cloud"},
+		{fields: at("metadata.annotations[" + strings.Join(world.CloudRoles, "] metadata.annotations[") + "]"), isRisk: except(""), risk: "its Pods get these rights in the cloud"},
 		{lost: "its new Pods are refused; a cluster creates the ServiceAccount default again, and mounts its token"},
 	},
 	"Secret": {{fields: at("metadata.annotations[" + secret.PublicAnnotation + "]"), risk: "its values are public: everyone who reads this repository has them"}},

@@ -79,11 +79,7 @@ func Review(w *world.World) []effect.Effect {
 		r.read(o, o)
 	}
 	for _, c := range w.Changes {
-		is := c.After
-		if is == nil && world.KeptBy(c.Before) != "" {
-			is = c.Before
-		}
-		if is != nil || !w.Gone[c.Before.GetNamespace()] {
+		if is := world.Live(c); is != nil || !w.Gone[c.Before.GetNamespace()] {
 			r.read(c.Before, is)
 		}
 	}

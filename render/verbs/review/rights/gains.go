@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/component-helpers/auth/rbac/validation"
 
 	"example.com/gatehouse/render/manifest"
@@ -26,9 +25,6 @@ type gain struct {
 type comparison struct {
 	before, after, everywhere *rights // everywhere are the rights in every cluster
 
-	// The ServiceAccounts of the environment.
-	accountsBefore, accountsAfter map[rbacv1.Subject]*unstructured.Unstructured
-
 	changes map[manifest.ID]int // the index of changed roles and bindings
 	causes  map[*ruleSet]int
 	memo    map[string][]gain
@@ -40,30 +36,18 @@ const unchanged = -1
 func newComparison(w *world.World) *comparison {
 	steps := budget(20_000_000) // about a second
 	c := &comparison{changes: map[manifest.ID]int{}, causes: map[*ruleSet]int{}, memo: map[string][]gain{}, budget: &steps}
-	after := slices.Clone(w.After.Objects)
+	live := slices.Clone(w.Unchanged)
 	for i, change := range w.Changes {
-		id, isRBAC := rbacIDOf(change.Object().Unstructured)
-		switch {
-		case change.After != nil && isRBAC:
+		if o := world.Live(change); o != nil {
+			live = append(live, o)
+		}
+		if id, isRBAC := rbacIDOf(change.Object().Unstructured); isRBAC && change.After != nil {
 			c.changes[id] = i
-		case change.After == nil && world.KeptBy(change.Before) != "":
-			after = append(after, change.Before)
 		}
 	}
-	c.accountsBefore, c.accountsAfter = accountsIn(w.Before.Objects), accountsIn(after)
 	c.everywhere = newRights(rbacObjects{}, c.budget)
-	c.before, c.after = newRights(readRBAC(w.Before.Objects), c.budget), newRights(readRBAC(after), c.budget)
+	c.before, c.after = newRights(readRBAC(w.Before.Objects), c.budget), newRights(readRBAC(live), c.budget)
 	return c
-}
-
-func accountsIn(objects []*unstructured.Unstructured) map[rbacv1.Subject]*unstructured.Unstructured {
-	accounts := map[rbacv1.Subject]*unstructured.Unstructured{}
-	for _, o := range objects {
-		if world.KindOf(o) == "ServiceAccount" {
-			accounts[account(world.NamespaceOf(o), o.GetName())] = o
-		}
-	}
-	return accounts
 }
 
 // causeOf returns the index of the change that may add rights to a grant, or unchanged.

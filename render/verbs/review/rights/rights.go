@@ -28,6 +28,7 @@ type rights struct {
 	roles        map[manifest.ID]*ruleSet
 	clusterRoles []*ruleSet
 	grants       map[rbacv1.Subject][]grant
+	accounts     map[rbacv1.Subject]*unstructured.Unstructured // of the environment
 	budget       *budget
 }
 
@@ -74,6 +75,7 @@ func (b *budget) spend(n int) bool {
 type rbacObjects struct {
 	roles    []rbacv1.ClusterRole
 	bindings []rbacv1.ClusterRoleBinding
+	accounts map[rbacv1.Subject]*unstructured.Unstructured
 }
 
 // builtIn returns the roles and bindings that the API server creates in every cluster.
@@ -96,11 +98,14 @@ var builtIn = sync.OnceValue(func() (all rbacObjects) {
 	return all
 })
 
-// readRBAC returns the roles and bindings among objects.
+// readRBAC returns the roles, bindings and ServiceAccounts among objects.
 func readRBAC(objects []*unstructured.Unstructured) (all rbacObjects) {
+	all.accounts = map[rbacv1.Subject]*unstructured.Unstructured{}
 	for _, o := range objects {
 		id, ok := rbacIDOf(o)
 		switch {
+		case world.KindOf(o) == "ServiceAccount":
+			all.accounts[account(world.NamespaceOf(o), o.GetName())] = o
 		case !ok:
 		case strings.HasSuffix(id.Kind, "Binding"):
 			b := manifest.As[rbacv1.ClusterRoleBinding](o)
@@ -136,7 +141,7 @@ func rbacID(kind, namespace, name string) manifest.ID {
 // newRights indexes the roles and bindings of a side. A role of the repository replaces the rules of a
 // built-in role. The API server restores the labels and the aggregation of the built-in role.
 func newRights(own rbacObjects, b *budget) *rights {
-	r := &rights{roles: map[manifest.ID]*ruleSet{}, grants: map[rbacv1.Subject][]grant{}, budget: b}
+	r := &rights{roles: map[manifest.ID]*ruleSet{}, grants: map[rbacv1.Subject][]grant{}, accounts: own.accounts, budget: b}
 	for _, role := range slices.Concat(builtIn().roles, own.roles) {
 		set := &ruleSet{in: r, id: rbacID(role.Kind, role.Namespace, role.Name), labels: role.Labels, rules: role.Rules}
 		if role.AggregationRule != nil { // the cluster replaces its own rules

@@ -59,6 +59,9 @@ func (w *World) PodChanges(c diff.Change) (changes []PodChange) {
 	return changes
 }
 
+// CloudRoles are the annotations of a ServiceAccount that give its Pods a role or identity in a cloud.
+var CloudRoles = []string{"eks.amazonaws.com/role-arn", "iam.gke.io/gcp-service-account", "azure.workload.identity/client-id", "pod-identity.alibabacloud.com/role-name"}
+
 // AccountOf returns the ServiceAccount of Pods.
 func AccountOf(spec *corev1.PodSpec) string {
 	return cmp.Or(spec.ServiceAccountName, spec.DeprecatedServiceAccount, "default")
