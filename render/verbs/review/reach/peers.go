@@ -22,25 +22,18 @@ type peerState struct {
 
 // comparePeers compares the allows for changed Pods and Namespaces as peers.
 func (r *reach) comparePeers() {
-	for _, namespace := range slices.Sorted(maps.Keys(r.peers)) {
-		for _, c := range r.peers[namespace] {
-			was, is := &peerState{r.labelsOf(before, namespace), c.was}, &peerState{r.labelsOf(after, namespace), c.is}
-			if c.isNew {
-				was = nil
-			}
-			r.comparePeer(c.id, was, is)
+	peers := slices.Clone(r.peers)
+	for _, name := range slices.Sorted(maps.Keys(r.namespaces)) {
+		if o := r.namespaces[name]; o[after] != nil && o[before] != o[after] {
+			peers = append(peers, podsChange{namespace: name, id: world.IDOf(o[after]), isNew: o[before] == nil})
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.namespaces)) {
-		o := r.namespaces[name]
-		if o[after] == nil || o[before] == o[after] {
-			continue
-		}
-		was, is := &peerState{r.labelsOf(before, name), nil}, &peerState{r.labelsOf(after, name), nil}
-		if o[before] == nil {
+	for _, c := range peers {
+		was, is := &peerState{r.labelsOf(before, c.namespace), c.was}, &peerState{r.labelsOf(after, c.namespace), c.is}
+		if c.isNew {
 			was = nil
 		}
-		r.comparePeer(world.IDOf(o[after]), was, is)
+		r.comparePeer(c.id, was, is)
 	}
 }
 
@@ -158,7 +151,7 @@ func (r *reach) compareUnknownPods(namespace string) {
 				name = kind.Say("all Pods with %s", set)
 			}
 			unknown := &pods{labels: set}
-			r.compare(namespace, podsChange{name: name, was: unknown, is: unknown, isNew: isKnown})
+			r.compare(podsChange{namespace: namespace, name: name, was: unknown, is: unknown, isNew: isKnown})
 		}
 	}
 }

@@ -30,10 +30,11 @@ type pods struct {
 
 // podsChange is a set of Pods before and after a change.
 type podsChange struct {
-	id      manifest.ID
-	name    kind.Sentence
-	was, is *pods // identical if nothing differs
-	isNew   bool  // was is the same as is: its reach is compared with the previous policies
+	namespace string
+	id        manifest.ID
+	name      kind.Sentence
+	was, is   *pods // identical if nothing differs
+	isNew     bool  // was is the same as is: its reach is compared with the previous policies
 }
 
 // The sides of a change.
@@ -52,7 +53,7 @@ type reach struct {
 	changed    map[string][][2]*networkPolicy // by namespace
 	namespaces map[string]objectPair
 	workloads  map[string][]objectPair                 // by namespace
-	peers      map[string][]podsChange                 // changed Pods by namespace
+	peers      []podsChange                            // changed Pods
 	services   map[string][]*unstructured.Unstructured // with the same selector as before, by namespace
 
 	steps   int
@@ -73,7 +74,7 @@ func (r *reach) spend(steps int) bool {
 func Review(w *world.World) []effect.Effect {
 	r := &reach{
 		world: w, policies: [2]map[string][]*networkPolicy{{}, {}}, changed: map[string][][2]*networkPolicy{}, namespaces: map[string]objectPair{},
-		workloads: map[string][]objectPair{}, peers: map[string][]podsChange{}, services: map[string][]*unstructured.Unstructured{}, notes: map[note]map[kind.Sentence][]kind.Sentence{},
+		workloads: map[string][]objectPair{}, services: map[string][]*unstructured.Unstructured{}, notes: map[note]map[kind.Sentence][]kind.Sentence{},
 	}
 	for _, o := range w.Unchanged {
 		r.read(o, o)
@@ -139,7 +140,7 @@ func (r *reach) compareWorkloads(namespace string) {
 		}
 		old := r.world.Templates(o[before])
 		for i, t := range r.world.Templates(o[after]) {
-			c := podsChange{id: world.IDOf(o[after]), is: readPods(t), isNew: i >= len(old)}
+			c := podsChange{namespace: namespace, id: world.IDOf(o[after]), is: readPods(t), isNew: i >= len(old)}
 			c.name, c.was = kind.Say("the Pods of %s", c.id), c.is
 			if !c.isNew && o[before] != o[after] {
 				if was := readPods(old[i]); !reflect.DeepEqual(was, c.is) {
@@ -147,17 +148,16 @@ func (r *reach) compareWorkloads(namespace string) {
 				}
 			}
 			if c.isNew || c.was != c.is {
-				r.peers[namespace] = append(r.peers[namespace], c)
+				r.peers = append(r.peers, c)
 			}
-			r.compare(namespace, c)
+			r.compare(c)
 		}
 	}
 }
 
-// compare compares the connections of Pods.
-func (r *reach) compare(namespace string, c podsChange) {
+func (r *reach) compare(c podsChange) {
 	for _, d := range []direction{inward, outward} {
-		was, is := r.access(before, namespace, c.was, d), r.access(after, namespace, c.is, d)
+		was, is := r.access(before, c.namespace, c.was, d), r.access(after, c.namespace, c.is, d)
 		if !r.spend(0) {
 			return // was or is is incomplete
 		}
@@ -168,7 +168,7 @@ func (r *reach) compare(namespace string, c podsChange) {
 			}
 		}
 		isIsolating := func(p *networkPolicy) bool { return p.isolates[inward] }
-		if c.isNew && c.id.Name != "" && d == inward && len(is.by) == 0 && slices.ContainsFunc(r.policies[before][namespace], isIsolating) {
+		if c.isNew && c.id.Name != "" && d == inward && len(is.by) == 0 && slices.ContainsFunc(r.policies[before][c.namespace], isIsolating) {
 			r.effects = append(r.effects, effect.Of(c.id, kind.Effect{Type: effect.ReachOpened, What: "connections from everywhere to its Pods are allowed: no NetworkPolicy isolates them", Risk: "NetworkPolicies isolate other Pods of its namespace"})...)
 		}
 	}
