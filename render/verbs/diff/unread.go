@@ -33,14 +33,10 @@ func newlyUnread(object manifest.ID, chart string, was, is *charts.Settings) []U
 	if was == nil || is == nil { // a chart with problems
 		return nil
 	}
-	values := is.Unread()
-	if len(values) > 0 {
-		values = Without(values, was.Unread())
+	if values := Without(is.Unread(), was.Unread()); len(values) > 0 {
+		return []Unread{{object, chart, values}}
 	}
-	if len(values) == 0 {
-		return nil
-	}
-	return []Unread{{object, chart, values}}
+	return nil
 }
 
 // unreadOfRelease returns the values that a release reads no more.
