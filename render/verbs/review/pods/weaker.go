@@ -16,8 +16,6 @@ import (
 	"example.com/gatehouse/render/verbs/review/world"
 )
 
-const actsAsAccount = "an attacker in a container can act as it at the API server"
-
 // weaker returns the effects of a less protected spec of Pods.
 func weaker(was, is *corev1.PodSpec) (effects []kind.Effect) {
 	containers := compare(was, is)
@@ -40,7 +38,7 @@ func weaker(was, is *corev1.PodSpec) (effects []kind.Effect) {
 		effects = append(effects, kind.Effect{Type: effect.AccountDefaulted, What: kind.Say("Pods run as the ServiceAccount default instead of %s", old), Risk: "they share the rights of all Pods in the namespace without a ServiceAccount"})
 	}
 	for _, audience := range diff.Without(world.Audiences(is), world.Audiences(was)) {
-		e := kind.Effect{Type: effect.TokenMounted, What: kind.Say("Pods get the token of the ServiceAccount %s", account), Risk: actsAsAccount}
+		e := kind.Effect{Type: effect.TokenMounted, What: kind.Say("Pods get the token of the ServiceAccount %s", account), Risk: "an attacker in a container can act as it at the API server"}
 		if audience != "" {
 			e.What, e.Risk = kind.Say("Pods get a token of the ServiceAccount %s for %s", account, audience), "an attacker in a container can act as it there"
 		}

@@ -86,9 +86,6 @@ func (c *comparison) gainsOf(s rbacv1.Subject) (gains []gain, cause int) {
 			by[cause], all = append(by[cause], g), append(all, g)
 		}
 	}
-	if len(all) == 0 {
-		return nil, unchanged
-	}
 	for _, cause = range slices.Sorted(maps.Keys(by)) {
 		if len(by) == 1 || len(c.gains([][]grant{by[cause]}, had)) > 0 {
 			return c.gains([][]grant{all}, had), cause
