@@ -59,10 +59,7 @@ func writeText(dir string, c Change, text []byte) error {
 	if text == nil {
 		return nil
 	}
-	name := cmp.Or(c.AfterFile, c.BeforeFile)
-	if name == "" {
-		name = liveName(c.Before)
-	}
+	name := cmp.Or(c.AfterFile, c.BeforeFile, liveName(c.Object().Unstructured))
 	name = strings.ReplaceAll(strings.TrimPrefix(name, tree.Folder+"/"), "/", ".")
 	if len(name) > 250 {
 		name = fmt.Sprintf("%.180s-%x.yaml", name, sha256.Sum256([]byte(name)))

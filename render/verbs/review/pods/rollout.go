@@ -17,9 +17,10 @@ import (
 	"example.com/gatehouse/render/verbs/review/world"
 )
 
-func isPaused(o *unstructured.Unstructured) bool {
-	paused, _, _ := unstructured.NestedBool(o.Object, "spec", "paused")
-	return paused
+// isTrue reports whether a field of the spec is true: paused or suspend.
+func isTrue(o *unstructured.Unstructured, field string) bool {
+	value, _, _ := unstructured.NestedBool(o.Object, "spec", field)
+	return value
 }
 
 // whenReplaced returns the number of Pods that a workload leaves as they are when its template changes, and says
@@ -28,7 +29,7 @@ func whenReplaced(o *unstructured.Unstructured) (held int64, when kind.Sentence)
 	all := max(replicas(o), 1)
 	partition := pod.Number(o, 0, "spec", "updateStrategy", "rollingUpdate", "partition")
 	switch {
-	case isPaused(o):
+	case isTrue(o, "paused"):
 		return all, "is paused: Pods are replaced when it is resumed"
 	case o.GetKind() == "ReplicaSet" || o.GetKind() == "ReplicationController":
 		return all, "running Pods stay, and new Pods differ"
@@ -153,7 +154,7 @@ func replicas(o *unstructured.Unstructured) int64 {
 	case "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet":
 		return pod.Number(o, 1, "spec", "replicas")
 	case "Job":
-		if isSuspended(o) {
+		if isTrue(o, "suspend") {
 			return 0
 		}
 		return pod.Number(o, 1, "spec", "parallelism")

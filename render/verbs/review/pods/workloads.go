@@ -26,7 +26,7 @@ func ReviewWorkload(w *world.World, c diff.Change) []kind.Effect {
 		} else if a, ok := autoscalerOf(w.After, c.After); ok {
 			starts = "starts with " + between(a)
 		}
-		if isPaused(c.After) {
+		if isTrue(c.After, "paused") {
 			starts = "is paused: when it is resumed, it " + starts
 		}
 		return []kind.Effect{{Type: effect.WorkloadAdded, What: starts + runs, Fields: append(r.size, told...)}}
@@ -34,9 +34,6 @@ func ReviewWorkload(w *world.World, c diff.Change) []kind.Effect {
 	e := reviewFirstScaling(w, c.Before, c.After)
 	if e.Type == "" {
 		e = reviewRollout(r, c, runs)
-	}
-	if e.Type == "" {
-		return nil
 	}
 	return []kind.Effect{e}
 }
@@ -157,7 +154,7 @@ func ReviewCronJob(w *world.World, c diff.Change) []kind.Effect {
 		return []kind.Effect{{Type: kind.RunPlanned, What: "its next runs differ" + r.after(": "), Fields: r.told}}
 	}
 	e := kind.Effect{Type: kind.RunPlanned, What: kind.Say("runs on the schedule %s", schedule(c.After))}
-	if isSuspended(c.After) {
+	if isTrue(c.After, "suspend") {
 		e.Type, e.What = kind.RunSuspended, kind.Say("is suspended: does not run on the schedule %s", schedule(c.After))
 	}
 	runs, told := runs(w, c.After)
@@ -174,21 +171,16 @@ func ReviewCustom(w *world.World, c diff.Change) []kind.Effect {
 		return []kind.Effect{reviewStop(c.Before)}
 	case c.Before == nil:
 		return []kind.Effect{{Type: effect.WorkloadAdded, What: "starts Pods" + runs, Fields: told}}
-	case isPaused(c.Before) && !isPaused(c.After):
+	case isTrue(c.Before, "paused") && !isTrue(c.After, "paused"):
 		return []kind.Effect{reviewRelease(r, runs)}
 	case r.Difference != "":
 		when := kind.Sentence("its Pods change")
-		if isPaused(c.After) {
+		if isTrue(c.After, "paused") {
 			_, when = whenReplaced(c.After)
 		}
 		return []kind.Effect{{Type: effect.WorkloadRolled, What: when + r.after(": "), Fields: r.told}}
 	}
 	return nil
-}
-
-func isSuspended(o *unstructured.Unstructured) bool {
-	suspended, _, _ := unstructured.NestedBool(o.Object, "spec", "suspend")
-	return suspended
 }
 
 func schedule(cronJob *unstructured.Unstructured) kind.Sentence {
