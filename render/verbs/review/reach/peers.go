@@ -37,7 +37,6 @@ func (r *reach) comparePeers() {
 	}
 }
 
-// labelsOf returns the labels of a Namespace.
 func (r *reach) labelsOf(side int, namespace string) labels.Set {
 	own := labels.Set{}
 	if o := r.namespaces[namespace][side]; o != nil {
@@ -83,7 +82,7 @@ func (r *reach) compareAllowances(cause manifest.ID, p *networkPolicy, was, is *
 				}
 			}
 		}
-		if len(more) > 0 && r.spend(0) {
+		if len(more) > 0 && !r.budget.IsExceeded {
 			r.add(note{cause, d, isBlocked}, "its Pods"+sayPorts(sorted(more)), kind.Say("the Pods that %s selects", p.id))
 		}
 	}
@@ -121,7 +120,7 @@ func (r *reach) allows(g allowance, of *peerState, selected *world.Selector) boo
 	switch {
 	case g.peer.pods == nil:
 		return true
-	case !r.spend(1+g.peer.namespaces.Cost+g.peer.pods.Cost+len(g.ports)) || !g.peer.namespaces.Matches(of.namespace):
+	case !r.budget.Spend(1+g.peer.namespaces.Cost+g.peer.pods.Cost+len(g.ports)) || !g.peer.namespaces.Matches(of.namespace):
 		return false
 	case of.pods == nil:
 		return selected != nil && g.peer.pods.Covers(selected)
@@ -143,7 +142,9 @@ func (r *reach) compareUnknownPods(namespace string) {
 			continue
 		}
 		isKnown := slices.ContainsFunc(known, func(set labels.Set) bool {
-			return slices.ContainsFunc(pair[:], func(p *networkPolicy) bool { return p != nil && r.spend(p.selector.Cost) && p.selector.Matches(set) })
+			return slices.ContainsFunc(pair[:], func(p *networkPolicy) bool {
+				return p != nil && r.budget.Spend(p.selector.Cost) && p.selector.Matches(set)
+			})
 		})
 		for _, set := range examples(pair) {
 			name := kind.Sentence("all Pods without labels")

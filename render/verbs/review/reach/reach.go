@@ -28,7 +28,6 @@ type pods struct {
 	onHost bool                   // NetworkPolicies do not apply
 }
 
-// podsChange is a set of Pods before and after a change.
 type podsChange struct {
 	namespace string
 	id        manifest.ID
@@ -56,24 +55,16 @@ type reach struct {
 	peers      []podsChange                            // changed Pods
 	services   map[string][]*unstructured.Unstructured // with the same selector as before, by namespace
 
-	steps   int
+	budget  world.Budget
 	notes   map[note]map[kind.Sentence][]kind.Sentence // the ends of connections: selected Pods by peers
 	effects []effect.Effect
-}
-
-// maxSteps bounds the comparison to a few seconds.
-const maxSteps = 5_000_000
-
-// spend reports whether the comparison may take more steps.
-func (r *reach) spend(steps int) bool {
-	r.steps += steps
-	return r.steps <= maxSteps
 }
 
 // Review returns the effects of a change on the connections that NetworkPolicies allow.
 func Review(w *world.World) []effect.Effect {
 	r := &reach{
-		world: w, policies: [2]map[string][]*networkPolicy{{}, {}}, changed: map[string][][2]*networkPolicy{}, namespaces: map[string]objectPair{},
+		world: w, budget: world.Budget{Steps: 5_000_000}, // a few seconds
+		policies: [2]map[string][]*networkPolicy{{}, {}}, changed: map[string][][2]*networkPolicy{}, namespaces: map[string]objectPair{},
 		workloads: map[string][]objectPair{}, services: map[string][]*unstructured.Unstructured{}, notes: map[note]map[kind.Sentence][]kind.Sentence{},
 	}
 	for _, o := range w.Unchanged {
@@ -121,7 +112,6 @@ func (r *reach) read(was, is *unstructured.Unstructured) {
 	}
 }
 
-// readPods returns the Pods of a template.
 func readPods(t podsecurity.Template) *pods {
 	p := &pods{labels: t.Labels, ports: map[string][]portRange{}, onHost: t.Spec.HostNetwork}
 	for _, container := range pod.Programs(&t.Spec) {
@@ -158,7 +148,7 @@ func (r *reach) compareWorkloads(namespace string) {
 func (r *reach) compare(c podsChange) {
 	for _, d := range []direction{inward, outward} {
 		was, is := r.access(before, c.namespace, c.was, d), r.access(after, c.namespace, c.is, d)
-		if !r.spend(0) {
+		if r.budget.IsExceeded {
 			return // was or is is incomplete
 		}
 		if c.was != c.is || !slices.Equal(was.by, is.by) {
@@ -187,7 +177,7 @@ type allowed struct {
 
 func (r *reach) access(side int, namespace string, of *pods, d direction) (a access) {
 	for _, p := range r.policies[side][namespace] {
-		if p.isolates[d] && !of.onHost && r.spend(p.selector.Cost) && p.selector.Matches(of.labels) {
+		if p.isolates[d] && !of.onHost && r.budget.Spend(p.selector.Cost) && p.selector.Matches(of.labels) {
 			a.by = append(a.by, p)
 		}
 	}
@@ -199,7 +189,7 @@ func (r *reach) access(side int, namespace string, of *pods, d direction) (a acc
 			if d == inward {
 				g.ports = resolve(g.ports, of.ports)
 			}
-			if r.spend(1) {
+			if r.budget.Spend(1) {
 				a.allows = append(a.allows, allowed{g, p})
 			}
 		}
@@ -230,7 +220,7 @@ func (r *reach) note(c podsChange, d direction, from, to access, isBlocked bool)
 			causes = []*networkPolicy{g.by}
 		}
 		for _, p := range causes {
-			if !r.spend(1) {
+			if !r.budget.Spend(1) {
 				return
 			}
 			if p.isChanged {
@@ -246,7 +236,7 @@ func (r *reach) note(c podsChange, d direction, from, to access, isBlocked bool)
 func (r *reach) uncovered(g allowance, others []allowed) []portRange {
 	var had []portRange
 	for _, other := range others {
-		if !r.spend(1 + len(other.ports)) {
+		if !r.budget.Spend(1 + len(other.ports)) {
 			return nil
 		}
 		if other.peer.covers(g.peer) {

@@ -11,7 +11,6 @@ import (
 	"example.com/gatehouse/render/verbs/review/world"
 )
 
-// selector returns the labels of the Pods of a Service.
 func selector(service *unstructured.Unstructured) labels.Set {
 	set, _, _ := unstructured.NestedStringMap(service.Object, "spec", "selector")
 	return set
@@ -22,7 +21,7 @@ func (r *reach) reviewBackends() {
 	for _, c := range r.peers {
 		for _, service := range r.services[c.namespace] {
 			set := selector(service)
-			if !r.spend(1+len(set)) || len(set) == 0 {
+			if !r.budget.Spend(1+len(set)) || len(set) == 0 {
 				continue
 			}
 			selects := labels.SelectorFromSet(set)

@@ -28,14 +28,14 @@ type comparison struct {
 	changes map[manifest.ID]int // the index of changed roles and bindings
 	causes  map[*ruleSet]int
 	memo    map[string][]gain
-	budget  *budget
+	budget  *world.Budget
 }
 
 const unchanged = -1
 
 func newComparison(w *world.World) *comparison {
-	steps := budget(20_000_000) // about a second
-	c := &comparison{changes: map[manifest.ID]int{}, causes: map[*ruleSet]int{}, memo: map[string][]gain{}, budget: &steps}
+	c := &comparison{changes: map[manifest.ID]int{}, causes: map[*ruleSet]int{}, memo: map[string][]gain{}}
+	c.budget = &world.Budget{Steps: 20_000_000} // about a second
 	live := slices.Clone(w.Unchanged)
 	for i, change := range w.Changes {
 		if o := world.Live(change); o != nil {
@@ -160,7 +160,7 @@ func (c *comparison) gainIn(scope string, grants, old []grant) gain {
 	isOwned, owned, weight := map[string]bool{}, []rbacv1.PolicyRule{}, 1
 	c.eachRule(old, func(g grant, rule keyedRule) {
 		if !isOwned[rule.key] && g.rules != nil {
-			owned, weight = append(owned, rule.PolicyRule), weight+weightOf(rule)
+			owned, weight = append(owned, rule.PolicyRule), weight+weightOf(rule.PolicyRule)
 		}
 		isOwned[rule.key] = true
 	})
@@ -170,13 +170,13 @@ func (c *comparison) gainIn(scope string, grants, old []grant) gain {
 		switch {
 		case isOwned[rule.key] || scope != "" && len(rule.NonResourceURLs) > 0:
 		case g.rules != nil:
-			missing, tuples = append(missing, rule.PolicyRule), tuples+tuplesOf(rule)
+			missing, tuples = append(missing, rule.PolicyRule), tuples+tuplesOf(rule.PolicyRule)
 		case c.before.roles[g.role] == nil: // else the change removes the role
 			e.unknown = append(e.unknown, g.role)
 		}
 		isOwned[rule.key] = true
 	})
-	if !isComplete || tuples > maxTuples || !c.budget.spend(int(tuples)*weight) {
+	if !isComplete || tuples > maxTuples || !c.budget.Spend(int(tuples)*weight) {
 		e.rules, e.isPartial = missing, true
 		return e
 	}
@@ -194,7 +194,7 @@ func (c *comparison) eachRule(grants []grant, visit func(grant, keyedRule)) (isC
 			rules = g.rules.keyed()
 			isComplete = isComplete && !g.rules.isPartial
 		}
-		if !c.budget.spend(len(rules)) {
+		if !c.budget.Spend(len(rules)) {
 			return false
 		}
 		for _, rule := range rules {
@@ -205,12 +205,12 @@ func (c *comparison) eachRule(grants []grant, visit func(grant, keyedRule)) (isC
 }
 
 // tuplesOf returns the number of tuples that validation.Covers compares for a rule.
-func tuplesOf(r keyedRule) float64 {
+func tuplesOf(r rbacv1.PolicyRule) float64 {
 	objects := float64(len(r.APIGroups)) * float64(len(r.Resources)) * float64(max(1, len(r.ResourceNames)))
 	return float64(len(r.Verbs)) * (objects + float64(len(r.NonResourceURLs)))
 }
 
 // weightOf returns the steps to compare a rule with a tuple.
-func weightOf(r keyedRule) int {
+func weightOf(r rbacv1.PolicyRule) int {
 	return 1 + len(r.Verbs) + len(r.APIGroups) + len(r.Resources) + len(r.ResourceNames) + len(r.NonResourceURLs)
 }

@@ -142,7 +142,7 @@ func (c *comparison) sayGain(g gain, has map[int]bool) (_ kind.Sentence, rank in
 			ranks[objects] = len(powers)
 		}
 		verbs[objects] = append(verbs[objects], r.Verbs...)
-		if !c.budget.spend(weightOf(keyedRule{PolicyRule: r}) * len(powers)) {
+		if !c.budget.Spend(weightOf(r) * len(powers)) {
 			g.isPartial = true
 			continue
 		}

@@ -29,7 +29,7 @@ type rights struct {
 	clusterRoles []*ruleSet
 	grants       map[rbacv1.Subject][]grant
 	accounts     map[rbacv1.Subject]*unstructured.Unstructured // of the environment
-	budget       *budget
+	budget       *world.Budget
 }
 
 // ruleSet is a role with its rules.
@@ -57,18 +57,6 @@ type grant struct {
 	binding, role manifest.ID
 	scope         string   // the namespace of the binding, or empty for the whole cluster
 	rules         *ruleSet // nil for an unknown role
-}
-
-// budget bounds the cost of all comparisons of a review.
-type budget int
-
-// spend takes n steps from the budget, and reports whether it has them.
-func (b *budget) spend(n int) bool {
-	if n > int(*b) {
-		return false
-	}
-	*b -= budget(n)
-	return true
 }
 
 // rbacObjects are roles and bindings with their kinds and, if they are namespaced, their namespaces.
@@ -140,7 +128,7 @@ func rbacID(kind, namespace, name string) manifest.ID {
 
 // newRights indexes the roles and bindings of a side. A role of the repository replaces the rules of a
 // built-in role. The API server restores the labels and the aggregation of the built-in role.
-func newRights(own rbacObjects, b *budget) *rights {
+func newRights(own rbacObjects, b *world.Budget) *rights {
 	r := &rights{roles: map[manifest.ID]*ruleSet{}, grants: map[rbacv1.Subject][]grant{}, accounts: own.accounts, budget: b}
 	for _, role := range slices.Concat(builtIn().roles, own.roles) {
 		set := &ruleSet{in: r, id: rbacID(role.Kind, role.Namespace, role.Name), labels: role.Labels, rules: role.Rules}
@@ -243,7 +231,7 @@ func (s *ruleSet) closure() []*ruleSet {
 	isMember := map[*ruleSet]bool{s: true}
 	for i := 0; i < len(s.members); i++ {
 		for _, selector := range s.members[i].selectors {
-			if s.isPartial = !s.in.budget.spend(selector.Cost * len(s.in.clusterRoles)); s.isPartial {
+			if s.isPartial = !s.in.budget.Spend(selector.Cost * len(s.in.clusterRoles)); s.isPartial {
 				return s.members
 			}
 			for _, other := range s.in.clusterRoles {
@@ -263,7 +251,7 @@ func (s *ruleSet) keyed() []keyedRule {
 	}
 	s.all = []keyedRule{}
 	for _, member := range s.closure() {
-		if !s.in.budget.spend(len(member.rules)) {
+		if !s.in.budget.Spend(len(member.rules)) {
 			s.isPartial = true
 			break
 		}

@@ -111,7 +111,6 @@ func Live(c diff.Change) *unstructured.Unstructured {
 
 const syncOptions = "argocd.argoproj.io/sync-options"
 
-// hasSyncOption reports whether an object has a sync option for Argo CD.
 func hasSyncOption(o *unstructured.Unstructured, option string) bool {
 	options := strings.FieldsFunc(o.GetAnnotations()[syncOptions], func(r rune) bool { return r == ',' || r == ' ' })
 	return slices.Contains(options, option)
