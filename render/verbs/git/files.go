@@ -23,7 +23,6 @@ type File struct {
 	Mode string // 100644, 100755, or 120000 for a link
 }
 
-// modeSubmodule is the mode of a submodule.
 const modeSubmodule = "160000"
 
 // IsRegular reports whether the entry is a regular file.

@@ -54,7 +54,6 @@ func Review(w *world.World, c diff.Change) (effects []kind.Effect) {
 	return effects
 }
 
-// reviewVersion reviews what becomes of a version.
 func reviewVersion(w *world.World, c diff.Change, v apiextensions.CustomResourceDefinitionVersion, is apiextensions.CustomResourceDefinitionSpec, add func(what, risk kind.Sentence)) {
 	i := slices.IndexFunc(is.Versions, func(other apiextensions.CustomResourceDefinitionVersion) bool { return other.Name == v.Name })
 	risk := kind.Sentence("clients that use it fail")
@@ -124,7 +123,6 @@ func Verdicts(v *diff.Verdicts) (effects []effect.Effect) {
 	return effects
 }
 
-// reviewStored reviews an object that is stored otherwise.
 func reviewStored(o diff.StoredObject, add func(manifest.Problem, kind.Effect)) {
 	var lost []kind.Sentence
 	isExisting := map[string]bool{}

@@ -69,7 +69,6 @@ func reviewFirstScaling(w *world.World, before, after *unstructured.Unstructured
 	return kind.Effect{Type: effect.WorkloadScaled, What: kind.Say("%d → 1 Pod, until %s scales it to %s", from, world.IDOf(w.After.Autoscalers[pod.WorkloadOf(after)]), between(a)), Risk: "fewer Pods run until then: 1 is the default of spec.replicas"}
 }
 
-// reviewRollout returns the effect of a changed workload.
 func reviewRollout(r rollout, c diff.Change, runs kind.Sentence) (e kind.Effect) {
 	isResized, hasPods := r.Before != r.After, r.Before > 0 || c.After.GetKind() == "DaemonSet"
 	size, lost := kind.Say("%d → %s", r.Before, kind.Count(r.After, "Pod")), lostVolumes(r, c.After)
@@ -118,7 +117,6 @@ func autoscalerOf(s world.Side, o *unstructured.Unstructured) (pod.Autoscaler, b
 	return pod.ReadAutoscaler(scaler)
 }
 
-// between returns the range of Pods of an autoscaler.
 func between(a pod.Autoscaler) kind.Sentence {
 	return kind.Say("%d to %s", a.Min, kind.Count(a.Max, "Pod"))
 }
