@@ -24,7 +24,7 @@ type previousRendering struct {
 	commit     string
 	git        *git.Repository
 	changed    []git.FileChange    // since the commit
-	files      map[string]git.File // the files in rendered/ by path
+	files      map[string]git.File // the regular files of the commit by path
 	listed     map[string][]string // the files in the index of each environment
 	kubernetes map[string]string   // the Kubernetes version in the index of each environment
 }
@@ -41,7 +41,7 @@ func openPrevious(ctx context.Context, repository *render.Repository, revision s
 	if b.commit, err = b.git.MergeBase(ctx, revision); err != nil {
 		return nil, err
 	}
-	if b.files, err = b.git.Files(ctx, b.commit, tree.Folder); err != nil {
+	if b.files, err = b.git.Files(ctx, b.commit, ".", tree.Folder); err != nil {
 		return nil, err
 	}
 	if b.changed, err = b.git.ChangedSince(ctx, b.commit); err != nil {

@@ -110,10 +110,7 @@ func (b *previousRendering) definitionFiles(ctx context.Context, environment str
 	}) {
 		return nil, nil
 	}
-	files, err := b.git.Files(ctx, b.commit, folders...)
-	if err != nil {
-		return nil, err
-	}
+	files := maps.Clone(b.files)
 	place := func(name string) int { return slices.Index(folders, path.Dir(name)) }
 	maps.DeleteFunc(files, func(name string, _ git.File) bool { return place(name) < 0 })
 	contents, err := b.git.ReadFiles(ctx, files)

@@ -21,11 +21,7 @@ func (b *previousRendering) installed(ctx context.Context, examined *render.Exam
 	}
 	files := b.repository.ChartFiles()
 	if b.commit != "" {
-		all, err := b.git.Files(ctx, b.commit)
-		if err != nil {
-			return nil, []manifest.Problem{{Warning: true, Message: "the previous charts are not compared: " + err.Error()}}
-		}
-		files = committed{ctx, b.git, all}
+		files = committed{ctx, b.git, b.files}
 	}
 	installed, problems := examined.Install(before, files)
 	var warnings []manifest.Problem
@@ -48,7 +44,7 @@ type committed struct {
 
 // Resolve implements charts.Files.
 func (c committed) Resolve(name string) (string, bool, error) {
-	if c.files[strings.TrimPrefix(name, "/")].IsRegular() {
+	if _, isFile := c.files[strings.TrimPrefix(name, "/")]; isFile {
 		return name, false, nil
 	}
 	if names, _ := c.List(name); len(names) > 0 {

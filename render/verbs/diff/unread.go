@@ -75,15 +75,11 @@ func (b *previousRendering) unread(ctx context.Context, rendering *render.Render
 // changedSources returns the previous content of changed files beside rendered/, by path from the root; nil if none
 // of the current sources is changed, and no file is removed.
 func (b *previousRendering) changedSources(ctx context.Context, sources []string) (map[string][]byte, error) {
-	all, err := b.git.Files(ctx, b.commit)
-	if err != nil {
-		return nil, err
-	}
 	isRead, isSource, previous := sets.New(sources...), false, map[string]git.File{}
 	for _, c := range b.changed {
 		if name := b.git.InFolder(c.Path); b.git.Holds(c.Path) && !strings.HasPrefix(name, tree.Folder+"/") {
 			isSource = isSource || isRead.Has(name) || c.After == nil
-			previous[path.Join("/", name)] = all[name]
+			previous[path.Join("/", name)] = b.files[name]
 		}
 	}
 	if !isSource {
