@@ -16,7 +16,7 @@ import (
 	"example.com/gatehouse/render/verbs/review/world"
 )
 
-// rule returns the effects of a change of an object. An effect without a type is none.
+// rule returns the effects of a change of an object. The review drops effects without a type.
 type rule func(w *world.World, c diff.Change) []kind.Effect
 
 // rules maps kinds, with their group, to their rules.

@@ -115,9 +115,9 @@ func (r *rollout) compareTemplates(w *world.World, before, after *unstructured.U
 			if f.IsIn(strings.TrimSuffix(is.Field, ".spec")) && !f.IsWithin(told) {
 				fields, r.told = append(fields, f), append(r.told, f.Path)
 			}
-			if part := ofTemplate.FindStringSubmatch(strings.TrimPrefix(f.Path, is.Field)); f.IsIn(is.Field) && isImage(f) {
+			if part := ofTemplate.FindStringSubmatch(strings.TrimPrefix(f.Path, is.Field)); part != nil && isImage(f) {
 				short = append(short, sayField(f))
-			} else if f.IsIn(is.Field) && part != nil {
+			} else if part != nil {
 				short = append(short, kind.Say("another %s", part[1]))
 			}
 		}
