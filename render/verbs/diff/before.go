@@ -24,7 +24,7 @@ type previousRendering struct {
 	commit     string
 	git        *git.Repository
 	changed    []git.FileChange    // since the commit
-	files      map[string]git.File // the files in rendered/ by path
+	files      map[string]git.File // the regular files of the commit by path
 	listed     map[string][]string // the files in the index of each environment
 	kubernetes map[string]string   // the Kubernetes version in the index of each environment
 }
@@ -41,7 +41,7 @@ func openPrevious(ctx context.Context, repository *render.Repository, revision s
 	if b.commit, err = b.git.MergeBase(ctx, revision); err != nil {
 		return nil, err
 	}
-	if b.files, err = b.git.Files(ctx, b.commit, tree.Folder); err != nil {
+	if b.files, err = b.git.Files(ctx, b.commit, ".", tree.Folder); err != nil {
 		return nil, err
 	}
 	if b.changed, err = b.git.ChangedSince(ctx, b.commit); err != nil {
@@ -53,18 +53,18 @@ func openPrevious(ctx context.Context, repository *render.Repository, revision s
 
 // readIndexes reads the index of each environment of the commit.
 func (b *previousRendering) readIndexes(ctx context.Context) error {
-	var environments, ids []string
+	indexes := map[string]git.File{} // by environment
 	for name, file := range b.files {
 		environment := path.Base(path.Dir(name))
 		if name == path.Join(tree.Folder, environment, tree.IndexFile) && render.IsEnvironmentName(environment) {
-			environments, ids = append(environments, environment), append(ids, file.OID)
+			indexes[environment] = file
 		}
 	}
-	contents, err := b.git.ReadFiles(ctx, ids)
+	contents, err := b.git.ReadFiles(ctx, indexes)
 	b.listed, b.kubernetes = map[string][]string{}, map[string]string{}
-	for i, content := range contents {
+	for environment, content := range contents {
 		if names := tree.Listed(content); names != nil {
-			b.listed[environments[i]], b.kubernetes[environments[i]] = names, tree.KubernetesOf(content)
+			b.listed[environment], b.kubernetes[environment] = names, tree.KubernetesOf(content)
 		}
 	}
 	return err
@@ -92,18 +92,17 @@ func (b *previousRendering) readChanged(ctx context.Context, environment string,
 		})
 		return files, same, err
 	}
-	var ids []string
+	changed := map[string]git.File{}
 	for _, name := range b.listed[environment] {
 		file, isThere := b.files[path.Join(tree.Folder, environment, name)]
 		content, isNow := now[name]
-		same[name] = isThere && isNow && file.OID == b.git.Hash(content)
-		if isThere && !same[name] {
-			files, ids = append(files, tree.File{Path: name}), append(ids, file.OID)
+		if same[name] = isThere && isNow && file.OID == b.git.Hash(content); !same[name] {
+			changed[name] = file
 		}
 	}
-	contents, err := b.git.ReadFiles(ctx, ids)
-	for i, content := range contents {
-		files[i].Content = content
+	contents, err := b.git.ReadFiles(ctx, changed)
+	for _, name := range slices.Sorted(maps.Keys(contents)) {
+		files = append(files, tree.File{Path: name, Content: contents[name]})
 	}
 	return files, same, err
 }

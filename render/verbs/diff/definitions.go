@@ -110,27 +110,20 @@ func (b *previousRendering) definitionFiles(ctx context.Context, environment str
 	}) {
 		return nil, nil
 	}
-	files, err := b.git.Files(ctx, b.commit, folders...)
-	if err != nil {
-		return nil, err
-	}
+	files := maps.Clone(b.files)
 	place := func(name string) int { return slices.Index(folders, path.Dir(name)) }
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(name string) bool { return place(name) < 0 || !files[name].IsRegular() })
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(place(a), place(b)) })
-	ids := make([]string, len(names))
-	for i, name := range names {
-		ids[i] = files[name].OID
-	}
-	contents, err := b.git.ReadFiles(ctx, ids)
-	for i, content := range contents {
-		parsed, _ := tree.Objects("", []tree.File{{Path: path.Base(names[i]), Content: content}})
+	maps.DeleteFunc(files, func(name string, _ git.File) bool { return place(name) < 0 })
+	contents, err := b.git.ReadFiles(ctx, files)
+	inOrder := func(a, b string) int { return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b)) }
+	for _, name := range slices.SortedFunc(maps.Keys(contents), inOrder) {
+		parsed, _ := tree.Objects("", []tree.File{{Path: path.Base(name), Content: contents[name]}})
 		for _, o := range parsed {
 			list, _ := o.ToList()
 			if !o.IsList() {
 				list.Items = []unstructured.Unstructured{*o.Unstructured}
 			}
 			for j := range list.Items {
-				all = append(all, manifest.Object{Unstructured: &list.Items[j], File: names[i]})
+				all = append(all, manifest.Object{Unstructured: &list.Items[j], File: name})
 			}
 		}
 	}

@@ -117,10 +117,7 @@ func (c Change) Action() Action {
 
 // Object returns the object after the change, or a removed object.
 func (c Change) Object() manifest.Object {
-	if c.After == nil {
-		return manifest.Object{Unstructured: c.Before}
-	}
-	return manifest.Object{Unstructured: c.After}
+	return manifest.Object{Unstructured: cmp.Or(c.After, c.Before)}
 }
 
 // Objects compares the objects of an environment before and after.
@@ -213,8 +210,12 @@ func equal(a, b *unstructured.Unstructured) bool {
 // toTyped converts an object of a built-in kind to its Go type, where the quantities 1000m and 1 are equal.
 // It returns any other object, and an object with unknown fields, unchanged.
 func toTyped(o *unstructured.Unstructured) any {
+	isHuge := func(_ string, value any) bool {
+		text, _ := value.(string)
+		return decoding.IsHugeQuantity(text)
+	}
 	versioned, err := scheme.Scheme.New(o.GroupVersionKind())
-	if err != nil || hasHugeQuantity(o.Object) {
+	if err != nil || manifest.Contains(o.Object, isHuge) {
 		return o
 	}
 	const returnUnknownFields = true
@@ -222,11 +223,4 @@ func toTyped(o *unstructured.Unstructured) any {
 		return o
 	}
 	return versioned
-}
-
-func hasHugeQuantity(content any) bool {
-	return manifest.Contains(content, func(_ string, value any) bool {
-		text, _ := value.(string)
-		return decoding.IsHugeQuantity(text)
-	})
 }

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"example.com/gatehouse/render/tree"
@@ -34,9 +35,10 @@ func External(ctx context.Context, command string, changes []Change, out, errOut
 			return 0, err
 		}
 	}
-	args := splitCommand(command)
+	program, rest, _ := strings.Cut(command, " ")
+	args := slices.DeleteFunc(strings.Split(rest, " "), func(word string) bool { return !argument.MatchString(word) })
 	//nolint:gosec // the user chooses the program
-	cmd := exec.CommandContext(ctx, args[0], append(args[1:], before, after)...)
+	cmd := exec.CommandContext(ctx, program, append(args, before, after)...)
 	cmd.Stdout, cmd.Stderr = out, errOut
 	err = cmd.Run()
 	var exit *exec.ExitError
@@ -49,28 +51,15 @@ func External(ctx context.Context, command string, changes []Change, out, errOut
 	return 0, nil
 }
 
-// argument matches the arguments that kubectl allows.
+// argument matches the arguments that kubectl passes on. It drops all others.
 var argument = regexp.MustCompile(`^[a-zA-Z0-9-=]+$`)
-
-// splitCommand splits a command into a program and its arguments, like kubectl.
-func splitCommand(command string) (words []string) {
-	for i, word := range strings.Split(command, " ") {
-		if i == 0 || argument.MatchString(word) {
-			words = append(words, word)
-		}
-	}
-	return words
-}
 
 // writeText writes an object, if there is one, to a file like prod.shop.deployment-sessions.yaml.
 func writeText(dir string, c Change, text []byte) error {
 	if text == nil {
 		return nil
 	}
-	name := cmp.Or(c.AfterFile, c.BeforeFile)
-	if name == "" {
-		name = liveName(c.Before)
-	}
+	name := cmp.Or(c.AfterFile, c.BeforeFile, liveName(c.Object().Unstructured))
 	name = strings.ReplaceAll(strings.TrimPrefix(name, tree.Folder+"/"), "/", ".")
 	if len(name) > 250 {
 		name = fmt.Sprintf("%.180s-%x.yaml", name, sha256.Sum256([]byte(name)))

@@ -20,7 +20,6 @@ type FrameChange struct {
 	Risk   string `json:"risk"`
 }
 
-// frame is the frame of a review.
 type frame struct {
 	prefix string // the folder of the repository, from the top of the work tree
 	isAll  bool   // all environments are compared
@@ -28,10 +27,8 @@ type frame struct {
 	rendered map[string]map[string]bool
 }
 
-// add adds an environment.
 func (f *frame) add(environment string, rendering *render.Rendering) {
-	f.rendered[environment] = nil
-	if rendering == nil {
+	if f.rendered[environment] = nil; rendering == nil {
 		return
 	}
 	files := map[string]bool{tree.IndexFile: true}

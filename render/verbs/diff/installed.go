@@ -21,11 +21,7 @@ func (b *previousRendering) installed(ctx context.Context, examined *render.Exam
 	}
 	files := b.repository.ChartFiles()
 	if b.commit != "" {
-		all, err := b.git.Files(ctx, b.commit)
-		if err != nil {
-			return nil, []manifest.Problem{{Warning: true, Message: "the previous charts are not compared: " + err.Error()}}
-		}
-		files = committed{ctx, b.git, all}
+		files = committed{ctx, b.git, b.files}
 	}
 	installed, problems := examined.Install(before, files)
 	var warnings []manifest.Problem
@@ -48,7 +44,7 @@ type committed struct {
 
 // Resolve implements charts.Files.
 func (c committed) Resolve(name string) (string, bool, error) {
-	if file, ok := c.files[strings.TrimPrefix(name, "/")]; ok && file.IsRegular() {
+	if _, isFile := c.files[strings.TrimPrefix(name, "/")]; isFile {
 		return name, false, nil
 	}
 	if names, _ := c.List(name); len(names) > 0 {
@@ -59,15 +55,11 @@ func (c committed) Resolve(name string) (string, bool, error) {
 
 // ReadAny implements charts.Files.
 func (c committed) ReadAny(name string) ([]byte, error) {
-	file, ok := c.files[strings.TrimPrefix(name, "/")]
-	if !ok || !file.IsRegular() {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	contents, err := c.git.ReadFiles(c.ctx, map[string]git.File{name: c.files[strings.TrimPrefix(name, "/")]})
+	if content, ok := contents[name]; ok || err != nil {
+		return content, err
 	}
-	contents, err := c.git.ReadFiles(c.ctx, []string{file.OID})
-	if err != nil {
-		return nil, err
-	}
-	return contents[0], nil
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
 // ReadFile implements charts.Files.
@@ -132,9 +124,7 @@ func withInstalled(kinds *registry.Kinds, name string, before, after []manifest.
 	}
 	for _, was := range old {
 		add(&before, was, was.Objects)
-		if was.UpgradeCRDs != "" { // Helm deletes none of these
-			add(&after, was, slices.DeleteFunc(slices.Clone(was.Objects), func(o manifest.Object) bool { return !release.IsCRDFile(o) }))
-		}
+		add(&after, was, upgraded(was, release.Installed{Release: release.Release{UpgradeCRDs: was.UpgradeCRDs}}))
 	}
 	e := Objects(kinds, name, before, after)
 	e.Unread = unread
@@ -146,23 +136,16 @@ func withInstalled(kinds *registry.Kinds, name string, before, after []manifest.
 
 // upgraded returns the objects of a release after an upgrade. Flux treats files of CustomResourceDefinitions by
 // a policy, and deletes none of these objects.
-func upgraded(was, is release.Installed) (all []manifest.Object) {
+func upgraded(was, is release.Installed) []manifest.Object {
 	if is.UpgradeCRDs == "" {
 		return is.Objects
 	}
-	kept := map[manifest.ID]bool{}
-	for _, o := range was.Objects {
-		if release.IsCRDFile(o) && (is.UpgradeCRDs != "CreateReplace" || !hasObject(is.Objects, o.ID())) {
-			kept[o.ID()] = true
-			all = append(all, o)
-		}
-	}
-	for _, o := range is.Objects {
-		if !release.IsCRDFile(o) || !kept[o.ID()] && is.UpgradeCRDs != "Skip" {
-			all = append(all, o)
-		}
-	}
-	return all
+	kept := slices.DeleteFunc(slices.Clone(was.Objects), func(o manifest.Object) bool {
+		return !release.IsCRDFile(o) || is.UpgradeCRDs == "CreateReplace" && hasObject(is.Objects, o.ID())
+	})
+	return append(kept, slices.DeleteFunc(slices.Clone(is.Objects), func(o manifest.Object) bool {
+		return release.IsCRDFile(o) && (is.UpgradeCRDs == "Skip" || hasObject(kept, o.ID()))
+	})...)
 }
 
 func hasObject(objects []manifest.Object, id manifest.ID) bool {

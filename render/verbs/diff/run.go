@@ -124,7 +124,6 @@ func (b *previousRendering) readSides(ctx context.Context, rendering *render.Ren
 	return s, warnings, nil
 }
 
-// compare compares a rendering with the previous one.
 func (b *previousRendering) compare(ctx context.Context, examined *render.Examination, rendering *render.Rendering) (EnvironmentDiff, error) {
 	name := rendering.Environment
 	s, warnings, err := b.readSides(ctx, rendering)

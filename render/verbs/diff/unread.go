@@ -7,12 +7,15 @@ import (
 	"reflect"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/release"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
 	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/verbs/git"
 )
 
 // Unread are the values that users set for a chart, and that no template of it reads. Before the change one did, or
@@ -30,14 +33,10 @@ func newlyUnread(object manifest.ID, chart string, was, is *charts.Settings) []U
 	if was == nil || is == nil { // a chart with problems
 		return nil
 	}
-	values := is.Unread()
-	if len(values) > 0 {
-		values = Without(values, was.Unread())
+	if values := Without(is.Unread(), was.Unread()); len(values) > 0 {
+		return []Unread{{object, chart, values}}
 	}
-	if len(values) == 0 {
-		return nil
-	}
-	return []Unread{{object, chart, values}}
+	return nil
 }
 
 // unreadOfRelease returns the values that a release reads no more.
@@ -76,33 +75,15 @@ func (b *previousRendering) unread(ctx context.Context, rendering *render.Render
 // changedSources returns the previous content of changed files beside rendered/, by path from the root; nil if none
 // of the current sources is changed, and no file is removed.
 func (b *previousRendering) changedSources(ctx context.Context, sources []string) (map[string][]byte, error) {
-	isRead := map[string]bool{}
-	for _, name := range sources {
-		isRead[name] = true
-	}
-	top := strings.TrimSuffix("/"+b.git.Prefix(), "/") + "/"
-	isSource, names, ids := false, []string(nil), []string(nil)
-	all, err := b.git.Files(ctx, b.commit)
-	if err != nil {
-		return nil, err
-	}
+	isRead, isSource, previous := sets.New(sources...), false, map[string]git.File{}
 	for _, c := range b.changed {
-		name, isInside := strings.CutPrefix("/"+c.Path, top)
-		if !isInside || strings.HasPrefix(name, tree.Folder+"/") {
-			continue
-		}
-		isSource = isSource || isRead[name] || c.After == nil
-		if file, is := all[name]; is && file.IsRegular() {
-			names, ids = append(names, path.Join("/", name)), append(ids, file.OID)
+		if name := b.git.InFolder(c.Path); b.git.Holds(c.Path) && !strings.HasPrefix(name, tree.Folder+"/") {
+			isSource = isSource || isRead.Has(name) || c.After == nil
+			previous[path.Join("/", name)] = b.files[name]
 		}
 	}
 	if !isSource {
 		return nil, nil
 	}
-	contents, err := b.git.ReadFiles(ctx, ids)
-	previous := map[string][]byte{}
-	for i, content := range contents {
-		previous[names[i]] = content
-	}
-	return previous, err
+	return b.git.ReadFiles(ctx, previous)
 }

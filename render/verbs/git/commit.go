@@ -111,7 +111,6 @@ func (r *Repository) Commit(ctx context.Context, tree, parent, message string) (
 	return strings.TrimSpace(out), nil
 }
 
-// runCommitMsg returns a message after the hook commit-msg.
 func (r *Repository) runCommitMsg(ctx context.Context, message string) (string, error) {
 	dir, err := os.MkdirTemp("", "render-commit-")
 	if err != nil {

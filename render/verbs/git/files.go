@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"io/fs"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -22,7 +23,6 @@ type File struct {
 	Mode string // 100644, 100755, or 120000 for a link
 }
 
-// modeSubmodule is the mode of a submodule.
 const modeSubmodule = "160000"
 
 // IsRegular reports whether the entry is a regular file.
@@ -55,26 +55,30 @@ func (r *Repository) Files(ctx context.Context, commit string, paths ...string) 
 	return files, nil
 }
 
-// ReadFiles returns the contents of files by their ids. A partial clone fetches all missing files at once.
-func (r *Repository) ReadFiles(ctx context.Context, oids []string) ([][]byte, error) {
-	if len(oids) == 0 {
+// ReadFiles returns the contents of the regular files among files, by their paths. A partial clone fetches all
+// missing files at once.
+func (r *Repository) ReadFiles(ctx context.Context, files map[string]File) (map[string][]byte, error) {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(name string) bool { return !files[name].IsRegular() })
+	if len(names) == 0 {
 		return nil, nil
 	}
-	ids := strings.Join(oids, "\n") + "\n"
+	var ids strings.Builder
+	for _, name := range names {
+		ids.WriteString(files[name].OID + "\n")
+	}
 	if promisor := r.promisor(ctx); promisor != "" {
 		// If this fails, cat-file fails below and names the file.
-		_, _ = r.git(ctx, strings.NewReader(ids), "-c", "fetch.negotiationAlgorithm=noop", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+		_, _ = r.git(ctx, strings.NewReader(ids.String()), "-c", "fetch.negotiationAlgorithm=noop", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
 			"--recurse-submodules=no", "--no-auto-maintenance", "--filter=blob:none", "--stdin", promisor)
 	}
-	out, err := r.git(ctx, strings.NewReader(ids), "cat-file", "--batch")
+	out, err := r.git(ctx, strings.NewReader(ids.String()), "cat-file", "--batch")
 	if err != nil {
 		return nil, fmt.Errorf("read committed files: %w", err)
 	}
-	contents := make([][]byte, len(oids))
-	rest := []byte(out)
-	for i, oid := range oids {
-		if contents[i], rest, err = nextContent(rest); err != nil {
-			return nil, fmt.Errorf("read committed file %s: %w", oid, err)
+	contents, rest := map[string][]byte{}, []byte(out)
+	for _, name := range names {
+		if contents[name], rest, err = nextContent(rest); err != nil {
+			return nil, fmt.Errorf("read committed file %s: %w", files[name].OID, err)
 		}
 	}
 	return contents, nil

@@ -75,11 +75,11 @@ func mustRead(t *testing.T, dir string) {
 	if err != nil || len(files) != 2 || !a.IsRegular() || b.OID == "" {
 		t.Fatalf("%v: %v", files, err)
 	}
-	contents, err := r.ReadFiles(t.Context(), []string{b.OID, a.OID})
-	if err != nil || len(contents) != 2 || string(contents[0]) != "the same" || string(contents[1]) != "base" {
+	contents, err := r.ReadFiles(t.Context(), map[string]File{"a": a, "b": b, "gone": {}})
+	if err != nil || len(contents) != 2 || string(contents["b"]) != "the same" || string(contents["a"]) != "base" {
 		t.Fatalf("%q: %v", contents, err)
 	}
-	if got := r.Hash(contents[1]); got != a.OID {
+	if got := r.Hash(contents["a"]); got != a.OID {
 		t.Errorf("%s, want %s", got, a.OID)
 	}
 	if files, err := r.Files(t.Context(), base, "rendered/staging"); err != nil || len(files) > 0 {
@@ -225,7 +225,7 @@ func TestMissingObjectsAreErrors(t *testing.T) {
 	if _, err := r.Files(t.Context(), head, "sub"); err == nil || !strings.HasPrefix(err.Error(), "sub is a submodule in commit ") {
 		t.Error(err)
 	}
-	if _, err := r.ReadFiles(t.Context(), []string{head[1:] + "0"}); err == nil || !strings.HasSuffix(err.Error(), " missing") {
+	if _, err := r.ReadFiles(t.Context(), map[string]File{"gone": {OID: head[1:] + "0", Mode: "100644"}}); err == nil || !strings.HasSuffix(err.Error(), " missing") {
 		t.Error(err)
 	}
 
@@ -240,7 +240,7 @@ func TestMissingObjectsAreErrors(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.ReadFiles(t.Context(), []string{files["shop/rendered/prod/a.yaml"].OID}); err == nil || !strings.Contains(err.Error(), "promisor") {
+	if _, err := r.ReadFiles(t.Context(), files); err == nil || !strings.Contains(err.Error(), "promisor") {
 		t.Error(err)
 	}
 }

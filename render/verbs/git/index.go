@@ -52,23 +52,20 @@ func (r *Repository) checkOut(ctx context.Context, tree, index, to string) error
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
 	}
-	target := with
-	target.target = to // so the attributes of the tree apply
-	if _, err := target.git(ctx, nil, "checkout-index", "--all", "--ignore-skip-worktree-bits"); err != nil {
+	with.target = to // so the attributes of the tree apply
+	if _, err := with.git(ctx, nil, "checkout-index", "--all", "--ignore-skip-worktree-bits"); err != nil {
 		return err
 	}
-	out, err := with.git(ctx, nil, "ls-files", "-z", "--stage", "--full-name")
-	for entry := range strings.SplitSeq(out, "\x00") {
-		described, name, _ := strings.Cut(entry, "\t")
-		fields := strings.Fields(described) // mode, id, stage
-		if len(fields) != 3 || fields[0] != modeSubmodule {
+	entries, err := r.Top().Files(ctx, tree)
+	for name, entry := range entries {
+		if entry.Mode != modeSubmodule {
 			continue
 		}
 		submodule := &Repository{dir: filepath.Join(r.Top().dir, name)}
 		if _, err := os.Lstat(filepath.Join(submodule.dir, ".git")); err != nil {
 			continue // render reports missing files
 		}
-		if err := submodule.checkOut(ctx, fields[1], index, filepath.Join(to, name)); err != nil {
+		if err := submodule.checkOut(ctx, entry.OID, index, filepath.Join(to, name)); err != nil {
 			return err
 		}
 	}

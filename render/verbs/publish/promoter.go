@@ -42,14 +42,14 @@ func (p *publisher) metadata(ctx context.Context, repoURL string) ([]byte, error
 
 // isMetadata reports whether a file is metadataFile for the source commit, with any URL.
 func (p *publisher) isMetadata(ctx context.Context, file git.File) bool {
-	contents, err := p.git.ReadFiles(ctx, []string{file.OID})
+	contents, err := p.git.ReadFiles(ctx, map[string]git.File{metadataFile: file})
 	if err != nil {
 		return false
 	}
 	var m metadata
-	err = json.Unmarshal(contents[0], &m)
+	err = json.Unmarshal(contents[metadataFile], &m)
 	want, metadataErr := p.metadata(ctx, m.RepoURL)
-	return err == nil && metadataErr == nil && bytes.Equal(contents[0], want)
+	return err == nil && metadataErr == nil && bytes.Equal(contents[metadataFile], want)
 }
 
 // repoURL returns the URL of the repository, without a password.

@@ -98,7 +98,6 @@ func tableOf(alike []EnvironmentReview, of string) *comment.Section {
 	return t
 }
 
-// lineOf returns the line of an effect.
 func lineOf(row, name string, e effect.Effect) comment.Line {
 	what, risk := e.What.Format(manifest.CodeSpan), e.Risk.Format(manifest.CodeSpan)
 	l := comment.Line{Row: row, Text: withRisk(what, risk), Name: name, IsRisk: risk != ""}
@@ -151,7 +150,6 @@ func titleOf(alike []EnvironmentReview, most, risks int) string {
 	return heading(manifest.FirstOf(most, names)+": "+cmp.Or(strings.Join(about, ", "), "no object changed"), risks)
 }
 
-// tableOfFrame returns the table for the frame of a review.
 func tableOfFrame(frame []diff.FrameChange) *comment.Section {
 	t := &comment.Section{Title: comment.Line{Text: heading("Around the review", len(frame))}, Open: "| | File | What happens |\n|-|-|-|\n", End: "\n"}
 	for _, c := range frame {

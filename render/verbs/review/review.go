@@ -100,8 +100,7 @@ func effects(e diff.EnvironmentDiff, now time.Time) []effect.Effect {
 }
 
 // effectsOfRules returns the effects that rules and the reviews of kinds find.
-func effectsOfRules(w *world.World, now time.Time) []effect.Effect {
-	effects := []effect.Effect{} // not null in JSON
+func effectsOfRules(w *world.World, now time.Time) (effects []effect.Effect) {
 	hasEffect := map[manifest.ID]bool{}
 	add := func(o manifest.ID, more []kind.Effect) {
 		effects, hasEffect[o] = append(effects, effect.Of(o, more...)...), hasEffect[o] || len(more) > 0

@@ -16,7 +16,7 @@ import (
 	"example.com/gatehouse/render/verbs/review/world"
 )
 
-// rule returns the effects of a change of an object.
+// rule returns the effects of a change of an object. The review drops effects without a type.
 type rule func(w *world.World, c diff.Change) []kind.Effect
 
 // rules maps kinds, with their group, to their rules.
@@ -64,11 +64,9 @@ func review(w *world.World, c diff.Change) (effects []kind.Effect) {
 			return []kind.Effect{{Type: effect.ObjectKept, What: kind.Say("stays in the cluster: %s prevents pruning", by)}}
 		}
 	}
-	effects = ruleOf(o)(w, c)
-	if isCovered {
-		effects = slices.DeleteFunc(effects, func(e kind.Effect) bool { return slices.Contains(coveredTypes, e.Type) })
-	}
-	return effects
+	return slices.DeleteFunc(ruleOf(o)(w, c), func(e kind.Effect) bool {
+		return e.Type == "" || isCovered && slices.Contains(coveredTypes, e.Type)
+	})
 }
 
 func ruleOf(o *unstructured.Unstructured) rule {

@@ -54,7 +54,6 @@ func Review(w *world.World, c diff.Change) (effects []kind.Effect) {
 	return effects
 }
 
-// reviewVersion reviews what becomes of a version.
 func reviewVersion(w *world.World, c diff.Change, v apiextensions.CustomResourceDefinitionVersion, is apiextensions.CustomResourceDefinitionSpec, add func(what, risk kind.Sentence)) {
 	i := slices.IndexFunc(is.Versions, func(other apiextensions.CustomResourceDefinitionVersion) bool { return other.Name == v.Name })
 	risk := kind.Sentence("clients that use it fail")
@@ -124,7 +123,6 @@ func Verdicts(v *diff.Verdicts) (effects []effect.Effect) {
 	return effects
 }
 
-// reviewStored reviews an object that is stored otherwise.
 func reviewStored(o diff.StoredObject, add func(manifest.Problem, kind.Effect)) {
 	var lost []kind.Sentence
 	isExisting := map[string]bool{}
@@ -135,15 +133,15 @@ func reviewStored(o diff.StoredObject, add func(manifest.Problem, kind.Effect)) 
 		return f.After == nil
 	})
 	ofNew := slices.DeleteFunc(slices.Clone(o.Fields), func(f diff.FieldChange) bool { return isExisting[f.Path] })
-	say := func(name, what string, fields []diff.FieldChange, risk kind.Sentence) {
+	say := func(what string, fields []diff.FieldChange, risk kind.Sentence) {
 		if len(fields) > 0 {
 			e := effect.OfFields(diff.Change{Before: o.Subject.Unstructured, After: o.Subject.Unstructured}, fields, nil)
-			add(o.Problem, kind.Effect{Type: name, What: kind.Sentence(what) + kind.Say(" (%s): it ", o.Position()) + e.What, Risk: risk})
+			add(o.Problem, kind.Effect{Type: effect.StoredOtherwise, What: kind.Sentence(what) + kind.Say(" (%s): it ", o.Position()) + e.What, Risk: risk})
 		}
 	}
 	if len(lost) > 0 {
 		add(o.Problem, kind.Effect{Type: effect.FieldsLost, What: kind.Say("loses fields (%s): ", o.Position()) + effect.List(lost), Risk: "the API server no longer stores them"})
 	}
-	say(effect.StoredOtherwise, "is read and stored otherwise", others, "no change of it in git says so")
-	say(effect.StoredOtherwise, "is stored otherwise if it is new", ofNew, "an existing object stays, and differs from one that is created again")
+	say("is read and stored otherwise", others, "no change of it in git says so")
+	say("is stored otherwise if it is new", ofNew, "an existing object stays, and differs from one that is created again")
 }

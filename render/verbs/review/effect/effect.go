@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 
 	"example.com/gatehouse/kind"
@@ -113,13 +112,4 @@ func Compare(a, b Effect) int {
 // CompareObjects orders IDs by namespace, name and kind.
 func CompareObjects(a, b manifest.ID) int {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Group, b.Group))
-}
-
-// Told returns the fields that effects tell.
-func Told(effects []kind.Effect) sets.Set[string] {
-	told := sets.Set[string]{}
-	for _, e := range effects {
-		told.Insert(e.Fields...)
-	}
-	return told
 }

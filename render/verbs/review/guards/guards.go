@@ -34,8 +34,6 @@ const (
 	unmutated  = "objects are no longer changed on admission"
 	syncs      = "it decides which objects are applied to the cluster, from which source, and with which rights"
 	schedules  = "it decides where Pods run, and which of them stop for others"
-	selects    = "policies and webhooks select Namespaces by their labels: they may no longer apply to it, or allow it more"
-	isolates   = "it decides how Pods are isolated from their nodes"
 	losesData  = "data is lost as soon as its claim or object is deleted"
 )
 
@@ -110,7 +108,7 @@ var guards = map[string][]guard{
 	"Namespace": {
 		{fields: regexp.MustCompile(`^metadata\.labels` + tools)},
 		{fields: regexp.MustCompile(`^metadata\.labels\[pod-security\.kubernetes\.io/`), risk: "Pods that it refused are let in, or others are refused", limits: true},
-		{fields: at("metadata.labels"), risk: selects, limits: true},
+		{fields: at("metadata.labels"), risk: "policies and webhooks select Namespaces by their labels: they may no longer apply to it, or allow it more", limits: true},
 		{lost: "all objects in it are deleted, whether they are in this repository or not"},
 	},
 	".toolkit.fluxcd.io":              {{risk: syncs}},
@@ -119,7 +117,7 @@ var guards = map[string][]guard{
 	"AppProject.argoproj.io":          {{risk: syncs}},
 	"Node":                            {{fields: at("spec.taints", "spec.unschedulable", "metadata.labels"), risk: schedules}},
 	"PriorityClass.scheduling.k8s.io": {{risk: schedules}},
-	"RuntimeClass.node.k8s.io":        {{risk: isolates}},
+	"RuntimeClass.node.k8s.io":        {{risk: "it decides how Pods are isolated from their nodes"}},
 
 	"PersistentVolume":            {{fields: at("spec.persistentVolumeReclaimPolicy"), isRisk: oneOf("Delete", "Recycle"), risk: losesData}, {lost: "claims lose their data, unless it is retained"}},
 	"PersistentVolumeClaim":       {{lost: "its data is lost, unless its volume is retained"}},
@@ -127,7 +125,7 @@ var guards = map[string][]guard{
 	"StatefulSet.apps":            {{fields: at("spec.persistentVolumeClaimRetentionPolicy.whenDeleted", "spec.persistentVolumeClaimRetentionPolicy.whenScaled"), isRisk: oneOf("Delete"), risk: losesData}},
 	"ServiceAccount": {
 		{fields: at("automountServiceAccountToken"), isRisk: oneOf("false"), lost: "its Pods get its token, unless they opt out: an attacker in a container can act as it at the API server"},
-		{fields: at("metadata.annotations[eks.amazonaws.com/role-arn]", "metadata.annotations[iam.gke.io/gcp-service-account]", "metadata.annotations[azure.workload.identity/client-id]", "metadata.annotations[pod-identity.alibabacloud.com/role-name]"), isRisk: except(""), risk: "its Pods get these rights in the cloud"},
+		{fields: at("metadata.annotations[" + strings.Join(world.CloudRoles, "] metadata.annotations[") + "]"), isRisk: except(""), risk: "its Pods get these rights in the cloud"},
 		{lost: "its new Pods are refused; a cluster creates the ServiceAccount default again, and mounts its token"},
 	},
 	"Secret": {{fields: at("metadata.annotations[" + secret.PublicAnnotation + "]"), risk: "its values are public: everyone who reads this repository has them"}},

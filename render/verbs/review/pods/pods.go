@@ -16,12 +16,8 @@ import (
 
 // Review returns the effects of changed Pod templates.
 func Review(w *world.World, c diff.Change) []effect.Effect {
-	o, changes := c.Object().Unstructured, w.PodChanges(c)
-	if len(changes) == 0 {
-		return nil
-	}
-	var effects []kind.Effect
-	for _, t := range changes {
+	o, effects := c.Object().Unstructured, []kind.Effect(nil)
+	for _, t := range w.PodChanges(c) {
 		if len(t.Is.Misfits) > 0 {
 			effects = append(effects, kind.Effect{Type: effect.PodUnreadable, What: kind.Say("its Pod template cannot be read because of %s", effect.Quote(t.Is.Misfits)), Risk: "this review may miss risks: check every field"})
 		}

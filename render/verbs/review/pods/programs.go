@@ -34,17 +34,6 @@ func fieldsOf(spec string, p pod.Program) []string {
 	return []string{at + ".name", at + ".image", at + ".command", at + ".args"}
 }
 
-// predecessors returns the indexes of the containers that new ones replace, each at most once, or -1.
-func predecessors(was, is []pod.Program) []int {
-	all := make([]int, len(is))
-	for i, p := range is {
-		if all[i] = predecessor(p, was, is); slices.Contains(all[:i], all[i]) {
-			all[i] = -1
-		}
-	}
-	return all
-}
-
 // predecessor returns the index of the container of the same name, or else of a removed one with the same
 // image repository, or -1.
 func predecessor(of pod.Program, was, is []pod.Program) int {
@@ -59,45 +48,44 @@ func predecessor(of pod.Program, was, is []pod.Program) int {
 
 // compared is a container with the old containers that it is compared with.
 type compared struct {
-	corev1.Container
-	was   []corev1.Container
-	isNew bool
+	pod.Program
+	was         []pod.Program
+	predecessor *pod.Program // nil without one of the same name or image repository
+	isNew       bool         // nothing is left to replace
 }
 
 // compare returns the containers of Pods, so that a new name does not hide a lost protection: containers with
 // nothing in common replace each other in their order. An additional container is compared with all old ones.
 func compare(was, is *corev1.PodSpec) (all []compared) {
 	old, current := pod.Programs(was), pod.Programs(is)
-	of := predecessors(old, current)
-	next := 0 // old container without a successor
-	for i, p := range current {
-		for of[i] < 0 && next < len(old) && slices.Contains(of, next) {
-			next++
-		}
-		if of[i] < 0 && next < len(old) {
-			of[i] = next
-		}
-		c := compared{Container: p.Container, was: world.Containers(was), isNew: of[i] < 0}
-		if !c.isNew {
-			c.was = c.was[of[i] : of[i]+1]
+	isReplaced := make([]bool, len(old))
+	for _, p := range current {
+		c := compared{Program: p, was: old}
+		if i := predecessor(p, old, current); i >= 0 && !isReplaced[i] {
+			isReplaced[i], c.predecessor, c.was = true, &old[i], old[i:i+1]
 		}
 		all = append(all, c)
+	}
+	for i := range all {
+		if next := slices.Index(isReplaced, false); all[i].predecessor == nil && next >= 0 {
+			isReplaced[next], all[i].was = true, old[next:next+1]
+		} else {
+			all[i].isNew = all[i].predecessor == nil
+		}
 	}
 	return all
 }
 
 // reviewPrograms returns the effects of containers that are added, or get an image that is a risk.
 func reviewPrograms(was, is *podsecurity.Template) (effects []kind.Effect) {
-	old, current := pod.Programs(&was.Spec), pod.Programs(&is.Spec)
-	for i, of := range predecessors(old, current) {
-		p := current[i]
-		fields := fieldsOf(is.Field, p)
-		if of < 0 {
-			effects = append(effects, kind.Effect{Type: effect.ContainerAdded, What: "new " + p.Say(), Risk: "it shares the network and the volumes of its Pods", Fields: fields})
-		} else if risk := imageRisk(old[of].Image, p.Image); risk != "" {
-			from, to := kind.SayBoth(old[of].Image, p.Image)
-			e := kind.Effect{Type: effect.ImageMoved, What: p.Named() + kind.Say(" runs image %s instead of %s", to, from), Risk: risk}
-			if old[of].Name == p.Name && old[of].List == p.List {
+	for _, c := range compare(&was.Spec, &is.Spec) {
+		old, fields := c.predecessor, fieldsOf(is.Field, c.Program)
+		if old == nil {
+			effects = append(effects, kind.Effect{Type: effect.ContainerAdded, What: "new " + c.Say(), Risk: "it shares the network and the volumes of its Pods", Fields: fields})
+		} else if risk := imageRisk(old.Image, c.Image); risk != "" {
+			from, to := kind.SayBoth(old.Image, c.Image)
+			e := kind.Effect{Type: effect.ImageMoved, What: c.Named() + kind.Say(" runs image %s instead of %s", to, from), Risk: risk}
+			if old.Name == c.Name && old.List == c.List {
 				e.Fields = fields[1:2] // the image
 			}
 			effects = append(effects, e)

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/pod"
@@ -16,9 +17,10 @@ import (
 	"example.com/gatehouse/render/verbs/review/world"
 )
 
-func isPaused(o *unstructured.Unstructured) bool {
-	paused, _, _ := unstructured.NestedBool(o.Object, "spec", "paused")
-	return paused
+// isTrue reports whether a field of the spec is true: paused or suspend.
+func isTrue(o *unstructured.Unstructured, field string) bool {
+	value, _, _ := unstructured.NestedBool(o.Object, "spec", field)
+	return value
 }
 
 // whenReplaced returns the number of Pods that a workload leaves as they are when its template changes, and says
@@ -27,7 +29,7 @@ func whenReplaced(o *unstructured.Unstructured) (held int64, when kind.Sentence)
 	all := max(replicas(o), 1)
 	partition := pod.Number(o, 0, "spec", "updateStrategy", "rollingUpdate", "partition")
 	switch {
-	case isPaused(o):
+	case isTrue(o, "paused"):
 		return all, "is paused: Pods are replaced when it is resumed"
 	case o.GetKind() == "ReplicaSet" || o.GetKind() == "ReplicationController":
 		return all, "running Pods stay, and new Pods differ"
@@ -105,14 +107,17 @@ func (r *rollout) compareTemplates(w *world.World, before, after *unstructured.U
 			continue
 		}
 		isChanged = true
-		told := effect.Told(reviewPrograms(&was[i], &is))
+		told := sets.Set[string]{}
+		for _, e := range reviewPrograms(&was[i], &is) {
+			told.Insert(e.Fields...)
+		}
 		for _, f := range all {
 			if f.IsIn(strings.TrimSuffix(is.Field, ".spec")) && !f.IsWithin(told) {
 				fields, r.told = append(fields, f), append(r.told, f.Path)
 			}
-			if part := ofTemplate.FindStringSubmatch(strings.TrimPrefix(f.Path, is.Field)); f.IsIn(is.Field) && isImage(f) {
+			if part := ofTemplate.FindStringSubmatch(strings.TrimPrefix(f.Path, is.Field)); part != nil && isImage(f) {
 				short = append(short, sayField(f))
-			} else if f.IsIn(is.Field) && part != nil {
+			} else if part != nil {
 				short = append(short, kind.Say("another %s", part[1]))
 			}
 		}
@@ -149,7 +154,7 @@ func replicas(o *unstructured.Unstructured) int64 {
 	case "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet":
 		return pod.Number(o, 1, "spec", "replicas")
 	case "Job":
-		if isSuspended(o) {
+		if isTrue(o, "suspend") {
 			return 0
 		}
 		return pod.Number(o, 1, "spec", "parallelism")

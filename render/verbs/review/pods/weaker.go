@@ -10,12 +10,11 @@ import (
 	"k8s.io/utils/ptr"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/pod"
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verbs/review/effect"
 	"example.com/gatehouse/render/verbs/review/world"
 )
-
-const actsAsAccount = "an attacker in a container can act as it at the API server"
 
 // weaker returns the effects of a less protected spec of Pods.
 func weaker(was, is *corev1.PodSpec) (effects []kind.Effect) {
@@ -26,7 +25,7 @@ func weaker(was, is *corev1.PodSpec) (effects []kind.Effect) {
 	for _, field := range containerFields {
 		var names []string
 		for _, c := range containers {
-			if !c.isNew && !field.isSet(c.Container) && field.isSet(c.was[0]) {
+			if !c.isNew && !field.isSet(c.Program) && field.isSet(c.was[0]) {
 				names = append(names, c.Name)
 			}
 		}
@@ -39,7 +38,7 @@ func weaker(was, is *corev1.PodSpec) (effects []kind.Effect) {
 		effects = append(effects, kind.Effect{Type: effect.AccountDefaulted, What: kind.Say("Pods run as the ServiceAccount default instead of %s", old), Risk: "they share the rights of all Pods in the namespace without a ServiceAccount"})
 	}
 	for _, audience := range diff.Without(world.Audiences(is), world.Audiences(was)) {
-		e := kind.Effect{Type: effect.TokenMounted, What: kind.Say("Pods get the token of the ServiceAccount %s", account), Risk: actsAsAccount}
+		e := kind.Effect{Type: effect.TokenMounted, What: kind.Say("Pods get the token of the ServiceAccount %s", account), Risk: "an attacker in a container can act as it at the API server"}
 		if audience != "" {
 			e.What, e.Risk = kind.Say("Pods get a token of the ServiceAccount %s for %s", account, audience), "an attacker in a container can act as it there"
 		}
@@ -56,10 +55,10 @@ const doesMore = "an attacker in a container can do more than before"
 // addedCapabilities returns the new capabilities of containers, unless they are privileges.
 func addedCapabilities(is *corev1.PodSpec, containers []compared) (added []kind.Sentence) {
 	for _, c := range containers {
-		if !judge("capabilities_baseline", is, c.Container).Allowed {
+		if !judge("capabilities_baseline", is, c.Program).Allowed {
 			continue
 		}
-		left := sets.New(capabilities(c.Container).Add...)
+		left := sets.New(capabilities(c.Program).Add...)
 		for _, old := range c.was {
 			left.Delete(capabilities(old).Add...)
 			if dropped := sets.New(capabilities(old).Drop...); !dropped.Has("ALL") {
@@ -74,22 +73,22 @@ func addedCapabilities(is *corev1.PodSpec, containers []compared) (added []kind.
 }
 
 // capabilities returns the capabilities that a container adds and drops.
-func capabilities(c corev1.Container) corev1.Capabilities {
-	return ptr.Deref(ptr.Deref(c.SecurityContext, corev1.SecurityContext{}).Capabilities, corev1.Capabilities{})
+func capabilities(p pod.Program) corev1.Capabilities {
+	return ptr.Deref(ptr.Deref(p.SecurityContext, corev1.SecurityContext{}).Capabilities, corev1.Capabilities{})
 }
 
 // containerFields are fields of containers that protect, and the risk of removing them.
 var containerFields = []struct {
 	effect     string
 	name, risk kind.Sentence
-	isSet      func(corev1.Container) bool
+	isSet      func(pod.Program) bool
 }{
-	{effect.PodWeakened, "readOnlyRootFilesystem", "an attacker in the container can change its programs", func(c corev1.Container) bool {
-		return c.SecurityContext != nil && ptr.Deref(c.SecurityContext.ReadOnlyRootFilesystem, false)
+	{effect.PodWeakened, "readOnlyRootFilesystem", "an attacker in the container can change its programs", func(p pod.Program) bool {
+		return p.SecurityContext != nil && ptr.Deref(p.SecurityContext.ReadOnlyRootFilesystem, false)
 	}},
-	{effect.ProbeRemoved, "livenessProbe", "a hanging container is not restarted", func(c corev1.Container) bool { return c.LivenessProbe != nil }},
-	{effect.ProbeRemoved, "readinessProbe", "requests reach Pods that are not ready, and rollouts do not wait for readiness", func(c corev1.Container) bool { return c.ReadinessProbe != nil }},
-	{effect.ProbeRemoved, "startupProbe", "other probes act on the container while it starts", func(c corev1.Container) bool { return c.StartupProbe != nil }},
+	{effect.ProbeRemoved, "livenessProbe", "a hanging container is not restarted", func(p pod.Program) bool { return p.LivenessProbe != nil }},
+	{effect.ProbeRemoved, "readinessProbe", "requests reach Pods that are not ready, and rollouts do not wait for readiness", func(p pod.Program) bool { return p.ReadinessProbe != nil }},
+	{effect.ProbeRemoved, "startupProbe", "other probes act on the container while it starts", func(p pod.Program) bool { return p.StartupProbe != nil }},
 }
 
 // lostProtections returns new violations of the Pod Security level restricted, unless they are privileges.
@@ -100,8 +99,8 @@ func lostProtections(was, is *corev1.PodSpec, containers []compared) (lost []kin
 		}
 		var names []string
 		for _, c := range containers {
-			isPrivileged := func(baseline policy.CheckID) bool { return !judge(baseline, is, c.Container).Allowed }
-			if judge(check.ID, was, c.was...).Allowed && !judge(check.ID, is, c.Container).Allowed && !slices.ContainsFunc(world.Checks[check.ID].OverrideCheckIDs, isPrivileged) {
+			isPrivileged := func(baseline policy.CheckID) bool { return !judge(baseline, is, c.Program).Allowed }
+			if judge(check.ID, was, c.was...).Allowed && !judge(check.ID, is, c.Program).Allowed && !slices.ContainsFunc(world.Checks[check.ID].OverrideCheckIDs, isPrivileged) {
 				names = append(names, c.Name)
 			}
 		}
@@ -117,8 +116,11 @@ func lostProtections(was, is *corev1.PodSpec, containers []compared) (lost []kin
 }
 
 // judge returns the result of a Pod Security check of Pods with only these containers.
-func judge(id policy.CheckID, spec *corev1.PodSpec, containers ...corev1.Container) policy.CheckResult {
+func judge(id policy.CheckID, spec *corev1.PodSpec, containers ...pod.Program) policy.CheckResult {
 	pods := *spec
-	pods.InitContainers, pods.EphemeralContainers, pods.Containers = nil, nil, containers
+	pods.InitContainers, pods.EphemeralContainers, pods.Containers = nil, nil, nil
+	for _, c := range containers {
+		pods.Containers = append(pods.Containers, c.Container)
+	}
 	return world.Judge(id, &pods)
 }

@@ -26,7 +26,7 @@ func ReviewWorkload(w *world.World, c diff.Change) []kind.Effect {
 		} else if a, ok := autoscalerOf(w.After, c.After); ok {
 			starts = "starts with " + between(a)
 		}
-		if isPaused(c.After) {
+		if isTrue(c.After, "paused") {
 			starts = "is paused: when it is resumed, it " + starts
 		}
 		return []kind.Effect{{Type: effect.WorkloadAdded, What: starts + runs, Fields: append(r.size, told...)}}
@@ -34,9 +34,6 @@ func ReviewWorkload(w *world.World, c diff.Change) []kind.Effect {
 	e := reviewFirstScaling(w, c.Before, c.After)
 	if e.Type == "" {
 		e = reviewRollout(r, c, runs)
-	}
-	if e.Type == "" {
-		return nil
 	}
 	return []kind.Effect{e}
 }
@@ -72,7 +69,6 @@ func reviewFirstScaling(w *world.World, before, after *unstructured.Unstructured
 	return kind.Effect{Type: effect.WorkloadScaled, What: kind.Say("%d → 1 Pod, until %s scales it to %s", from, world.IDOf(w.After.Autoscalers[pod.WorkloadOf(after)]), between(a)), Risk: "fewer Pods run until then: 1 is the default of spec.replicas"}
 }
 
-// reviewRollout returns the effect of a changed workload.
 func reviewRollout(r rollout, c diff.Change, runs kind.Sentence) (e kind.Effect) {
 	isResized, hasPods := r.Before != r.After, r.Before > 0 || c.After.GetKind() == "DaemonSet"
 	size, lost := kind.Say("%d → %s", r.Before, kind.Count(r.After, "Pod")), lostVolumes(r, c.After)
@@ -121,7 +117,6 @@ func autoscalerOf(s world.Side, o *unstructured.Unstructured) (pod.Autoscaler, b
 	return pod.ReadAutoscaler(scaler)
 }
 
-// between returns the range of Pods of an autoscaler.
 func between(a pod.Autoscaler) kind.Sentence {
 	return kind.Say("%d to %s", a.Min, kind.Count(a.Max, "Pod"))
 }
@@ -157,7 +152,7 @@ func ReviewCronJob(w *world.World, c diff.Change) []kind.Effect {
 		return []kind.Effect{{Type: kind.RunPlanned, What: "its next runs differ" + r.after(": "), Fields: r.told}}
 	}
 	e := kind.Effect{Type: kind.RunPlanned, What: kind.Say("runs on the schedule %s", schedule(c.After))}
-	if isSuspended(c.After) {
+	if isTrue(c.After, "suspend") {
 		e.Type, e.What = kind.RunSuspended, kind.Say("is suspended: does not run on the schedule %s", schedule(c.After))
 	}
 	runs, told := runs(w, c.After)
@@ -174,21 +169,16 @@ func ReviewCustom(w *world.World, c diff.Change) []kind.Effect {
 		return []kind.Effect{reviewStop(c.Before)}
 	case c.Before == nil:
 		return []kind.Effect{{Type: effect.WorkloadAdded, What: "starts Pods" + runs, Fields: told}}
-	case isPaused(c.Before) && !isPaused(c.After):
+	case isTrue(c.Before, "paused") && !isTrue(c.After, "paused"):
 		return []kind.Effect{reviewRelease(r, runs)}
 	case r.Difference != "":
 		when := kind.Sentence("its Pods change")
-		if isPaused(c.After) {
+		if isTrue(c.After, "paused") {
 			_, when = whenReplaced(c.After)
 		}
 		return []kind.Effect{{Type: effect.WorkloadRolled, What: when + r.after(": "), Fields: r.told}}
 	}
 	return nil
-}
-
-func isSuspended(o *unstructured.Unstructured) bool {
-	suspended, _, _ := unstructured.NestedBool(o.Object, "spec", "suspend")
-	return suspended
 }
 
 func schedule(cronJob *unstructured.Unstructured) kind.Sentence {

@@ -38,7 +38,6 @@ func (r *reach) add(n note, peers, target kind.Sentence) {
 	}
 }
 
-// tellNotes returns the effects of all notes.
 func (r *reach) tellNotes() (effects []effect.Effect) {
 	isRemoved := map[manifest.ID]bool{}
 	for _, c := range r.world.Changes {
@@ -57,7 +56,7 @@ func (r *reach) tellNotes() (effects []effect.Effect) {
 	slices.SortFunc(effects, func(a, b effect.Effect) int {
 		return cmp.Or(effect.CompareObjects(a.Object, b.Object), strings.Compare(string(a.What), string(b.What)))
 	})
-	if r.spend(0) {
+	if !r.budget.IsExceeded {
 		return effects
 	}
 	return append(effects, r.uncompared()...)

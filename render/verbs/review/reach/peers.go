@@ -22,29 +22,21 @@ type peerState struct {
 
 // comparePeers compares the allows for changed Pods and Namespaces as peers.
 func (r *reach) comparePeers() {
-	for _, namespace := range slices.Sorted(maps.Keys(r.peers)) {
-		for _, c := range r.peers[namespace] {
-			was, is := &peerState{r.labelsOf(before, namespace), c.was}, &peerState{r.labelsOf(after, namespace), c.is}
-			if c.isNew {
-				was = nil
-			}
-			r.comparePeer(c.id, was, is)
+	peers := slices.Clone(r.peers)
+	for _, name := range slices.Sorted(maps.Keys(r.namespaces)) {
+		if o := r.namespaces[name]; o[after] != nil && o[before] != o[after] {
+			peers = append(peers, podsChange{namespace: name, id: world.IDOf(o[after]), isNew: o[before] == nil})
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.namespaces)) {
-		o := r.namespaces[name]
-		if o[after] == nil || o[before] == o[after] {
-			continue
-		}
-		was, is := &peerState{r.labelsOf(before, name), nil}, &peerState{r.labelsOf(after, name), nil}
-		if o[before] == nil {
+	for _, c := range peers {
+		was, is := &peerState{r.labelsOf(before, c.namespace), c.was}, &peerState{r.labelsOf(after, c.namespace), c.is}
+		if c.isNew {
 			was = nil
 		}
-		r.comparePeer(world.IDOf(o[after]), was, is)
+		r.comparePeer(c.id, was, is)
 	}
 }
 
-// labelsOf returns the labels of a Namespace.
 func (r *reach) labelsOf(side int, namespace string) labels.Set {
 	own := labels.Set{}
 	if o := r.namespaces[namespace][side]; o != nil {
@@ -90,7 +82,7 @@ func (r *reach) compareAllowances(cause manifest.ID, p *networkPolicy, was, is *
 				}
 			}
 		}
-		if len(more) > 0 && r.spend(0) {
+		if len(more) > 0 && !r.budget.IsExceeded {
 			r.add(note{cause, d, isBlocked}, "its Pods"+sayPorts(sorted(more)), kind.Say("the Pods that %s selects", p.id))
 		}
 	}
@@ -128,7 +120,7 @@ func (r *reach) allows(g allowance, of *peerState, selected *world.Selector) boo
 	switch {
 	case g.peer.pods == nil:
 		return true
-	case !r.spend(1+g.peer.namespaces.Cost+g.peer.pods.Cost+len(g.ports)) || !g.peer.namespaces.Matches(of.namespace):
+	case !r.budget.Spend(1+g.peer.namespaces.Cost+g.peer.pods.Cost+len(g.ports)) || !g.peer.namespaces.Matches(of.namespace):
 		return false
 	case of.pods == nil:
 		return selected != nil && g.peer.pods.Covers(selected)
@@ -150,7 +142,9 @@ func (r *reach) compareUnknownPods(namespace string) {
 			continue
 		}
 		isKnown := slices.ContainsFunc(known, func(set labels.Set) bool {
-			return slices.ContainsFunc(pair[:], func(p *networkPolicy) bool { return p != nil && r.spend(p.selector.Cost) && p.selector.Matches(set) })
+			return slices.ContainsFunc(pair[:], func(p *networkPolicy) bool {
+				return p != nil && r.budget.Spend(p.selector.Cost) && p.selector.Matches(set)
+			})
 		})
 		for _, set := range examples(pair) {
 			name := kind.Sentence("all Pods without labels")
@@ -158,7 +152,7 @@ func (r *reach) compareUnknownPods(namespace string) {
 				name = kind.Say("all Pods with %s", set)
 			}
 			unknown := &pods{labels: set}
-			r.compare(namespace, podsChange{name: name, was: unknown, is: unknown, isNew: isKnown})
+			r.compare(podsChange{namespace: namespace, name: name, was: unknown, is: unknown, isNew: isKnown})
 		}
 	}
 }

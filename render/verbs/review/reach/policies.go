@@ -79,7 +79,6 @@ func readPolicy(o *unstructured.Unstructured) *networkPolicy {
 	return p
 }
 
-// allow adds the allows of a rule.
 func (p *networkPolicy) allow(d direction, namespace string, peers []networkingv1.NetworkPolicyPeer, ports []networkingv1.NetworkPolicyPort) {
 	if !p.isolates[d] {
 		return // the rule has no effect

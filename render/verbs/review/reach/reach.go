@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/pod"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/review/effect"
 	"example.com/gatehouse/render/verbs/review/world"
@@ -27,12 +28,12 @@ type pods struct {
 	onHost bool                   // NetworkPolicies do not apply
 }
 
-// podsChange is a set of Pods before and after a change.
 type podsChange struct {
-	id      manifest.ID
-	name    kind.Sentence
-	was, is *pods // identical if nothing differs
-	isNew   bool  // was is the same as is: its reach is compared with the previous policies
+	namespace string
+	id        manifest.ID
+	name      kind.Sentence
+	was, is   *pods // identical if nothing differs
+	isNew     bool  // was is the same as is: its reach is compared with the previous policies
 }
 
 // The sides of a change.
@@ -51,38 +52,26 @@ type reach struct {
 	changed    map[string][][2]*networkPolicy // by namespace
 	namespaces map[string]objectPair
 	workloads  map[string][]objectPair                 // by namespace
-	peers      map[string][]podsChange                 // changed Pods by namespace
+	peers      []podsChange                            // changed Pods
 	services   map[string][]*unstructured.Unstructured // with the same selector as before, by namespace
 
-	steps   int
+	budget  world.Budget
 	notes   map[note]map[kind.Sentence][]kind.Sentence // the ends of connections: selected Pods by peers
 	effects []effect.Effect
-}
-
-// maxSteps bounds the comparison to a few seconds.
-const maxSteps = 5_000_000
-
-// spend reports whether the comparison may take more steps.
-func (r *reach) spend(steps int) bool {
-	r.steps += steps
-	return r.steps <= maxSteps
 }
 
 // Review returns the effects of a change on the connections that NetworkPolicies allow.
 func Review(w *world.World) []effect.Effect {
 	r := &reach{
-		world: w, policies: [2]map[string][]*networkPolicy{{}, {}}, changed: map[string][][2]*networkPolicy{}, namespaces: map[string]objectPair{},
-		workloads: map[string][]objectPair{}, peers: map[string][]podsChange{}, services: map[string][]*unstructured.Unstructured{}, notes: map[note]map[kind.Sentence][]kind.Sentence{},
+		world: w, budget: world.Budget{Steps: 5_000_000}, // a few seconds
+		policies: [2]map[string][]*networkPolicy{{}, {}}, changed: map[string][][2]*networkPolicy{}, namespaces: map[string]objectPair{},
+		workloads: map[string][]objectPair{}, services: map[string][]*unstructured.Unstructured{}, notes: map[note]map[kind.Sentence][]kind.Sentence{},
 	}
 	for _, o := range w.Unchanged {
 		r.read(o, o)
 	}
 	for _, c := range w.Changes {
-		is := c.After
-		if is == nil && world.KeptBy(c.Before) != "" {
-			is = c.Before
-		}
-		if is != nil || !w.Gone[c.Before.GetNamespace()] {
+		if is := world.Live(c); is != nil || !w.Gone[c.Before.GetNamespace()] {
 			r.read(c.Before, is)
 		}
 	}
@@ -123,10 +112,9 @@ func (r *reach) read(was, is *unstructured.Unstructured) {
 	}
 }
 
-// readPods returns the Pods of a template.
 func readPods(t podsecurity.Template) *pods {
 	p := &pods{labels: t.Labels, ports: map[string][]portRange{}, onHost: t.Spec.HostNetwork}
-	for _, container := range world.Containers(&t.Spec) {
+	for _, container := range pod.Programs(&t.Spec) {
 		for _, port := range container.Ports {
 			p.ports[port.Name] = append(p.ports[port.Name], portRange{port.ContainerPort, port.ContainerPort, string(port.Protocol), ""})
 		}
@@ -142,7 +130,7 @@ func (r *reach) compareWorkloads(namespace string) {
 		}
 		old := r.world.Templates(o[before])
 		for i, t := range r.world.Templates(o[after]) {
-			c := podsChange{id: world.IDOf(o[after]), is: readPods(t), isNew: i >= len(old)}
+			c := podsChange{namespace: namespace, id: world.IDOf(o[after]), is: readPods(t), isNew: i >= len(old)}
 			c.name, c.was = kind.Say("the Pods of %s", c.id), c.is
 			if !c.isNew && o[before] != o[after] {
 				if was := readPods(old[i]); !reflect.DeepEqual(was, c.is) {
@@ -150,18 +138,17 @@ func (r *reach) compareWorkloads(namespace string) {
 				}
 			}
 			if c.isNew || c.was != c.is {
-				r.peers[namespace] = append(r.peers[namespace], c)
+				r.peers = append(r.peers, c)
 			}
-			r.compare(namespace, c)
+			r.compare(c)
 		}
 	}
 }
 
-// compare compares the connections of Pods.
-func (r *reach) compare(namespace string, c podsChange) {
+func (r *reach) compare(c podsChange) {
 	for _, d := range []direction{inward, outward} {
-		was, is := r.access(before, namespace, c.was, d), r.access(after, namespace, c.is, d)
-		if !r.spend(0) {
+		was, is := r.access(before, c.namespace, c.was, d), r.access(after, c.namespace, c.is, d)
+		if r.budget.IsExceeded {
 			return // was or is is incomplete
 		}
 		if c.was != c.is || !slices.Equal(was.by, is.by) {
@@ -171,7 +158,7 @@ func (r *reach) compare(namespace string, c podsChange) {
 			}
 		}
 		isIsolating := func(p *networkPolicy) bool { return p.isolates[inward] }
-		if c.isNew && c.id.Name != "" && d == inward && len(is.by) == 0 && slices.ContainsFunc(r.policies[before][namespace], isIsolating) {
+		if c.isNew && c.id.Name != "" && d == inward && len(is.by) == 0 && slices.ContainsFunc(r.policies[before][c.namespace], isIsolating) {
 			r.effects = append(r.effects, effect.Of(c.id, kind.Effect{Type: effect.ReachOpened, What: "connections from everywhere to its Pods are allowed: no NetworkPolicy isolates them", Risk: "NetworkPolicies isolate other Pods of its namespace"})...)
 		}
 	}
@@ -190,7 +177,7 @@ type allowed struct {
 
 func (r *reach) access(side int, namespace string, of *pods, d direction) (a access) {
 	for _, p := range r.policies[side][namespace] {
-		if p.isolates[d] && !of.onHost && r.spend(p.selector.Cost) && p.selector.Matches(of.labels) {
+		if p.isolates[d] && !of.onHost && r.budget.Spend(p.selector.Cost) && p.selector.Matches(of.labels) {
 			a.by = append(a.by, p)
 		}
 	}
@@ -202,7 +189,7 @@ func (r *reach) access(side int, namespace string, of *pods, d direction) (a acc
 			if d == inward {
 				g.ports = resolve(g.ports, of.ports)
 			}
-			if r.spend(1) {
+			if r.budget.Spend(1) {
 				a.allows = append(a.allows, allowed{g, p})
 			}
 		}
@@ -233,7 +220,7 @@ func (r *reach) note(c podsChange, d direction, from, to access, isBlocked bool)
 			causes = []*networkPolicy{g.by}
 		}
 		for _, p := range causes {
-			if !r.spend(1) {
+			if !r.budget.Spend(1) {
 				return
 			}
 			if p.isChanged {
@@ -249,7 +236,7 @@ func (r *reach) note(c podsChange, d direction, from, to access, isBlocked bool)
 func (r *reach) uncovered(g allowance, others []allowed) []portRange {
 	var had []portRange
 	for _, other := range others {
-		if !r.spend(1 + len(other.ports)) {
+		if !r.budget.Spend(1 + len(other.ports)) {
 			return nil
 		}
 		if other.peer.covers(g.peer) {

@@ -1,7 +1,6 @@
 package reach
 
 import (
-	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -12,7 +11,6 @@ import (
 	"example.com/gatehouse/render/verbs/review/world"
 )
 
-// selector returns the labels of the Pods of a Service.
 func selector(service *unstructured.Unstructured) labels.Set {
 	set, _, _ := unstructured.NestedStringMap(service.Object, "spec", "selector")
 	return set
@@ -20,25 +18,23 @@ func selector(service *unstructured.Unstructured) labels.Set {
 
 // reviewBackends returns the effects on changed Pods that Services newly select or no longer select.
 func (r *reach) reviewBackends() {
-	for _, namespace := range slices.Sorted(maps.Keys(r.peers)) {
-		for _, c := range r.peers[namespace] {
-			for _, service := range r.services[namespace] {
-				set := selector(service)
-				if !r.spend(1+len(set)) || len(set) == 0 {
-					continue
+	for _, c := range r.peers {
+		for _, service := range r.services[c.namespace] {
+			set := selector(service)
+			if !r.budget.Spend(1+len(set)) || len(set) == 0 {
+				continue
+			}
+			selects := labels.SelectorFromSet(set)
+			was, is := !c.isNew && selects.Matches(c.was.labels), selects.Matches(c.is.labels)
+			switch {
+			case is && !was:
+				e := kind.Effect{Type: effect.RouteOpened, What: kind.Say("%s routes to its Pods", world.IDOf(service)), Risk: "clients of this Service reach them"}
+				if slices.Contains([]string{"NodePort", "LoadBalancer"}, world.Text(service, "spec", "type")) {
+					e.Risk = "its Pods are reachable from outside of the cluster"
 				}
-				selects := labels.SelectorFromSet(set)
-				was, is := !c.isNew && selects.Matches(c.was.labels), selects.Matches(c.is.labels)
-				switch {
-				case is && !was:
-					e := kind.Effect{Type: effect.RouteOpened, What: kind.Say("%s routes to its Pods", world.IDOf(service)), Risk: "clients of this Service reach them"}
-					if slices.Contains([]string{"NodePort", "LoadBalancer"}, world.Text(service, "spec", "type")) {
-						e.Risk = "its Pods are reachable from outside of the cluster"
-					}
-					r.effects = append(r.effects, effect.Of(c.id, e)...)
-				case was && !is:
-					r.effects = append(r.effects, effect.Of(c.id, kind.Effect{Type: effect.RouteRemoved, What: kind.Say("%s no longer routes to its Pods", world.IDOf(service)), Risk: "clients of this Service cannot reach them"})...)
-				}
+				r.effects = append(r.effects, effect.Of(c.id, e)...)
+			case was && !is:
+				r.effects = append(r.effects, effect.Of(c.id, kind.Effect{Type: effect.RouteRemoved, What: kind.Say("%s no longer routes to its Pods", world.IDOf(service)), Risk: "clients of this Service cannot reach them"})...)
 			}
 		}
 	}

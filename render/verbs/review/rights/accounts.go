@@ -21,7 +21,7 @@ func (c *comparison) reviewPods(change diff.Change, pods world.PodChange) kind.E
 	var before *unstructured.Unstructured // the account
 	if was != nil {
 		verb, old = "now run", account(world.NamespaceOf(change.Before), world.AccountOf(&was.Spec))
-		before = c.accountsBefore[old]
+		before = c.before.accounts[old]
 		switch hadToken := len(world.Audiences(&was.Spec)) > 0; {
 		case old == now && (hadToken || len(world.Audiences(is)) == 0):
 			return kind.Effect{}
@@ -29,8 +29,8 @@ func (c *comparison) reviewPods(change diff.Change, pods world.PodChange) kind.E
 			had = append([][]grant{c.before.grants[old]}, c.after.of(old)[1:]...)
 		}
 	}
-	rights, risk := c.sayAccount(now, had, diff.Without(cloudRoles(c.accountsAfter[now]), cloudRoles(before)))
-	switch isUnknown := c.accountsAfter[now] == nil && now.Name != "default" && len(c.after.grants[now]) == 0; {
+	rights, risk := c.sayAccount(now, had, diff.Without(cloudRoles(c.after.accounts[now]), cloudRoles(before)))
+	switch isUnknown := c.after.accounts[now] == nil && now.Name != "default" && len(c.after.grants[now]) == 0; {
 	case rights == "" && isUnknown && (was == nil || old != now):
 		rights, risk = "has unknown rights: it is not in this environment", "may get more rights"
 	case rights == "":
@@ -80,10 +80,10 @@ func tokenOf(o *unstructured.Unstructured) (rbacv1.Subject, bool) {
 
 // cloudRoles returns the roles and identities in a cloud of a ServiceAccount's Pods.
 func cloudRoles(o *unstructured.Unstructured) (roles []string) {
-	if o == nil || world.KindOf(o) != "ServiceAccount" {
+	if o == nil {
 		return nil
 	}
-	for _, key := range []string{"eks.amazonaws.com/role-arn", "iam.gke.io/gcp-service-account", "azure.workload.identity/client-id", "pod-identity.alibabacloud.com/role-name"} {
+	for _, key := range world.CloudRoles {
 		if role := o.GetAnnotations()[key]; role != "" {
 			roles = append(roles, role)
 		}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/component-helpers/auth/rbac/validation"
 
 	"example.com/gatehouse/render/manifest"
@@ -26,44 +25,29 @@ type gain struct {
 type comparison struct {
 	before, after, everywhere *rights // everywhere are the rights in every cluster
 
-	// The ServiceAccounts of the environment.
-	accountsBefore, accountsAfter map[rbacv1.Subject]*unstructured.Unstructured
-
 	changes map[manifest.ID]int // the index of changed roles and bindings
 	causes  map[*ruleSet]int
 	memo    map[string][]gain
-	budget  *budget
+	budget  *world.Budget
 }
 
 const unchanged = -1
 
 func newComparison(w *world.World) *comparison {
-	steps := budget(20_000_000) // about a second
-	c := &comparison{changes: map[manifest.ID]int{}, causes: map[*ruleSet]int{}, memo: map[string][]gain{}, budget: &steps}
-	after := slices.Clone(w.After.Objects)
+	c := &comparison{changes: map[manifest.ID]int{}, causes: map[*ruleSet]int{}, memo: map[string][]gain{}}
+	c.budget = &world.Budget{Steps: 20_000_000} // about a second
+	live := slices.Clone(w.Unchanged)
 	for i, change := range w.Changes {
-		id, isRBAC := rbacIDOf(change.Object().Unstructured)
-		switch {
-		case change.After != nil && isRBAC:
+		if o := world.Live(change); o != nil {
+			live = append(live, o)
+		}
+		if id, isRBAC := rbacIDOf(change.Object().Unstructured); isRBAC && change.After != nil {
 			c.changes[id] = i
-		case change.After == nil && world.KeptBy(change.Before) != "":
-			after = append(after, change.Before)
 		}
 	}
-	c.accountsBefore, c.accountsAfter = accountsIn(w.Before.Objects), accountsIn(after)
 	c.everywhere = newRights(rbacObjects{}, c.budget)
-	c.before, c.after = newRights(readRBAC(w.Before.Objects), c.budget), newRights(readRBAC(after), c.budget)
+	c.before, c.after = newRights(readRBAC(w.Before.Objects), c.budget), newRights(readRBAC(live), c.budget)
 	return c
-}
-
-func accountsIn(objects []*unstructured.Unstructured) map[rbacv1.Subject]*unstructured.Unstructured {
-	accounts := map[rbacv1.Subject]*unstructured.Unstructured{}
-	for _, o := range objects {
-		if world.KindOf(o) == "ServiceAccount" {
-			accounts[account(world.NamespaceOf(o), o.GetName())] = o
-		}
-	}
-	return accounts
 }
 
 // causeOf returns the index of the change that may add rights to a grant, or unchanged.
@@ -101,9 +85,6 @@ func (c *comparison) gainsOf(s rbacv1.Subject) (gains []gain, cause int) {
 		if cause := c.causeOf(g); cause != unchanged {
 			by[cause], all = append(by[cause], g), append(all, g)
 		}
-	}
-	if len(all) == 0 {
-		return nil, unchanged
 	}
 	for _, cause = range slices.Sorted(maps.Keys(by)) {
 		if len(by) == 1 || len(c.gains([][]grant{by[cause]}, had)) > 0 {
@@ -179,7 +160,7 @@ func (c *comparison) gainIn(scope string, grants, old []grant) gain {
 	isOwned, owned, weight := map[string]bool{}, []rbacv1.PolicyRule{}, 1
 	c.eachRule(old, func(g grant, rule keyedRule) {
 		if !isOwned[rule.key] && g.rules != nil {
-			owned, weight = append(owned, rule.PolicyRule), weight+weightOf(rule)
+			owned, weight = append(owned, rule.PolicyRule), weight+weightOf(rule.PolicyRule)
 		}
 		isOwned[rule.key] = true
 	})
@@ -189,13 +170,13 @@ func (c *comparison) gainIn(scope string, grants, old []grant) gain {
 		switch {
 		case isOwned[rule.key] || scope != "" && len(rule.NonResourceURLs) > 0:
 		case g.rules != nil:
-			missing, tuples = append(missing, rule.PolicyRule), tuples+tuplesOf(rule)
+			missing, tuples = append(missing, rule.PolicyRule), tuples+tuplesOf(rule.PolicyRule)
 		case c.before.roles[g.role] == nil: // else the change removes the role
 			e.unknown = append(e.unknown, g.role)
 		}
 		isOwned[rule.key] = true
 	})
-	if !isComplete || tuples > maxTuples || !c.budget.spend(int(tuples)*weight) {
+	if !isComplete || tuples > maxTuples || !c.budget.Spend(int(tuples)*weight) {
 		e.rules, e.isPartial = missing, true
 		return e
 	}
@@ -213,7 +194,7 @@ func (c *comparison) eachRule(grants []grant, visit func(grant, keyedRule)) (isC
 			rules = g.rules.keyed()
 			isComplete = isComplete && !g.rules.isPartial
 		}
-		if !c.budget.spend(len(rules)) {
+		if !c.budget.Spend(len(rules)) {
 			return false
 		}
 		for _, rule := range rules {
@@ -224,12 +205,12 @@ func (c *comparison) eachRule(grants []grant, visit func(grant, keyedRule)) (isC
 }
 
 // tuplesOf returns the number of tuples that validation.Covers compares for a rule.
-func tuplesOf(r keyedRule) float64 {
+func tuplesOf(r rbacv1.PolicyRule) float64 {
 	objects := float64(len(r.APIGroups)) * float64(len(r.Resources)) * float64(max(1, len(r.ResourceNames)))
 	return float64(len(r.Verbs)) * (objects + float64(len(r.NonResourceURLs)))
 }
 
 // weightOf returns the steps to compare a rule with a tuple.
-func weightOf(r keyedRule) int {
+func weightOf(r rbacv1.PolicyRule) int {
 	return 1 + len(r.Verbs) + len(r.APIGroups) + len(r.Resources) + len(r.ResourceNames) + len(r.NonResourceURLs)
 }

@@ -138,13 +138,11 @@ func (c *comparison) sayGain(g gain, has map[int]bool) (_ kind.Sentence, rank in
 	verbs, ranks := map[string][]string{}, map[string]int{} // by objects
 	for _, r := range g.rules {
 		objects := objectsOf(r)
-		known, isKnown := ranks[objects]
-		verbs[objects] = append(verbs[objects], r.Verbs...)
-		ranks[objects] = len(powers)
-		if isKnown {
-			ranks[objects] = known
+		if _, isKnown := ranks[objects]; !isKnown {
+			ranks[objects] = len(powers)
 		}
-		if !c.budget.spend(weightOf(keyedRule{PolicyRule: r}) * len(powers)) {
+		verbs[objects] = append(verbs[objects], r.Verbs...)
+		if !c.budget.Spend(weightOf(r) * len(powers)) {
 			g.isPartial = true
 			continue
 		}

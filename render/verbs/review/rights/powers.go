@@ -3,11 +3,9 @@ package rights
 import (
 	"slices"
 	"strings"
-	"sync"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apiserver/pkg/authorization/authorizer"
-	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac"
+	helpers "k8s.io/kubernetes/pkg/apis/rbac/v1"
 
 	"example.com/gatehouse/kind"
 )
@@ -82,21 +80,13 @@ func (p power) isIn(r rbacv1.PolicyRule, scope string) bool {
 	case p.isOfCluster && scope != "":
 		return false
 	}
-	r.ResourceNames = nil
-	return slices.ContainsFunc(requestsOf()[p], func(request authorizer.Attributes) bool { return rbac.RuleAllows(request, &r) })
-}
-
-// requestsOf returns the requests of each power.
-var requestsOf = sync.OnceValue(func() map[power][]authorizer.Attributes {
-	requests := map[power][]authorizer.Attributes{}
-	for _, p := range powers {
-		for verb := range strings.SplitSeq(p.verbs, ",") {
-			for resource := range strings.SplitSeq(p.resources, ",") {
-				request := &authorizer.AttributesRecord{ResourceRequest: true, Verb: verb, APIGroup: p.group}
-				request.Resource, request.Subresource, _ = strings.Cut(resource, "/")
-				requests[p] = append(requests[p], request)
-			}
-		}
+	hasAny := func(list string, matches func(string) bool) bool {
+		return slices.ContainsFunc(strings.Split(list, ","), matches)
 	}
-	return requests
-})
+	return helpers.APIGroupMatches(&r, p.group) &&
+		hasAny(p.verbs, func(verb string) bool { return helpers.VerbMatches(&r, verb) }) &&
+		hasAny(p.resources, func(resource string) bool {
+			_, subresource, _ := strings.Cut(resource, "/")
+			return helpers.ResourceMatches(&r, resource, subresource)
+		})
+}

@@ -28,7 +28,8 @@ type rights struct {
 	roles        map[manifest.ID]*ruleSet
 	clusterRoles []*ruleSet
 	grants       map[rbacv1.Subject][]grant
-	budget       *budget
+	accounts     map[rbacv1.Subject]*unstructured.Unstructured // of the environment
+	budget       *world.Budget
 }
 
 // ruleSet is a role with its rules.
@@ -58,22 +59,11 @@ type grant struct {
 	rules         *ruleSet // nil for an unknown role
 }
 
-// budget bounds the cost of all comparisons of a review.
-type budget int
-
-// spend takes n steps from the budget, and reports whether it has them.
-func (b *budget) spend(n int) bool {
-	if n > int(*b) {
-		return false
-	}
-	*b -= budget(n)
-	return true
-}
-
 // rbacObjects are roles and bindings with their kinds and, if they are namespaced, their namespaces.
 type rbacObjects struct {
 	roles    []rbacv1.ClusterRole
 	bindings []rbacv1.ClusterRoleBinding
+	accounts map[rbacv1.Subject]*unstructured.Unstructured
 }
 
 // builtIn returns the roles and bindings that the API server creates in every cluster.
@@ -96,11 +86,14 @@ var builtIn = sync.OnceValue(func() (all rbacObjects) {
 	return all
 })
 
-// readRBAC returns the roles and bindings among objects.
+// readRBAC returns the roles, bindings and ServiceAccounts among objects.
 func readRBAC(objects []*unstructured.Unstructured) (all rbacObjects) {
+	all.accounts = map[rbacv1.Subject]*unstructured.Unstructured{}
 	for _, o := range objects {
 		id, ok := rbacIDOf(o)
 		switch {
+		case world.KindOf(o) == "ServiceAccount":
+			all.accounts[account(world.NamespaceOf(o), o.GetName())] = o
 		case !ok:
 		case strings.HasSuffix(id.Kind, "Binding"):
 			b := manifest.As[rbacv1.ClusterRoleBinding](o)
@@ -135,8 +128,8 @@ func rbacID(kind, namespace, name string) manifest.ID {
 
 // newRights indexes the roles and bindings of a side. A role of the repository replaces the rules of a
 // built-in role. The API server restores the labels and the aggregation of the built-in role.
-func newRights(own rbacObjects, b *budget) *rights {
-	r := &rights{roles: map[manifest.ID]*ruleSet{}, grants: map[rbacv1.Subject][]grant{}, budget: b}
+func newRights(own rbacObjects, b *world.Budget) *rights {
+	r := &rights{roles: map[manifest.ID]*ruleSet{}, grants: map[rbacv1.Subject][]grant{}, accounts: own.accounts, budget: b}
 	for _, role := range slices.Concat(builtIn().roles, own.roles) {
 		set := &ruleSet{in: r, id: rbacID(role.Kind, role.Namespace, role.Name), labels: role.Labels, rules: role.Rules}
 		if role.AggregationRule != nil { // the cluster replaces its own rules
@@ -238,7 +231,7 @@ func (s *ruleSet) closure() []*ruleSet {
 	isMember := map[*ruleSet]bool{s: true}
 	for i := 0; i < len(s.members); i++ {
 		for _, selector := range s.members[i].selectors {
-			if s.isPartial = !s.in.budget.spend(selector.Cost * len(s.in.clusterRoles)); s.isPartial {
+			if s.isPartial = !s.in.budget.Spend(selector.Cost * len(s.in.clusterRoles)); s.isPartial {
 				return s.members
 			}
 			for _, other := range s.in.clusterRoles {
@@ -258,7 +251,7 @@ func (s *ruleSet) keyed() []keyedRule {
 	}
 	s.all = []keyedRule{}
 	for _, member := range s.closure() {
-		if !s.in.budget.spend(len(member.rules)) {
+		if !s.in.budget.Spend(len(member.rules)) {
 			s.isPartial = true
 			break
 		}

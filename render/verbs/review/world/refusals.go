@@ -101,9 +101,16 @@ func KeptBy(o *unstructured.Unstructured) string {
 	return ""
 }
 
+// Live returns the object of a change in the cluster afterwards, or nil. A removed object may stay.
+func Live(c diff.Change) *unstructured.Unstructured {
+	if c.After == nil && KeptBy(c.Before) != "" {
+		return c.Before
+	}
+	return c.After
+}
+
 const syncOptions = "argocd.argoproj.io/sync-options"
 
-// hasSyncOption reports whether an object has a sync option for Argo CD.
 func hasSyncOption(o *unstructured.Unstructured, option string) bool {
 	options := strings.FieldsFunc(o.GetAnnotations()[syncOptions], func(r rune) bool { return r == ',' || r == ' ' })
 	return slices.Contains(options, option)

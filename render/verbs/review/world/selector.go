@@ -39,3 +39,19 @@ func (s *Selector) Covers(other *Selector) bool {
 	}
 	return true
 }
+
+// Budget bounds the cost of a comparison.
+type Budget struct {
+	Steps      int // the rest
+	IsExceeded bool
+}
+
+// Spend takes steps from the budget, and reports whether it has them.
+func (b *Budget) Spend(steps int) bool {
+	if steps > b.Steps {
+		b.IsExceeded = true
+		return false
+	}
+	b.Steps -= steps
+	return true
+}

@@ -10,7 +10,6 @@ import (
 	"k8s.io/pod-security-admission/policy"
 	"k8s.io/utils/ptr"
 
-	"example.com/gatehouse/kind/pod"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verdict/podsecurity"
@@ -60,6 +59,9 @@ func (w *World) PodChanges(c diff.Change) (changes []PodChange) {
 	return changes
 }
 
+// CloudRoles are the annotations of a ServiceAccount that give its Pods a role or identity in a cloud.
+var CloudRoles = []string{"eks.amazonaws.com/role-arn", "iam.gke.io/gcp-service-account", "azure.workload.identity/client-id", "pod-identity.alibabacloud.com/role-name"}
+
 // AccountOf returns the ServiceAccount of Pods.
 func AccountOf(spec *corev1.PodSpec) string {
 	return cmp.Or(spec.ServiceAccountName, spec.DeprecatedServiceAccount, "default")
@@ -76,14 +78,6 @@ func Audiences(spec *corev1.PodSpec) (all []string) {
 				all = append(all, source.ServiceAccountToken.Audience)
 			}
 		}
-	}
-	return all
-}
-
-// Containers returns all containers of Pods.
-func Containers(spec *corev1.PodSpec) (all []corev1.Container) {
-	for _, p := range pod.Programs(spec) {
-		all = append(all, p.Container)
 	}
 	return all
 }

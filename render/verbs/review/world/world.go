@@ -53,7 +53,7 @@ func New(e diff.EnvironmentDiff) *World {
 		if c.After != nil {
 			after = append(after, c.After)
 		}
-		if c.After == nil && KindOf(c.Before) == "Namespace" && KeptBy(c.Before) == "" {
+		if Live(c) == nil && KindOf(c.Before) == "Namespace" {
 			w.Gone[c.Before.GetName()] = true
 		}
 	}
