@@ -38,16 +38,18 @@ func Main(kinds ...kind.Kind) {
 
 // tuneCollector trades memory for time, unless the environment sets GOGC or GOMEMLIMIT. A run is short
 // and keeps most of its memory to the end, so the collector waits until the heap reaches a limit:
-// leastMemory, or 5/2 of the live heap if that is greater.
+// leastMemory, or 9/4 of the greatest live heap if that is more. A smaller live heap later leaves the limit,
+// since the run has taken that memory.
 func tuneCollector() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
 	debug.SetGCPercent(-1)
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	for ; ; time.Sleep(50 * time.Millisecond) {
+	for limit := int64(leastMemory); ; time.Sleep(50 * time.Millisecond) {
 		metrics.Read(live)
-		debug.SetMemoryLimit(max(leastMemory, int64(live[0].Value.Uint64())*5/2)) // #nosec G115 -- no heap is that large
+		limit = max(limit, int64(live[0].Value.Uint64())*9/4) // #nosec G115 -- no heap is that large
+		debug.SetMemoryLimit(limit)
 	}
 }
 
