@@ -21,9 +21,9 @@ type Division struct {
 	// configured has the folders with configurations of their own, and the folders that load these.
 	configured map[string]bool
 	texts      map[string]int // the number of texts in each manifest
-	// namesValues is true if an entry may match a namespace or a label without naming it, or write it to other
+	// noStandIns is true if an entry copies namespaces or labels, matches them by a pattern or writes them to other
 	// fields, or if the objects name their files.
-	namesValues bool
+	noStandIns bool
 }
 
 // node is the smallest piece of a build that a part may lack: a YAML document of a manifest, or an
@@ -60,7 +60,7 @@ type group struct {
 // part is a set of nodes.
 type part struct {
 	nodes map[*node]bool // true for its own nodes, false for its context
-	// empty has the LoadedBy of folders without nodes. Their kustomizations may still be wrong.
+	// empty lists the folders without nodes, each with the folders that load it. kustomize may still refuse them.
 	empty [][]string
 }
 
@@ -131,7 +131,7 @@ func (d *Division) addNodes() {
 	for _, folder := range slices.Sorted(maps.Keys(d.paths.Loaded)) {
 		e := newEntries(d.paths, d.paths.Loaded[folder])
 		d.entries[folder] = e
-		d.namesValues = d.namesValues || d.usesValues(folder)
+		d.noStandIns = d.noStandIns || d.preventsStandIns(folder)
 		for i, g := range d.paths.Generators[folder] { // the first entries
 			nodeOf[g.Document.Tree] = e.all[i]
 		}

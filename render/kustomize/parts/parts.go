@@ -122,7 +122,7 @@ type buildKey [sha256.Size]byte
 // buildShared builds a part with stand-ins, unless the memo has the result. It fails without an error,
 // since the error has to name the values.
 func (d *Division) buildShared(p *part, m *memo.Memo, build BuildFunc) (objects []manifest.Object, ok bool) {
-	s := &standIns{without: map[string]bool{}, isOff: d.namesValues}
+	s := &standIns{without: map[string]bool{}, isOff: d.noStandIns}
 	fs, hash, err := d.standIn(p, s)
 	if err != nil {
 		return nil, false

@@ -138,8 +138,8 @@ func (s *standIns) restoreValue(value any) (restored any, hasChanged bool) {
 	return value, false
 }
 
-// usesValues reports whether the kustomization of a folder prevents stand-ins, see Division.namesValues.
-func (d *Division) usesValues(folder string) bool {
+// preventsStandIns reports whether the kustomization of a folder makes Division.noStandIns true.
+func (d *Division) preventsStandIns(folder string) bool {
 	k := d.paths.Loaded[folder]
 	return len(k.Replacements) > 0 || slices.Contains(k.BuildMetadata, types.OriginAnnotations) ||
 		slices.ContainsFunc(k.Labels, func(l types.Label) bool { return len(l.FieldSpecs) > 0 }) ||

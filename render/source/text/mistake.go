@@ -73,8 +73,8 @@ func aliasAt(lines []string, last int, name string) int {
 }
 
 // mistake returns the position and the description of the mistake that makes the YAML library refuse the
-// document. The library describes its own state, at a line after most mistakes. With the right repair of
-// a line it reads further.
+// document. The error of the library describes its parser, and often has a later line. With the right repair of
+// a line the library reads further.
 func (d Document) mistake(err error) Error {
 	lines := strings.Split(string(d.Content), "\n")
 	last := min(d.stop(), len(lines)) - 1
