@@ -115,6 +115,24 @@ func TestTemplatesEnd(t *testing.T) {
 	}
 }
 
+func TestAdviceIsTheSameOnEachRun(t *testing.T) {
+	const values = "global: {db: {auth: {name: a}}}\n"
+	subchart := []string{
+		"charts/sub/Chart.yaml", "apiVersion: v2\nname: sub\nversion: 1.0.0\n",
+		"charts/sub/values.yaml", "global: {db: {auth: {password: ''}}}\n",
+		"charts/sub/templates/b.yaml", `{{$v := .Values}}{{range splitList "." "global.db.auth.password"}}{{$v = index $v .}}{{end}}a: {{$v | default (randAlphaNum 3)}}`,
+	}
+	_, first := render(t, "", values, subchart...)
+	if !strings.Contains(first, "set the value ") {
+		t.Fatal(first)
+	}
+	for range 30 {
+		if _, problem := render(t, "", values, subchart...); problem != first {
+			t.Fatalf("%s\n%s", first, problem)
+		}
+	}
+}
+
 func TestChangingFunctionsAreRefused(t *testing.T) {
 	for _, call := range []string{
 		"randAlphaNum 3", "randInt 1 9", "uuidv4", "now", `now | date "2006"`, `ago .Values.a`, `date "2006" .Values.a`, `htmlDate nil`, `genCA "a" 3`,

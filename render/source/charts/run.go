@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"reflect"
 	"regexp"
@@ -312,13 +313,14 @@ func (r *run) change(function string) {
 	r.changing = append(r.changing, change{r.at, r.file, function})
 }
 
-// locate records the paths of the mappings in a value.
+// locate records the paths of the mappings in a value. Helm puts the same mapping of global values at several paths: the
+// last one counts, in the order of keys.
 func (r *run) locate(value any, path []string) {
 	switch value := value.(type) {
 	case map[string]any:
 		r.paths[reflect.ValueOf(value).Pointer()] = path
-		for key, item := range value {
-			r.locate(item, append(slices.Clip(path), key))
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			r.locate(value[key], append(slices.Clip(path), key))
 		}
 	case []any:
 		for i, item := range value {
