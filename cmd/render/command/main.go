@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,6 +16,7 @@ import (
 	"time"
 	_ "time/tzdata" // for schedules with a time zone, on machines without a database
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/fatih/color"
 	"github.com/spf13/cobra"
 
@@ -39,17 +41,21 @@ func Main(kinds ...kind.Kind) {
 // tuneCollector trades memory for time, unless the environment sets GOGC or GOMEMLIMIT. A run is short
 // and keeps most of its memory to the end, so the collector waits until the heap reaches a limit:
 // leastMemory, or 9/4 of the greatest live heap if that is more. A smaller live heap later leaves the limit,
-// since the run has taken that memory.
+// since the run has taken that memory. In a container the limit is at most 3/4 of its memory.
 func tuneCollector() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
 	debug.SetGCPercent(-1)
+	most := int64(math.MaxInt64)
+	if memory, err := memlimit.FromCgroup(); err == nil {
+		most = int64(memory / 4 * 3) // #nosec G115 -- no container is that large
+	}
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	for limit := int64(leastMemory); ; time.Sleep(50 * time.Millisecond) {
 		metrics.Read(live)
 		limit = max(limit, int64(live[0].Value.Uint64())*9/4) // #nosec G115 -- no heap is that large
-		debug.SetMemoryLimit(limit)
+		debug.SetMemoryLimit(min(limit, most))
 	}
 }
 
