@@ -28,7 +28,8 @@ type frame struct {
 }
 
 func (f *frame) add(environment string, rendering *render.Rendering) {
-	if f.rendered[environment] = nil; rendering == nil {
+	f.rendered[environment] = nil
+	if rendering == nil {
 		return
 	}
 	files := map[string]bool{tree.IndexFile: true}

@@ -124,7 +124,9 @@ func withInstalled(kinds *registry.Kinds, name string, before, after []manifest.
 	}
 	for _, was := range old {
 		add(&before, was, was.Objects)
-		add(&after, was, upgraded(was, release.Installed{Release: release.Release{UpgradeCRDs: was.UpgradeCRDs}}))
+		gone := was
+		gone.Objects = nil
+		add(&after, was, upgraded(was, gone))
 	}
 	e := Objects(kinds, name, before, after)
 	e.Unread = unread

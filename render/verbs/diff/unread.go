@@ -33,10 +33,14 @@ func newlyUnread(object manifest.ID, chart string, was, is *charts.Settings) []U
 	if was == nil || is == nil { // a chart with problems
 		return nil
 	}
-	if values := Without(is.Unread(), was.Unread()); len(values) > 0 {
-		return []Unread{{object, chart, values}}
+	values := is.Unread()
+	if len(values) > 0 { // or else the chart before does not matter
+		values = Without(values, was.Unread())
 	}
-	return nil
+	if len(values) == 0 {
+		return nil
+	}
+	return []Unread{{object, chart, values}}
 }
 
 // unreadOfRelease returns the values that a release reads no more.

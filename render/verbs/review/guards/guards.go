@@ -46,6 +46,15 @@ func at(paths ...string) *regexp.Regexp {
 	return regexp.MustCompile(`^(` + strings.ReplaceAll(regexp.QuoteMeta(strings.Join(paths, " ")), " ", "|") + `)([.\[]|$)`)
 }
 
+// annotations matches annotations by their names.
+func annotations(names ...string) *regexp.Regexp {
+	paths := make([]string, len(names))
+	for i, name := range names {
+		paths[i] = "metadata.annotations[" + name + "]"
+	}
+	return at(paths...)
+}
+
 func oneOf(values ...string) func([]string, string) bool {
 	return func(_ []string, value string) bool { return slices.Contains(values, value) }
 }
@@ -125,10 +134,10 @@ var guards = map[string][]guard{
 	"StatefulSet.apps":            {{fields: at("spec.persistentVolumeClaimRetentionPolicy.whenDeleted", "spec.persistentVolumeClaimRetentionPolicy.whenScaled"), isRisk: oneOf("Delete"), risk: losesData}},
 	"ServiceAccount": {
 		{fields: at("automountServiceAccountToken"), isRisk: oneOf("false"), lost: "its Pods get its token, unless they opt out: an attacker in a container can act as it at the API server"},
-		{fields: at("metadata.annotations[" + strings.Join(world.CloudRoles, "] metadata.annotations[") + "]"), isRisk: except(""), risk: "its Pods get these rights in the cloud"},
+		{fields: annotations(world.CloudRoles...), isRisk: except(""), risk: "its Pods get these rights in the cloud"},
 		{lost: "its new Pods are refused; a cluster creates the ServiceAccount default again, and mounts its token"},
 	},
-	"Secret": {{fields: at("metadata.annotations[" + secret.PublicAnnotation + "]"), risk: "its values are public: everyone who reads this repository has them"}},
+	"Secret": {{fields: annotations(secret.PublicAnnotation), risk: "its values are public: everyone who reads this repository has them"}},
 }
 
 // Risk is the risk of a changed field.
