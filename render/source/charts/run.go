@@ -157,20 +157,23 @@ func (r *run) text(i int) (string, error) {
 	return t.content, r.take(len(t.content))
 }
 
-// print returns the value that an action writes.
-func (r *run) print(value any) (any, error) {
-	if value == nil {
+// printer prints a value as each action does: a method String of a pointer counts where the value has an address.
+var printer = template.Must(template.New("").Parse("{{.}}"))
+
+// print returns the text that an action writes.
+func (r *run) print(value reflect.Value) (any, error) {
+	if !value.IsValid() {
 		return "<no value>", nil // Helm removes this text
 	}
 	if _, err := r.weigh(value); err != nil {
 		return nil, err
 	}
-	printed := fmt.Sprint(value)
-	r.emit(piece{len(printed), r.at.Line, false})
-	if _, err := r.count(printed); err != nil {
-		return nil, err
+	var printed strings.Builder
+	if err := printer.Execute(&printed, value); err != nil {
+		return value.Interface(), nil //nolint:nilerr // the action itself reports it
 	}
-	return value, nil
+	r.emit(piece{printed.Len(), r.at.Line, false})
+	return r.count(printed.String())
 }
 
 // emit records a piece of the text that the file writes.
@@ -281,7 +284,7 @@ func (r *run) format(result any) (any, error) {
 }
 
 // weigh counts a value with all below.
-func (r *run) weigh(value any) (any, error) {
+func (r *run) weigh(value reflect.Value) (reflect.Value, error) {
 	items, bytes := maxItems, 4*maxText
 	var visit func(v reflect.Value, depth int) error
 	visit = func(v reflect.Value, depth int) (err error) {
@@ -305,7 +308,7 @@ func (r *run) weigh(value any) (any, error) {
 		}
 		return cmp.Or(err, r.take(1<<7))
 	}
-	return value, visit(reflect.ValueOf(value), 0)
+	return value, visit(value, 0)
 }
 
 // change records a call of a function whose result changes.
@@ -329,15 +332,20 @@ func (r *run) locate(value any, path []string) {
 	}
 }
 
-// read records that an action reads keys of a value, and returns the value.
-func (r *run) read(i int, value any, more ...any) (any, error) {
+// read records that an action reads keys of a value, and returns the value: with its address, if it has one, as a
+// method may need that.
+func (r *run) read(i int, value reflect.Value, more ...any) (reflect.Value, error) {
 	r.last, r.chains[i].isRun = i, true
 	c := r.chains[i]
 	keys := slices.Clone(c.keys)
 	for _, key := range more {
 		keys = append(keys, fmt.Sprint(key))
 	}
-	item, path := value, r.pathOf(value, nil)
+	var item any
+	if value.IsValid() {
+		item = value.Interface()
+	}
+	path := r.pathOf(item, nil)
 	for _, key := range keys {
 		if values, is := item.(common.Values); is && reflect.ValueOf(values).MethodByName(key).IsValid() {
 			return value, r.use(item, path) // a method reads all
@@ -397,7 +405,7 @@ func child(of any, key string) any {
 func (r *run) use(value any, path []string) error {
 	err := error(nil)
 	if isContainer(value) {
-		_, err = r.weigh(value)
+		_, err = r.weigh(reflect.ValueOf(value))
 	} else if text, is := value.(string); is {
 		err = r.take(len(text))
 	}
