@@ -175,7 +175,9 @@ func golden(t *testing.T, pattern, expected string, actual func(t *testing.T, ro
 
 func TestRenderingEqualsGoldenFiles(t *testing.T) {
 	golden(t, "testdata/*.txtar", "rendered/", func(t *testing.T, root string) *txtar.Archive {
-		mustRun(t, root)
+		for _, e := range mustRun(t, root).Environments {
+			testBuilt(t, root, e.Name)
+		}
 		rendered := txtar.Parse([]byte(snapshot(t, root)))
 		rendered.Files = slices.DeleteFunc(rendered.Files, func(f txtar.File) bool {
 			return !strings.HasPrefix(f.Name, "rendered/") || filepath.Base(f.Name) == tree.SchemaFile // package page tests it

@@ -1,7 +1,9 @@
 package render
 
 import (
+	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -98,4 +100,64 @@ func orderOfKustomize(t *testing.T, folder string) string {
 		all = append(all, r.GetApiVersion()+" "+manifest.ID{Kind: r.GetKind(), Namespace: r.GetNamespace(), Name: r.GetName()}.String())
 	}
 	return strings.Join(all, "\n")
+}
+
+// testBuilt tests that `kustomize build` of a rendered environment makes the rendered objects.
+func testBuilt(t *testing.T, root, environment string) {
+	t.Helper()
+	repository, err := Open(root, gatehouse.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repository.Close()
+	rendering, problems := Render(repository, environment, func(string) {})
+	if rendering == nil {
+		t.Fatal(problems)
+	}
+	resources, err := runKustomize(filepath.Join(root, "rendered", environment))
+	if err != nil {
+		t.Fatalf("kustomize build rendered/%s: %v", environment, err)
+	}
+	var want, got []string
+	for _, o := range rendering.Objects {
+		content, err := json.Marshal(o.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, indented(content))
+	}
+	for _, r := range resources.Resources() {
+		content, err := r.MarshalJSON() // AsYAML breaks long texts at U+2028
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, indented(content))
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	equal(t, "kustomize build rendered/"+environment, strings.Join(want, ""), strings.Join(got, ""))
+}
+
+// YAML has to quote the names of some folders, such as that of a namespace named like a device of Windows.
+func TestKustomizeBuildsRenderedObjectsOfAnyName(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	parts := []string{"@", "`", "!", "&", "*", "?", "-", "- ", ":", ": ", "#", " #", "|", ">", "'", "\"", "[", "]", "{", "}", ",", "~", ".", "..", "=", "<<", "_", "\\", "$", "${A}", "aux",
+		"con", "null", "true", "1", "0x1", "1e3", "A", "é", "\u00a0", "\u2028", "\u202e", "\ufeff", " ", "\t", "a", "b", strings.Repeat("long-", 60)}
+	namespaces := []string{"aux", "con", "prn", "nul", "com1", "lpt9", "null", "true", "no", "1", "0x1", "1e3", "1-1", "a"}
+	name := func(i int) string {
+		var b strings.Builder
+		for range 1 + random.IntN(4) {
+			b.WriteString(parts[random.IntN(len(parts))])
+		}
+		return b.String() + fmt.Sprint(i)
+	}
+	var objects strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&objects, "---\n{apiVersion: example.com/v1, kind: Thing, metadata: {name: %q, namespace: %q}, i: %d}\n", name(i), namespaces[i%len(namespaces)], i)
+		fmt.Fprintf(&objects, "---\n{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: %q}}\n", name(i))
+	}
+	root := write(t, "-- environments/prod/kustomization.yaml --\nresources: [all.yaml]\n-- environments/prod/all.yaml --\n"+objects.String())
+	mustRun(t, root)
+	testBuilt(t, root, "prod")
+	equal(t, "rendered again", "", strings.Join(mustRun(t, root).Environments[0].Plan.Written(), "\n"))
 }

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v2"
+
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/regular"
 )
@@ -50,7 +52,7 @@ func (i Index) format(names []string) []byte {
 	}
 	b.WriteString("resources:\n")
 	for _, name := range names {
-		b.WriteString("- " + name + "\n")
+		b.WriteString("- " + manifest.Scalar(name) + "\n")
 	}
 	if i.KeepsOrder {
 		b.WriteString("sortOptions:\n  order: fifo\n")
@@ -88,17 +90,33 @@ func startsWith(content []byte, header string) bool {
 // mergeMark matches git's conflict markers.
 var mergeMark = regexp.MustCompile(`^(<<<<<<<|\|\|\|\|\|\|\||=======|>>>>>>>)( |\r?\n|$)`)
 
-// readIndex returns the files in an index. It reads line by line: an index with the marks of a merge
-// conflict lists the files of both sides.
+// readIndex returns the files in an index. An index with the marks of a merge conflict is no YAML, and lists the files
+// of both sides.
 func readIndex(content []byte) map[string]bool {
+	var index struct{ Resources []string }
+	if yaml.Unmarshal(content, &index) != nil {
+		index.Resources = readItems(string(content))
+	}
 	names := map[string]bool{}
-	for line := range strings.Lines(string(content)) {
-		name, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), "- ")
-		if ok && IsOwnable(name) {
+	for _, name := range index.Resources {
+		if IsOwnable(name) {
 			names[name] = true
 		}
 	}
 	return names
+}
+
+// readItems returns the items of lists, each on a line. An item that is no YAML is a name, such as %61ux/pod-a.yaml:
+// earlier versions wrote no quotes.
+func readItems(content string) (items []string) {
+	for line := range strings.Lines(content) {
+		if item, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), "- "); ok {
+			name := item
+			_ = yaml.Unmarshal([]byte(item), &name)
+			items = append(items, name)
+		}
+	}
+	return items
 }
 
 // Read returns the rendered files of an environment below root, if there are any.
