@@ -37,6 +37,12 @@ func (r *Repository) changed(names, files []string) (changed []string) {
 	return changed
 }
 
+// Looks returns the paths from the root that reading an environment looks at.
+func (r *Repository) Looks(environment string) map[string]bool {
+	looks, _ := r.looksAt(environment)
+	return looks
+}
+
 // isLookedAt reports whether a file, or a folder that is gone with it, is among paths looked at: git names the files
 // of a removed folder, of which perhaps only the folder was looked for.
 func isLookedAt(looks map[string]bool, onDisk *source.FileSystem, file string) bool {

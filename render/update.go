@@ -138,6 +138,12 @@ func (e *TreeUpdate) plan(repository *Repository, askedFor bool, progress func(s
 	e.Problems = slices.Concat(problems, e.Problems)
 }
 
+// Plan plans to write a rendering. Files that render did not write are no part of the plan. The caller must close it.
+func (r *Repository) Plan(rendering *Rendering) *tree.Plan {
+	plan, _ := tree.ReadPrevious(r.root, rendering.Environment).Plan(rendering.Files, rendering.Beside, rendering.Index)
+	return plan
+}
+
 // Strict turns warnings into errors. A check fails with orphans anyway, and keeps them warnings.
 func (u *Update) Strict(check bool) {
 	for i := range u.Orphans {

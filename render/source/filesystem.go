@@ -82,6 +82,7 @@ func (f *FileSystem) KustomizationFile(dir string) string {
 func (f *FileSystem) Resolve(name string) (resolved string, isDir bool, err error) {
 	name = path.Clean("/" + filepath.ToSlash(name))
 	if _, ok := f.standIns[name]; ok {
+		f.disk.look(name)
 		return name, false, nil
 	}
 	if f.folders[name] {
