@@ -43,7 +43,7 @@ rendered/. The order of fields and the format of files do not matter.
 
 With --base, compare with a commit in git, as a pull request does: the merge base of
 REVISION and HEAD or, if they share no history, REVISION itself. The output begins with
-other changed files that affect the review or the sync, such as workflows.
+other changed files, such as workflows, and rendered files that are not up to date.
 
 With --against, show what would change in another environment if this one were promoted to it.
 Names and namespaces that the kustomizations at the same place of both environments set are
@@ -170,7 +170,7 @@ func printDifferences(cmd *cobra.Command, d *diff.Diff, now time.Time, f diffFla
 		_, err = io.WriteString(out, comment(d, now, r, f))
 	case d.Failed():
 	case program != "" && len(d.Changes()) > 0:
-		printFrame(errOut, d.Frame)
+		printFrame(errOut, d.Frame, func(diff.Change) {})
 		return printByProgram(cmd, program, d.Changes())
 	default:
 		err = printDiffs(out, d)
@@ -188,7 +188,7 @@ func printDifferences(cmd *cobra.Command, d *diff.Diff, now time.Time, f diffFla
 
 func printDiffs(out io.Writer, d *diff.Diff) error {
 	w, colored := bufio.NewWriter(out), isColored(out)
-	printFrame(w, d.Frame)
+	printFrame(w, d.Frame, func(c diff.Change) { printDiff(w, c.Unified(), colored) })
 	for _, e := range d.Environments {
 		if e.Kubernetes != nil {
 			fmt.Fprintf(w, "# %s: %s\n", e.Name, e.Kubernetes)
@@ -203,10 +203,21 @@ func printDiffs(out io.Writer, d *diff.Diff) error {
 	return w.Flush()
 }
 
-// printFrame prints changes of the frame as comments of a diff.
-func printFrame(w io.Writer, frame []diff.FrameChange) {
+// printFrame prints changes of the frame as comments of a diff, each before those of its objects.
+func printFrame(w io.Writer, frame []diff.FrameChange, printObject func(diff.Change)) {
+	var others []string
 	for _, c := range frame {
-		fmt.Fprintf(w, "# %s: %s: %s\n", kind.Visible(c.File), c.Action, c.Risk)
+		if c.Risk == "" {
+			others = append(others, c.File)
+			continue
+		}
+		fmt.Fprintf(w, "# %s: %s: %s\n", kind.Visible(c.File), c.Action, c.Risk.Plain())
+		for _, object := range c.Objects.Changes {
+			printObject(object)
+		}
+	}
+	if len(others) > 0 {
+		fmt.Fprintf(w, "# %s changed: %s\n", kind.Count(int64(len(others)), "other file"), diff.SayFiles(others).Plain())
 	}
 }
 
@@ -260,7 +271,7 @@ func comment(d *diff.Diff, now time.Time, r report, f diffFlags) string {
 
 func reviewOf(d *diff.Diff, now time.Time) *review.Review {
 	r := review.New(d.Environments, now)
-	r.Frame = d.Frame
+	r.Frame = review.Around(d.Frame)
 	return r
 }
 

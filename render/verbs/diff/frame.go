@@ -1,53 +1,124 @@
 package diff
 
 import (
+	"bytes"
 	"cmp"
+	"context"
+	"maps"
+	"os"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/regular"
+	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verbs/git"
 )
 
-// FrameChange is a changed file that is no source file and no rendered file, and yet affects the review or
-// the sync of rendered files: a workflow, an owner, a setting of git or of a GitOps tool.
+// FrameChange is a changed file that the changes of environments do not explain: none reads it, or it is below
+// rendered/, and not what the sources render to.
 type FrameChange struct {
 	File   string `json:"file"` // from the top of the work tree, with slashes
 	Action Action `json:"action"`
-	Risk   string `json:"risk"`
+	// Risk is empty for a file without a known reader.
+	Risk kind.Sentence `json:"risk,omitempty"`
+	// Objects are the changed objects of a manifest, as those of an environment.
+	Objects EnvironmentDiff `json:"-"`
+
+	rank int
 }
 
+// Outdated is the action of a folder of rendered files that differ from a rendering, and that the change leaves alone.
+const Outdated Action = "outdated"
+
+// frame finds the changed files that the compared environments do not explain.
 type frame struct {
-	prefix string // the folder of the repository, from the top of the work tree
-	isAll  bool   // all environments are compared
-	// rendered has the rendered files of each compared environment, nil if it does not render.
-	rendered map[string]map[string]bool
+	*previousRendering
+	isAll     bool            // all environments are compared
+	isChanged map[string]bool // changed files, from the root
+	looked    sync.Map        // the paths from the root that a rendering looks at
+	// isRendered has the files of each compared environment, from the root, and whether a file is what the sources
+	// render to. It is nil for an environment that does not render.
+	isRendered map[string]map[string]bool
 }
 
+// recording returns a repository that records the paths that it looks at.
+func (f *frame) recording(repository *render.Repository) *render.Repository {
+	r := *repository
+	r.Look = func(name string) {
+		f.look(source.Relative(name))
+		if repository.Look != nil {
+			repository.Look(name)
+		}
+	}
+	return &r
+}
+
+// start sets the base.
+func (f *frame) start(base *previousRendering) {
+	f.previousRendering, f.isChanged, f.isRendered = base, map[string]bool{}, map[string]map[string]bool{}
+	for _, file := range base.changed {
+		f.isChanged[base.git.InFolder(file.Path)] = true
+	}
+}
+
+func (f *frame) look(name string) { f.looked.Store(name, true) }
+
+func (f *frame) hasLooked(name string) bool {
+	_, has := f.looked.Load(name)
+	return has
+}
+
+// add adds an environment, and its files in the work tree.
 func (f *frame) add(environment string, rendering *render.Rendering) {
-	f.rendered[environment] = nil
+	f.isRendered[environment] = nil
 	if rendering == nil {
 		return
 	}
-	files := map[string]bool{tree.IndexFile: true}
-	for _, file := range slices.Concat(rendering.Files, rendering.Beside) {
-		files[file.Path] = true
+	for _, file := range rendering.Sources { // at the ends of links
+		f.look(file)
 	}
-	f.rendered[environment] = files
+	plan := f.repository.Plan(rendering)
+	defer plan.Close()
+	files, folder := map[string]bool{}, path.Join(tree.Folder, environment)
+	for _, name := range plan.Unchanged() {
+		files[name] = true
+	}
+	for _, name := range plan.Pruned() {
+		files[name] = false
+	}
+	for _, file := range slices.Concat(rendering.Files, plan.Files()) { // without an index the plan has no files
+		name := path.Join(folder, file.Path)
+		isCommitted := !f.isChanged[name] && f.files[name].OID == f.git.Hash(file.Content) // though not checked out
+		files[name] = files[name] || isCommitted
+	}
+	f.isRendered[environment] = files
 }
 
-// changes returns the changes of the frame, sorted by file.
-func (f *frame) changes(files []git.FileChange) (changes []FrameChange) {
-	for _, file := range files {
-		if risk := f.riskOf(file); risk != "" {
-			changes = append(changes, FrameChange{file.Path, actionOf(file), risk})
-		}
+// changes returns the changes of the frame: by rank, and then by file.
+func (f *frame) changes(ctx context.Context) ([]FrameChange, error) {
+	if err := f.lookAtBase(ctx); err != nil {
+		return nil, err
 	}
-	slices.SortFunc(changes, func(a, b FrameChange) int { return cmp.Compare(a.File, b.File) })
-	return changes
+	changes := f.outdated()
+	rest := slices.DeleteFunc(slices.Clone(f.changed), f.isExplained)
+	for _, file := range rest {
+		risk, rank := f.judge(file)
+		changes = append(changes, FrameChange{File: file.Path, Action: actionOf(file), Risk: risk, rank: rank})
+	}
+	if err := f.readContents(ctx, changes); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(changes, func(a, b FrameChange) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.File, b.File))
+	})
+	return changes, nil
 }
 
 func actionOf(file git.FileChange) Action {
@@ -60,49 +131,250 @@ func actionOf(file git.FileChange) Action {
 	return Changed
 }
 
-// The files of the frame beside rendered/, from the top of the work tree. Hosts differ in case.
-var (
-	owners = regexp.MustCompile(`(?i)^(\.(github|gitlab|gitea|forgejo)/|docs/)?CODEOWNERS$`)
-	checks = regexp.MustCompile(`(?i)^\.((github|gitea|forgejo)/(workflows|actions)|gitlab|circleci|buildkite|woodpecker|tekton)(/|$)|^\.github$` +
-		`|(^|/)(action|\.gitlab-ci|[^/]*\.gitlab-ci|\.pre-commit-(config|hooks)|\.(woodpecker|drone|travis)|(azure|bitbucket)-pipelines)\.ya?ml$|(^|/)Jenkinsfile[^/]*$`)
-	argoCD = regexp.MustCompile(`(?i)(^|/)\.argocd-(source|allow)[^/]*$`)
-)
-
-// riskOf returns the risk of a change of a file, empty if the file is not of the frame.
-func (f *frame) riskOf(file git.FileChange) string {
-	rendered := path.Join(f.prefix, tree.Folder) + "/"
-	within, isRendered := strings.CutPrefix(file.Path, rendered)
-	isAbove := path.Dir(file.Path) == "." || strings.HasPrefix(rendered, path.Dir(file.Path)+"/")
-	switch base := strings.ToLower(path.Base(file.Path)); {
-	case isRendered && (file.After == nil || !f.isOrphan(within, file.After.IsRegular())):
-		return ""
-	case isRendered:
-		return "render did not write it: render --check refuses it, and a tool may read or apply it"
-	case owners.MatchString(file.Path):
-		return "it decides who must approve changes"
-	case argoCD.MatchString(file.Path):
-		return "Argo CD may sync objects that differ from rendered files"
-	case isAbove && base == ".sourceignore":
-		return "Flux leaves out files that match it, and prunes their objects"
-	case isAbove && base == ".gitattributes":
-		return "it decides how git checks out rendered files, and whether hosts show their diffs"
-	case strings.HasPrefix(file.Path, path.Join(f.prefix, tree.EnvironmentsFolder)+"/"):
-		return "" // source files have any name
-	case checks.MatchString(file.Path):
-		return "this check may not be the one that was agreed on"
+// lookAtBase looks at the sources of the base, if a changed or removed file may have been one of them.
+func (f *frame) lookAtBase(ctx context.Context) error {
+	if !slices.ContainsFunc(f.changed, func(file git.FileChange) bool {
+		name := f.git.InFolder(file.Path)
+		isBelow := strings.HasPrefix(name, tree.EnvironmentsFolder+"/")
+		return file.Before != nil && (isBelow || source.IsYAML(name)) && !f.isExplained(file)
+	}) {
+		return nil
 	}
-	return ""
+	previous, err := f.previousSources(ctx)
+	if err != nil {
+		return err
+	}
+	base := f.repository.With(previous)
+	for environment := range f.isRendered {
+		for name := range base.Looks(environment) {
+			f.look(name)
+		}
+	}
+	return nil
 }
 
-// isOrphan reports whether no compared environment has a file below rendered/.
-func (f *frame) isOrphan(within string, isRegular bool) bool {
-	environment, name, isBelow := strings.Cut(within, "/")
-	files, isCompared := f.rendered[environment]
+// isExplained reports whether the rows of environments, their errors or the row of outdated files tell a change, or
+// it concerns other environments only.
+func (f *frame) isExplained(file git.FileChange) bool {
+	name := f.git.InFolder(file.Path)
+	folder, within, _ := strings.Cut(name, "/")
 	switch {
-	case !isBelow || !isCompared:
-		return f.isAll && tree.IsOrphan(within, isRegular)
-	case files == nil || files[name] && isRegular:
+	case !f.git.Holds(file.Path):
 		return false
+	case folder == tree.Folder:
+		return f.isRenderedChange(file, name, within)
+	case isRepository(file):
+		return false
+	case folder == tree.EnvironmentsFolder:
+		return f.hasLooked(name) || !f.knowsSources(within)
 	}
-	return tree.IsOrphan(name, isRegular)
+	return f.hasLooked(name) && isBeside(file.Path)
+}
+
+// knowsSources reports whether all sources of an environment are known, or of all that may share a file.
+func (f *frame) knowsSources(within string) bool {
+	environment, _, _ := strings.Cut(within, "/")
+	files, isCompared := f.isRendered[environment]
+	if isCompared {
+		return files != nil
+	}
+	hasFailed := slices.ContainsFunc(slices.Collect(maps.Values(f.isRendered)), func(files map[string]bool) bool { return files == nil })
+	return f.isAll && !hasFailed
+}
+
+// isRenderedChange reports whether a changed file below rendered/ is what the sources render to, or no longer.
+func (f *frame) isRenderedChange(file git.FileChange, name, within string) bool {
+	environment, rest, isBelow := strings.Cut(within, "/")
+	files, isCompared := f.isRendered[environment]
+	if !isBelow || !isCompared {
+		return !f.isAll
+	}
+	isSame, isPlanned := files[name]
+	return files == nil || isSame || !isPlanned && file.After == nil && f.wasWritten(environment, rest)
+}
+
+// wasWritten reports whether render wrote a file of the base.
+func (f *frame) wasWritten(environment, name string) bool {
+	return slices.Contains([]string{tree.IndexFile, tree.PageFile, tree.SchemaFile}, name) ||
+		slices.Contains(f.listed[environment], name)
+}
+
+// outdated returns a change for each environment with rendered files that differ from its rendering although the
+// change leaves them alone, or with changed ones that have no rendering to compare with.
+func (f *frame) outdated() (changes []FrameChange) {
+	for environment, files := range f.isRendered {
+		folder := path.Join(tree.Folder, environment)
+		var names []string
+		for name, isSame := range files {
+			if !isSame && !f.isChanged[name] {
+				names = append(names, strings.TrimPrefix(name, folder+"/"))
+			}
+		}
+		for name := range f.isChanged {
+			if within, isBelow := strings.CutPrefix(name, folder+"/"); files == nil && isBelow {
+				names = append(names, within)
+			}
+		}
+		if len(names) == 0 {
+			continue
+		}
+		action := Outdated
+		risk := kind.Say("not what the sources render to: %s: run %s", SayFiles(names), "render --env "+environment)
+		if files == nil {
+			action, risk = Changed, kind.Say("there is no rendering to compare with: %s", SayFiles(names))
+		}
+		changes = append(changes, FrameChange{path.Join(f.git.Prefix(), folder), action, risk, EnvironmentDiff{}, rankRendered})
+	}
+	return changes
+}
+
+// judge returns the risk and the rank of a change.
+func (f *frame) judge(file git.FileChange) (kind.Sentence, int) {
+	name := f.git.InFolder(file.Path)
+	within, isRendered := strings.CutPrefix(name, tree.Folder+"/")
+	if !isRendered || !f.git.Holds(file.Path) {
+		return judgeName(file)
+	}
+	environment, rest, _ := strings.Cut(within, "/")
+	files := f.isRendered[environment]
+	if files == nil {
+		rest = within
+	}
+	_, isPlanned := files[name]
+	switch {
+	case isPlanned && file.After == nil:
+		return kind.Say("the sources still render to it: run %s", "render --env "+environment), rankRendered
+	case isPlanned:
+		return kind.Say("it is not what the sources render to: run %s", "render --env "+environment), rankRendered
+	case file.After != nil && tree.IsOrphan(rest, file.After.IsRegular()):
+		return "render did not write it: render --check refuses it, and a tool may read or apply it", rankRendered
+	}
+	return judgeName(file)
+}
+
+// readContents adds the objects of manifests, and the risks of files by contents: of a manifest, and of a file that a
+// check names.
+func (f *frame) readContents(ctx context.Context, changes []FrameChange) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	files, err := f.git.Top().Files(ctx, f.commit)
+	if err != nil {
+		return err
+	}
+	if err := f.readManifests(ctx, changes, files); err != nil {
+		return err
+	}
+	callers := map[string]git.File{}
+	for name, file := range files {
+		if i := readerOf(name); i >= 0 && readers[i].isCaller {
+			callers[name] = file
+		}
+	}
+	texts, err := f.git.ReadFiles(ctx, callers)
+	called := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		addCalled(called, name, string(texts[name]))
+	}
+	for i, c := range changes {
+		if caller := called[c.File]; caller != "" && c.Risk == "" && !prose.MatchString(c.File) {
+			changes[i].Risk, changes[i].rank = kind.Say("%s names it: a check may read or run it", caller), rankMode
+		}
+	}
+	return err
+}
+
+// mostRead is the number of bytes of manifests that are compared. The lines of others have no objects.
+const mostRead = 16 << 20
+
+// readManifests adds the objects of changed manifests. Files are those of the base, from the top.
+func (f *frame) readManifests(ctx context.Context, changes []FrameChange, files map[string]git.File) error {
+	before := map[string]git.File{}
+	for _, c := range changes {
+		if source.IsYAML(c.File) || path.Ext(c.File) == ".json" {
+			before[c.File] = files[c.File]
+		}
+	}
+	contents, err := f.git.ReadFiles(ctx, before)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(f.git.Top().Dir())
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	left := mostRead
+	for i := range changes {
+		c := &changes[i]
+		if _, isCandidate := before[c.File]; !isCandidate {
+			continue
+		}
+		after, unreadable := regular.ReadFile(root, c.File)
+		left -= len(contents[c.File]) + len(after)
+		f.addObjects(c, contents[c.File], after, left >= 0 && (unreadable == nil || c.Action == Removed))
+	}
+	return nil
+}
+
+// isObject matches the fields of an object in a file that is no YAML, such as a template.
+var isObject = regexp.MustCompile(`(?m)^[\s{"-]*apiVersion"?\s*:(?s:.*)^[\s{"-]*kind"?\s*:|^[\s{"-]*kind"?\s*:(?s:.*)^[\s{"-]*apiVersion"?\s*:`)
+
+// addObjects adds the objects of a manifest, whose changes are a risk.
+func (f *frame) addObjects(c *FrameChange, before, after []byte, isComparable bool) {
+	isManifest := isObject.Match(before) || isObject.Match(after)
+	if isComparable {
+		was, wasParsed := parseManifest(c.File, before)
+		is, isParsed := parseManifest(c.File, after)
+		if wasParsed && isParsed {
+			c.Objects = Objects(f.repository.Kinds(), "", was, is)
+			isManifest = len(c.Objects.Changes) > 0
+		}
+	}
+	if isManifest && c.rank > rankManifest && isBeside(c.File) {
+		c.Risk, c.rank = maySync, rankManifest
+	}
+}
+
+// parseManifest returns the objects of a file. It reports false if some are unreadable.
+func parseManifest(name string, content []byte) (objects []manifest.Object, isParsed bool) {
+	if !bytes.Contains(content, []byte("apiVersion")) {
+		return nil, true
+	}
+	parsed, problems := tree.Objects("", []tree.File{{Path: "-", Content: content}})
+	if len(problems) > 0 {
+		return nil, !isObject.Match(content)
+	}
+	for _, o := range parsed {
+		list, _ := o.ToList()
+		if !o.IsList() {
+			list.Items = append(list.Items, *o.Unstructured)
+		}
+		for i := range list.Items {
+			isParsed = isParsed || list.Items[i].GetAPIVersion() != ""
+			objects = append(objects, manifest.Object{Unstructured: &list.Items[i], File: name})
+		}
+	}
+	return objects, isParsed
+}
+
+// SayFiles lists files. Of many it counts those in each folder.
+func SayFiles(names []string) kind.Sentence {
+	const most = 12
+	in := map[string]int{}
+	for _, name := range names {
+		if folder, _, isBelow := strings.Cut(name, "/"); len(names) > most && isBelow {
+			name = folder + "/"
+		}
+		in[name]++
+	}
+	var said []string
+	for _, name := range slices.Sorted(maps.Keys(in)) {
+		one := kind.Say("%s", name)
+		if len(names) > most && strings.HasSuffix(name, "/") {
+			one += kind.Say(" (%s)", kind.Count(int64(in[name]), "file"))
+		}
+		said = append(said, string(one))
+	}
+	return kind.Sentence(manifest.FirstOf(most, said))
 }

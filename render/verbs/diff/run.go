@@ -20,17 +20,21 @@ type Diff struct {
 	// Against is the other environment of the comparison, if any.
 	Against      string
 	Environments []EnvironmentDiff
-	// Frame has changes since Base beside the environments.
+	// Frame has the changed files since Base that the changes of Environments do not explain.
 	Frame []FrameChange
 }
 
 // Differs reports whether anything changes.
 func (d *Diff) Differs() bool {
-	return len(d.Frame) > 0 || slices.ContainsFunc(d.Environments, func(e EnvironmentDiff) bool { return e.Differs() })
+	return slices.ContainsFunc(d.Frame, func(c FrameChange) bool { return !c.IsOrdinary() }) ||
+		slices.ContainsFunc(d.Environments, func(e EnvironmentDiff) bool { return e.Differs() })
 }
 
-// Changes returns the changes of all environments.
+// Changes returns the changes of all environments, after those of other manifests.
 func (d *Diff) Changes() (changes []Change) {
+	for _, c := range d.Frame {
+		changes = append(changes, c.Objects.Changes...)
+	}
 	for _, e := range d.Environments {
 		changes = append(changes, e.Changes...)
 	}
@@ -46,10 +50,13 @@ func (d *Diff) Failed() bool {
 // if base is not empty, in the merge base of the revision base and HEAD. All objects of a removed
 // environment are removed. It calls progress with each step.
 func New(ctx context.Context, repository *render.Repository, selection render.Selection, base string, progress func(environment, step string)) (*Diff, error) {
-	previous, err := openPrevious(ctx, repository, base)
+	around := &frame{isAll: selection.All}
+	previous, err := openPrevious(ctx, around.recording(repository), base)
 	if err != nil {
 		return nil, err
 	}
+	around.start(previous)
+	repository = previous.repository
 	names, err := repository.Select(selection)
 	if err != nil {
 		return nil, err
@@ -61,14 +68,15 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 	}
 	d := &Diff{Base: previous.commit}
 	var errs []error
-	around := &frame{isAll: selection.All, rendered: map[string]map[string]bool{}}
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		isAskedFor := slices.Contains(selection.Names, name) && previous.listed[name] == nil
 		examined, rendering, problems := repository.ExamineOrGone(name, isAskedFor, func(step string) { progress(name, step) })
-		around.add(name, rendering)
+		if base != "" {
+			around.add(name, rendering)
+		}
 		e := EnvironmentDiff{Name: name, Kinds: repository.Kinds()}
 		progress(name, "comparing")
 		if rendering != nil {
@@ -83,8 +91,8 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 	}
 	errs = append(errs, previous.compareVerdicts(d.Environments, progress))
 	if base != "" {
-		around.prefix = previous.git.Prefix()
-		d.Frame = around.changes(previous.changed)
+		d.Frame, err = around.changes(ctx)
+		errs = append(errs, err)
 	}
 	return d, errors.Join(errs...)
 }

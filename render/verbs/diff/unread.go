@@ -5,6 +5,7 @@ import (
 	"context"
 	"path"
 	"reflect"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -79,15 +80,28 @@ func (b *previousRendering) unread(ctx context.Context, rendering *render.Render
 // changedSources returns the previous content of changed files beside rendered/, by path from the root; nil if none
 // of the current sources is changed, and no file is removed.
 func (b *previousRendering) changedSources(ctx context.Context, sources []string) (map[string][]byte, error) {
-	isRead, isSource, previous := sets.New(sources...), false, map[string]git.File{}
+	isRead := sets.New(sources...)
+	isSource := func(c git.FileChange) bool {
+		return b.isBesideRendered(c) && (isRead.Has(b.git.InFolder(c.Path)) || c.After == nil)
+	}
+	if !slices.ContainsFunc(b.changed, isSource) {
+		return nil, nil
+	}
+	return b.previousSources(ctx)
+}
+
+// previousSources returns the previous content of changed files beside rendered/, by path from the root.
+func (b *previousRendering) previousSources(ctx context.Context) (map[string][]byte, error) {
+	previous := map[string]git.File{}
 	for _, c := range b.changed {
-		if name := b.git.InFolder(c.Path); b.git.Holds(c.Path) && !strings.HasPrefix(name, tree.Folder+"/") {
-			isSource = isSource || isRead.Has(name) || c.After == nil
+		if name := b.git.InFolder(c.Path); b.isBesideRendered(c) {
 			previous[path.Join("/", name)] = b.files[name]
 		}
 	}
-	if !isSource {
-		return nil, nil
-	}
 	return b.git.ReadFiles(ctx, previous)
+}
+
+// isBesideRendered reports whether a changed file is in the folder of the repository, and not below rendered/.
+func (b *previousRendering) isBesideRendered(c git.FileChange) bool {
+	return b.git.Holds(c.Path) && !strings.HasPrefix(b.git.InFolder(c.Path), tree.Folder+"/")
 }

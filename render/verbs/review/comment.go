@@ -23,16 +23,41 @@ const Marker = "<!-- gatehouse-diff -->"
 // omitted objects, counts omitted risks, and refers to the command.
 func (r *Review) Markdown(limit int, command string) string {
 	c := r.comment()
+	others := tableOfOthers(r.Frame)
 	if len(r.Environments) == 0 {
-		c.Tables = append(c.Tables, &comment.Section{Title: comment.Line{Text: "No change to any cluster.\n"}})
+		isLast := len(c.Folds)+len(others.Lines) == 0
+		c.Tables = append(c.Tables, &comment.Section{Title: comment.Line{Text: r.nothing(isLast)}})
+	}
+	if len(others.Lines) > 0 {
+		c.Tables = append(c.Tables, others)
 	}
 	return Marker + "\n" + c.Compose(limit-len(Marker+"\n"), command)
 }
 
+// nothing says that no environment changes. With a risk around them, clusters may.
+func (r *Review) nothing(isLast bool) string {
+	text := "No change to any cluster.\n"
+	if slices.ContainsFunc(r.Frame, func(c FrameReview) bool { return c.Risk != "" }) {
+		text = "No environment changes.\n"
+	}
+	if !isLast {
+		text += "\n"
+	}
+	return text
+}
+
 func (r *Review) comment() *comment.Comment {
 	c := &comment.Comment{}
-	if len(r.Frame) > 0 {
-		c.Tables = append(c.Tables, tableOfFrame(r.Frame))
+	if frame := tableOfFrame(r.Frame); len(frame.Lines) > 0 {
+		c.Tables = append(c.Tables, frame)
+	}
+	beside := EnvironmentReview{}
+	for _, found := range r.Frame {
+		beside.Effects = append(beside.Effects, found.Effects...)
+		beside.Changes = append(beside.Changes, found.Changes...)
+	}
+	if len(beside.Changes) > 0 {
+		c.Folds = append(c.Folds, foldOf([]EnvironmentReview{beside}, ""))
 	}
 	groups := r.groupAlike()
 	for _, alike := range groups {
@@ -150,13 +175,43 @@ func titleOf(alike []EnvironmentReview, most, risks int) string {
 	return heading(manifest.FirstOf(most, names)+": "+cmp.Or(strings.Join(about, ", "), "no object changed"), risks)
 }
 
-func tableOfFrame(frame []diff.FrameChange) *comment.Section {
-	t := &comment.Section{Title: comment.Line{Text: heading("Around the review", len(frame))}, Open: "| | File | What happens |\n|-|-|-|\n", End: "\n"}
+// tableOfFrame returns the table of changed files with a risk, each with its objects.
+func tableOfFrame(frame []FrameReview) *comment.Section {
+	t := &comment.Section{Open: "| | File | What happens |\n|-|-|-|\n", End: "\n"}
+	risks := 0
 	for _, c := range frame {
+		if c.Risk == "" {
+			continue
+		}
+		risks++
 		file := kind.Say("%s", c.File).Format(manifest.CodeSpan)
-		t.Lines = append(t.Lines, comment.Line{Row: file, Text: withRisk(string(c.Action), c.Risk), Name: file, IsRisk: true})
+		first := effect.Effect{Effect: kind.Effect{What: kind.Sentence(c.Action), Risk: c.Risk}}
+		t.Lines = append(t.Lines, lineOf(file, file, first))
+		for _, found := range c.Effects {
+			found.What = kind.Say("%s ", found.Object.String()) + found.What
+			line := lineOf(file, file, found)
+			line.IsRisk = true
+			t.Lines = append(t.Lines, line)
+		}
 	}
+	t.Title = comment.Line{Text: heading("Around the review", risks)}
 	return t
+}
+
+// tableOfOthers returns the line of changed files without a risk.
+func tableOfOthers(frame []FrameReview) *comment.Section {
+	var names []string
+	for _, c := range frame {
+		if c.Risk == "" {
+			names = append(names, c.File)
+		}
+	}
+	if len(names) == 0 {
+		return &comment.Section{}
+	}
+	count := string(kind.Count(int64(len(names)), "other file")) + " changed"
+	line := comment.Line{Text: count + ": " + diff.SayFiles(names).Format(manifest.CodeSpan) + "\n", Name: count}
+	return &comment.Section{Lines: []comment.Line{line}, End: "\n"}
 }
 
 func heading(text string, risks int) string {

@@ -65,11 +65,11 @@ func TestFailureFits(t *testing.T) {
 	if strings.Contains(all, "shows all") || !strings.HasSuffix(all, "\na.yaml:99: is wrong ```` `\n`````\n") {
 		t.Error(all)
 	}
-	frame := diff.FrameChange{File: ".sourceignore", Action: diff.Added, Risk: "is bad"}
-	if got := (&Review{Frame: []diff.FrameChange{frame}}).Failure(problems, 1<<20, "render diff"); !strings.Contains(got, "| `.sourceignore` | added<br>**is bad** |\n\n### ❌ Does not render") {
+	frame := FrameReview{FrameChange: diff.FrameChange{File: ".sourceignore", Action: diff.Added, Risk: "is bad"}}
+	if got := (&Review{Frame: []FrameReview{frame}}).Failure(problems, 1<<20, "render diff"); !strings.Contains(got, "| `.sourceignore` | added<br>**is bad** |\n\n### ❌ Does not render") {
 		t.Error(got)
 	}
-	if got := (&Review{Frame: slices.Repeat([]diff.FrameChange{frame}, 1000)}).Failure(problems, 8000, "render diff"); len(got) > 8000 || !strings.Contains(got, "It omits ") {
+	if got := (&Review{Frame: slices.Repeat([]FrameReview{frame}, 1000)}).Failure(problems, 8000, "render diff"); len(got) > 8000 || !strings.Contains(got, "It omits ") {
 		t.Error(got)
 	}
 	if same := (&Review{}).Failure(problems, len(all), "render diff"); same != all {
@@ -94,8 +94,8 @@ func TestCommentWithoutChanges(t *testing.T) {
 		t.Errorf("%s %v", encoded, err)
 	}
 	r = New([]diff.EnvironmentDiff{{Name: "prod"}}, time.Now())
-	r.Frame = []diff.FrameChange{{File: "a|`b`\n@c", Action: diff.Added, Risk: "is bad"}}
-	const want = "### Around the review · ⚠️ 1 risk\n\n| | File | What happens |\n|-|-|-|\n| ⚠️ | ``a\\|`b`\\n@c`` | added<br>**is bad** |\n\nNo change to any cluster.\n"
+	r.Frame = Around([]diff.FrameChange{{File: "a|`b`\n@c", Action: diff.Added, Risk: "is bad"}, {File: "b|c"}})
+	const want = "### Around the review · ⚠️ 1 risk\n\n| | File | What happens |\n|-|-|-|\n| ⚠️ | ``a\\|`b`\\n@c`` | added<br>**is bad** |\n\nNo environment changes.\n\n1 other file changed: `b\\|c`\n\n"
 	if got := r.Markdown(1000, ""); got != Marker+"\n"+want {
 		t.Error(got)
 	}
@@ -194,7 +194,8 @@ func TestCutCommentsKeepTheHighestRanks(t *testing.T) {
 	} {
 		r := &Review{Environments: test.environments}
 		for i := range test.frame {
-			r.Frame = append(r.Frame, diff.FrameChange{File: fmt.Sprintf("file-%d", i), Action: diff.Added, Risk: "is bad"})
+			file := diff.FrameChange{File: fmt.Sprintf("file-%d", i), Action: diff.Added, Risk: "is bad"}
+			r.Frame = append(r.Frame, FrameReview{FrameChange: file})
 		}
 		const limit = 8000
 		comment := r.Markdown(limit, "cmd")

@@ -15,6 +15,7 @@ import (
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verbs/review/definitions"
 	"example.com/gatehouse/render/verbs/review/effect"
+	"example.com/gatehouse/render/verbs/review/guards"
 	"example.com/gatehouse/render/verbs/review/pods"
 	"example.com/gatehouse/render/verbs/review/reach"
 	"example.com/gatehouse/render/verbs/review/rights"
@@ -23,9 +24,43 @@ import (
 
 // Review lists the effects of a change.
 type Review struct {
-	// Frame has changed files beside the environments that affect what is reviewed or synced.
-	Frame        []diff.FrameChange  `json:"frame,omitempty"`
+	// Frame has the changed files that the environments do not explain.
+	Frame        []FrameReview       `json:"frame,omitempty"`
 	Environments []EnvironmentReview `json:"environments"`
+}
+
+// FrameReview is a changed file with the effects on its objects, if a tool applies it.
+type FrameReview struct {
+	diff.FrameChange
+	Effects []effect.Effect `json:"effects,omitempty"`
+	Changes []Change        `json:"changes,omitempty"`
+}
+
+// Around reviews changed files that the environments do not explain.
+func Around(frame []diff.FrameChange) []FrameReview {
+	reviewed := make([]FrameReview, len(frame))
+	for i, c := range frame {
+		reviewed[i] = FrameReview{c, fieldEffects(c.Objects), changesOf(c.Objects)}
+	}
+	return reviewed
+}
+
+// fieldEffects tells the changed fields of objects that no environment has: nothing else is known of their cluster.
+func fieldEffects(e diff.EnvironmentDiff) (effects []effect.Effect) {
+	if len(e.Changes) == 0 {
+		return nil
+	}
+	w := world.New(e)
+	for _, c := range e.Changes {
+		fields := slices.DeleteFunc(w.FieldsOf(c), func(f diff.FieldChange) bool {
+			return c.Action() != diff.Changed && slices.Contains(identity, f.Path)
+		})
+		risks := guards.Risks(w, c)
+		found := effect.Of(c.Object().ID(), reviewFields(w, c, fields, risks))
+		addRisks(&found[0], risks)
+		effects = append(effects, found...)
+	}
+	return effects
 }
 
 // EnvironmentReview lists the effects of a change on the cluster of an environment.
@@ -74,21 +109,27 @@ func New(environments []diff.EnvironmentDiff, now time.Time) *Review {
 
 func reviewEnvironment(e diff.EnvironmentDiff, now time.Time) EnvironmentReview {
 	counts := Counts{diff.Added: 0, diff.Changed: 0, diff.Replaced: 0, diff.Removed: 0}
-	reviewed := EnvironmentReview{Name: e.Name, Kubernetes: e.Kubernetes, Counts: counts, Effects: effects(e, now), Changes: []Change{}}
-	for i, c := range slices.Concat(e.Changes, e.Definitions) {
-		if i < len(e.Changes) {
-			counts[c.Action()]++
-		}
+	reviewed := EnvironmentReview{Name: e.Name, Kubernetes: e.Kubernetes, Counts: counts, Effects: effects(e, now), Changes: changesOf(e)}
+	for _, c := range e.Changes {
+		counts[c.Action()]++
+	}
+	reviewed.IsNew = len(e.Changes) > 0 && len(e.Unchanged) == 0 && counts[diff.Added] == len(e.Changes)
+	reviewed.IsGone = len(e.Changes) > 0 && len(e.Unchanged) == 0 && counts[diff.Removed] == len(e.Changes)
+	return reviewed
+}
+
+// changesOf returns the changes of objects and definitions.
+func changesOf(e diff.EnvironmentDiff) []Change {
+	changes := []Change{}
+	for _, c := range slices.Concat(e.Changes, e.Definitions) {
 		owner, _ := diff.OwnerOf(e.Kinds, c.Object().Unstructured)
 		by := &c.InstalledBy
 		if *by == (manifest.ID{}) {
 			by = nil
 		}
-		reviewed.Changes = append(reviewed.Changes, Change{c.Action(), c.Object().ID(), c.BeforeFile, c.AfterFile, by, c.Unified(), owner})
+		changes = append(changes, Change{c.Action(), c.Object().ID(), c.BeforeFile, c.AfterFile, by, c.Unified(), owner})
 	}
-	reviewed.IsNew = len(e.Changes) > 0 && len(e.Unchanged) == 0 && counts[diff.Added] == len(e.Changes)
-	reviewed.IsGone = len(e.Changes) > 0 && len(e.Unchanged) == 0 && counts[diff.Removed] == len(e.Changes)
-	return reviewed
+	return changes
 }
 
 // effects returns the effects of the changes of an environment, in the order of a review.
