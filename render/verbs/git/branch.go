@@ -35,13 +35,30 @@ func (r *Repository) CheckedOut(ctx context.Context, branch string) (string, err
 	return "", err
 }
 
-// Tip returns the commit of a reference, or nothing if the reference does not exist.
+// Tip returns the commit of HEAD or of a branch by its full name, or nothing if it does not exist.
 func (r *Repository) Tip(ctx context.Context, ref string) (string, error) {
+	if ref != Head {
+		refs, err := r.references(ctx, ref)
+		return refs[ref], err
+	}
 	out, err := r.git(ctx, nil, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
 	if exitedWith1(err) {
 		return "", nil
 	}
 	return strings.TrimSpace(out), err
+}
+
+// references returns the objects of those references that exist, by their full names.
+func (r *Repository) references(ctx context.Context, names ...string) (map[string]string, error) {
+	out, err := r.git(ctx, nil, append([]string{"for-each-ref", "--format=%(objectname) %(refname)", "--"}, names...)...)
+	refs := map[string]string{}
+	for line := range strings.Lines(out) {
+		id, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if slices.Contains(names, name) { // names are patterns, too
+			refs[name] = id
+		}
+	}
+	return refs, err
 }
 
 // HasObject reports whether the repository has an object. A partial clone may fetch it.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -23,16 +24,51 @@ type Commit struct {
 
 // ReadCommit reads a commit.
 func (r *Repository) ReadCommit(ctx context.Context, id string) (Commit, error) {
-	out, err := r.git(ctx, nil, "rev-list", "--max-count=1", "--format=%T%x00%P%x00%s%x00%an <%ae>%x00%aI%x00%(trailers:only,unfold)%x00%b", id, "--")
-	_, out, _ = strings.Cut(out, "\n") // the id
-	fields := append(strings.SplitN(out, "\x00", 7), "", "", "", "", "", "", "")
-	c := Commit{Tree: fields[0], Parents: strings.Fields(fields[1]), Subject: fields[2], Author: fields[3], Date: fields[4], Body: strings.TrimSpace(fields[6]), Trailers: map[string]string{}}
-	for line := range strings.Lines(fields[5]) {
-		if key, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); ok {
-			c.Trailers[key] = value
-		}
+	commits, err := r.readCommits(ctx, "--max-count=1", id)
+	if err != nil || len(commits) == 0 {
+		return Commit{}, err
 	}
-	return c, err
+	return commits[0], nil
+}
+
+// History returns a commit and all commits before it.
+func (r *Repository) History(ctx context.Context, id string) ([]Commit, error) {
+	return r.readCommits(ctx, id)
+}
+
+func (r *Repository) readCommits(ctx context.Context, which ...string) (commits []Commit, err error) {
+	const format = "--format=%T%x00%P%x00%s%x00%an <%ae>%x00%aI%x00%(trailers:only,unfold)%x00%b%x00"
+	out, err := r.git(ctx, nil, slices.Concat([]string{"rev-list", format}, which, []string{"--"})...)
+	const length = 7
+	fields := strings.Split(out, "\x00")
+	for ; len(fields) > length; fields = fields[length:] {
+		_, tree, _ := strings.Cut(strings.TrimPrefix(fields[0], "\n"), "\n") // after the id
+		c := Commit{
+			Tree: tree, Parents: strings.Fields(fields[1]), Subject: fields[2], Body: strings.TrimSpace(fields[6]),
+			Author: fields[3], Date: fields[4], Trailers: map[string]string{},
+		}
+		for line := range strings.Lines(fields[5]) {
+			if key, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); ok {
+				c.Trailers[key] = value
+			}
+		}
+		commits = append(commits, c)
+	}
+	return commits, err
+}
+
+// IsOnBranch reports whether a branch with some tip has ever ended with a commit: it is none of the commits of a
+// merged branch, of which reviewers see the sum.
+func (r *Repository) IsOnBranch(ctx context.Context, commit, tip string) (bool, error) {
+	out, err := r.git(ctx, nil, "rev-list", "--first-parent", tip, "--")
+	return slices.Contains(strings.Fields(out), commit), err
+}
+
+// Lacks returns a commit in the history of others that is not in the history of a commit, or nothing.
+func (r *Repository) Lacks(ctx context.Context, commit string, others []string) (string, error) {
+	revisions := strings.Join(others, "\n") + "\n^" + commit + "\n"
+	out, err := r.git(ctx, strings.NewReader(revisions), "rev-list", "--max-count=1", "--stdin")
+	return strings.TrimSpace(out), err
 }
 
 // IsAncestor reports whether a commit equals another or is in its history.

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha1" //nolint:gosec // the hash of git objects
@@ -8,6 +9,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
+	"io"
 	"io/fs"
 	"maps"
 	"path"
@@ -23,7 +25,10 @@ type File struct {
 	Mode string // 100644, 100755, or 120000 for a link
 }
 
-const modeSubmodule = "160000"
+const (
+	modeLink      = "120000"
+	modeSubmodule = "160000"
+)
 
 // IsRegular reports whether the entry is a regular file.
 func (f File) IsRegular() bool { return strings.HasPrefix(f.Mode, "100") }
@@ -58,9 +63,21 @@ func (r *Repository) Files(ctx context.Context, commit string, paths ...string) 
 // ReadFiles returns the contents of the regular files among files, by their paths. A partial clone fetches all
 // missing files at once.
 func (r *Repository) ReadFiles(ctx context.Context, files map[string]File) (map[string][]byte, error) {
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(name string) bool { return !files[name].IsRegular() })
+	regular := maps.Clone(files)
+	maps.DeleteFunc(regular, func(_ string, file File) bool { return !file.IsRegular() })
+	contents := map[string][]byte{}
+	err := r.readBlobs(ctx, regular, func(name string, content io.Reader) (err error) {
+		contents[name], err = io.ReadAll(content)
+		return err
+	})
+	return contents, err
+}
+
+// readBlobs calls use with the content of each file and link among files, in the order of their paths.
+func (r *Repository) readBlobs(ctx context.Context, files map[string]File, use func(name string, content io.Reader) error) error {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(name string) bool { return files[name].Mode == modeSubmodule })
 	if len(names) == 0 {
-		return nil, nil
+		return nil
 	}
 	var ids strings.Builder
 	for _, name := range names {
@@ -71,17 +88,28 @@ func (r *Repository) ReadFiles(ctx context.Context, files map[string]File) (map[
 		_, _ = r.git(ctx, strings.NewReader(ids.String()), "-c", "fetch.negotiationAlgorithm=noop", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
 			"--recurse-submodules=no", "--no-auto-maintenance", "--filter=blob:none", "--stdin", promisor)
 	}
-	out, err := r.git(ctx, strings.NewReader(ids.String()), "cat-file", "--batch")
+	args := []string{"cat-file", "--batch"}
+	var stderr bytes.Buffer
+	cmd := r.command(ctx, args...)
+	cmd.Stdin, cmd.Stderr = strings.NewReader(ids.String()), &stderr
+	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return nil, fmt.Errorf("read committed files: %w", err)
+		return err
 	}
-	contents, rest := map[string][]byte{}, []byte(out)
-	for _, name := range names {
-		if contents[name], rest, err = nextContent(rest); err != nil {
-			return nil, fmt.Errorf("read committed file %s: %w", files[name].OID, err)
+	if err := cmd.Start(); err != nil {
+		return commandError(ctx, args, "", err)
+	}
+	blobs := bufio.NewReader(out)
+	for i := 0; i < len(names) && err == nil; i++ {
+		if err = nextBlob(blobs, func(content io.Reader) error { return use(names[i], content) }); err != nil {
+			err = fmt.Errorf("read committed file %s: %w", files[names[i]].OID, err)
 		}
 	}
-	return contents, nil
+	_, _ = io.Copy(io.Discard, out) // so that git ends
+	if ended := cmd.Wait(); ended != nil {
+		return fmt.Errorf("read committed files: %w", commandError(ctx, args, stderr.String(), ended))
+	}
+	return err
 }
 
 // ReadFile returns the content of a file of a commit. Its path is relative to the folder of the
@@ -98,22 +126,34 @@ func (r *Repository) ReadFile(ctx context.Context, commit, name string) ([]byte,
 	if fields := strings.Fields(out); len(fields) < 2 || fields[1] != "blob" {
 		return nil, fmt.Errorf("%s of commit %.12s: %w", full, commit, fs.ErrNotExist)
 	}
-	content, _, err := nextContent([]byte(out))
+	var content []byte
+	err = nextBlob(bufio.NewReader(strings.NewReader(out)), func(blob io.Reader) (err error) {
+		content, err = io.ReadAll(blob)
+		return err
+	})
 	return content, err
 }
 
-// nextContent splits the output of `git cat-file --batch` after the first object.
-func nextContent(out []byte) (content, rest []byte, err error) {
-	header, rest, _ := bytes.Cut(out, []byte("\n"))
-	fields := strings.Fields(string(header))
-	if len(fields) != 3 {
-		return nil, nil, fmt.Errorf("git cat-file: %s", Tidy(string(header)))
+// nextBlob reads the next object of the output of `git cat-file --batch`.
+func nextBlob(blobs *bufio.Reader, use func(content io.Reader) error) error {
+	header, err := blobs.ReadString('\n')
+	fields := strings.Fields(header)
+	if err != nil || len(fields) != 3 {
+		return fmt.Errorf("git cat-file: %s", Tidy(header))
 	}
-	size, err := strconv.Atoi(fields[2])
-	if err != nil || size < 0 || size >= len(rest) {
-		return nil, nil, fmt.Errorf("git cat-file: %s: the content is cut off", Tidy(string(header)))
+	size, err := strconv.ParseInt(fields[2], 10, 64)
+	if err != nil {
+		return fmt.Errorf("git cat-file: %s", Tidy(header))
 	}
-	return rest[:size:size], rest[size+1:], nil
+	content := &io.LimitedReader{R: blobs, N: size}
+	if err := use(content); err != nil {
+		return err
+	}
+	end, err := blobs.ReadByte()
+	if content.N > 0 || err != nil || end != '\n' {
+		return fmt.Errorf("git cat-file: %s: the content is cut off", Tidy(header))
+	}
+	return nil
 }
 
 // promisor returns the remote of missing objects in a partial clone, and nothing in a full clone.

@@ -25,33 +25,66 @@ type Repository struct {
 	IsShallow bool
 
 	dir    string // a folder of the work tree
+	top    string // the top of the work tree
+	gitDir string // the folder .git, or its place elsewhere
 	prefix string // the path of the folder from the top of the work tree
 	format string // the hash of objects: sha1 or sha256
 	index  string // the index of a hook; see InHook
-	target string // the folder that CheckOut writes
+
+	withoutFilters []string // options; see findFilters
 }
 
 // Open opens the repository that holds a folder, at or below the top of its work tree.
 func Open(ctx context.Context, dir string) (*Repository, error) {
-	r := &Repository{dir: dir}
-	out, err := r.git(ctx, nil, "rev-parse", "--is-inside-work-tree", "--is-shallow-repository", "--show-object-format", "--show-prefix")
+	if _, err := exec.LookPath("git"); err != nil {
+		return nil, commandError(ctx, []string{"rev-parse"}, "", err)
+	}
+	top, gitDir, err := locate(dir)
+	if err != nil {
+		return nil, err
+	}
+	r := &Repository{dir: top}
+	// Without a name of the repository, git also checks its owner.
+	out, err := r.git(ctx, nil, "rev-parse", "--is-inside-work-tree", "--is-shallow-repository",
+		"--show-object-format", "--absolute-git-dir", "--show-prefix")
 	var failed *Error
 	switch {
 	case errors.As(err, &failed) && strings.Contains(failed.Message, "not a git repository"):
-		return nil, fmt.Errorf("%s is not in a git repository: run git init, or name another folder with --root", dir)
+		return nil, noRepository(dir)
 	case err != nil:
 		return nil, err
 	}
-	lines := strings.SplitN(out, "\n", 4)
-	if len(lines) < 4 {
+	lines := strings.SplitN(out, "\n", 5)
+	if len(lines) < 5 {
 		return nil, fmt.Errorf("%s: git rev-parse says %q: install git 2.31 or later", dir, out)
 	}
 	if lines[0] != "true" {
-		return nil, fmt.Errorf("%s is not in a git work tree: run this in a clone that is not bare, or create one with git worktree add", dir)
+		return nil, noWorkTree(dir)
 	}
-	r.IsShallow, r.format = lines[1] == "true", lines[2]
-	r.prefix = strings.TrimSuffix(strings.TrimSuffix(lines[3], "\n"), "/")
-	return r, nil
+	if lines[3] != gitDir {
+		return nil, fmt.Errorf("%s: git takes %s for the repository in place of %s: remove one of them",
+			dir, Tidy(lines[3]), Tidy(gitDir))
+	}
+	r.IsShallow, r.format, r.gitDir = lines[1] == "true", lines[2], gitDir
+	r.top = filepath.Join(top, strings.Repeat("../", strings.Count(lines[4], "/"))) // core.worktree may be above
+	if err := r.enter(dir); err != nil {
+		return nil, err
+	}
+	return r, r.findFilters(ctx)
+}
+
+// enter sets the folder of the repository.
+func (r *Repository) enter(dir string) error {
+	resolved, err := realPath(dir)
+	if err != nil {
+		return err
+	}
+	within, err := filepath.Rel(r.top, resolved)
+	r.dir, r.prefix = dir, filepath.ToSlash(within)
+	if within == "." {
+		r.prefix = ""
+	}
+	return err
 }
 
 // Dir returns the folder.
@@ -76,9 +109,7 @@ func (r *Repository) Holds(name string) bool {
 // Top returns the repository at the top of its work tree.
 func (r *Repository) Top() *Repository {
 	top := *r
-	if r.prefix != "" {
-		top.prefix, top.dir = "", filepath.Join(r.dir, strings.Repeat("../", strings.Count(r.prefix, "/")+1))
-	}
+	top.prefix, top.dir = "", r.top
 	return &top
 }
 
@@ -107,28 +138,54 @@ func (r *Repository) git(ctx context.Context, stdin io.Reader, args ...string) (
 // shutdownTime is the time for a stopped git to remove its locks.
 const shutdownTime = 5 * time.Second
 
+// usesSettings has the commands that act for the user, with the hooks and programs of the user's configuration.
+var usesSettings = []string{"commit-tree", "fetch", "hook", "ls-remote", "notes", "push", "update-ref"}
+
 // command returns a git command in the folder: in English, without a pager, and without writes to the
-// index. It ignores variables of a calling hook that select another repository.
+// index. It ignores variables of a calling hook that select another repository. A command that reads runs no program
+// of the configuration: a file of the work tree may choose it, or be it.
 func (r *Repository) command(ctx context.Context, args ...string) *exec.Cmd {
 	options := []string{"--no-pager", "--no-optional-locks", "-c", "i18n.commitEncoding=UTF-8"}
-	if slices.Contains([]string{"ls-tree", "rev-list"}, args[0]) { // not for commands that run hooks, which inherit the option
-		options = append(options, "--literal-pathspecs")
+	if r.gitDir != "" {
+		options = append(options, "--git-dir="+r.gitDir, "--work-tree="+r.top)
 	}
-	if r.target != "" { // the same bytes in every clone
-		options = append(options, "-c", "core.autocrlf=false", "-c", "core.eol=lf")
+	if !slices.Contains(usesSettings, args[0]) {
+		options = append(options, r.withoutFilters...)
+		options = append(options, "-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false",
+			"-c", "core.hooksPath="+os.DevNull)
+	}
+	if slices.Contains([]string{"ls-tree", "rev-list"}, args[0]) { // hooks would inherit the option
+		options = append(options, "--literal-pathspecs")
 	}
 	cmd := exec.CommandContext(ctx, "git", append(options, args...)...) //nolint:gosec // the first argument is constant
 	cmd.Dir = r.dir
-	cmd.Env = append(slices.DeleteFunc(os.Environ(), selectsRepository), "LC_ALL=C.UTF-8", "LANGUAGE=C", "GIT_NO_REPLACE_OBJECTS=1", "PWD="+r.dir)
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), selectsRepository), "LC_ALL=C.UTF-8", "LANGUAGE=C",
+		"GIT_NO_REPLACE_OBJECTS=1", "PWD="+r.dir, emptyVariable+"=")
 	if r.index != "" {
 		cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+r.index)
-	}
-	if r.target != "" {
-		cmd.Env = append(cmd.Env, "GIT_WORK_TREE="+r.target)
 	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = shutdownTime
 	return cmd
+}
+
+// emptyVariable is an environment variable without a value.
+const emptyVariable = "GATEHOUSE_EMPTY"
+
+// findFilters sets the options by which git filters no content. .gitattributes of the work tree chooses among the filters
+// of the user's configuration, and those of git-lfs ask the host that .lfsconfig names. Commands that write the
+// index filter, too.
+func (r *Repository) findFilters(ctx context.Context) error {
+	const settings = `^filter\..*\.(clean|smudge|process|required)$`
+	out, err := r.git(ctx, nil, "config", "--null", "--name-only", "--get-regexp", settings)
+	if exitedWith1(err) {
+		return nil
+	}
+	for key := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
+		// -c would take no name with =.
+		r.withoutFilters = append(r.withoutFilters, "--config-env="+key+"="+emptyVariable)
+	}
+	return err
 }
 
 func selectsRepository(variable string) bool {

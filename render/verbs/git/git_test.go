@@ -300,3 +300,15 @@ func TestCheckBranchRejectsInvalidNames(t *testing.T) {
 		}
 	}
 }
+
+// sh runs a shell script in a folder.
+func sh(t *testing.T, dir, script string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v: %s", script, err, out)
+	}
+	return string(out)
+}

@@ -2,8 +2,13 @@ package git
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -27,47 +32,75 @@ func (r *Repository) CheckOutIndex(ctx context.Context) (folder string, remove f
 	return r.CheckOut(ctx, strings.TrimSpace(tree))
 }
 
-// CheckOut writes the files of a commit or tree to a temporary folder, which stays until remove. It returns the
-// repository's folder there.
+// CheckOut writes the files of the folder in a commit or tree to a temporary folder, which stays until remove. It
+// returns the repository's folder there. Files have the bytes of the commit: git would filter them.
 func (r *Repository) CheckOut(ctx context.Context, tree string) (folder string, remove func(), err error) {
 	temporary, err := os.MkdirTemp("", "render-checkout-")
 	if err != nil {
 		return "", nil, err
 	}
 	remove = func() { _ = os.RemoveAll(temporary) }
-	files := filepath.Join(temporary, "files")
-	if err = r.checkOut(ctx, tree, filepath.Join(temporary, "index"), files); err != nil {
+	folder = filepath.Join(temporary, "files", filepath.FromSlash(r.prefix))
+	if err = r.checkOut(ctx, tree, folder); err != nil {
 		remove()
 	}
-	return filepath.Join(files, filepath.FromSlash(r.prefix)), remove, err
+	return folder, remove, err
 }
 
-// checkOut writes files to a folder, by way of an index. It includes submodules, if the work tree has them.
-func (r *Repository) checkOut(ctx context.Context, tree, index, to string) error {
-	with := *r
-	with.index = index
-	if _, err := with.git(ctx, nil, "read-tree", tree); err != nil {
-		return err
-	}
+// checkOut writes files to a folder. It includes submodules, if the work tree has them.
+func (r *Repository) checkOut(ctx context.Context, tree, to string) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
 	}
-	with.target = to // so the attributes of the tree apply
-	if _, err := with.git(ctx, nil, "checkout-index", "--all", "--ignore-skip-worktree-bits"); err != nil {
+	files, err := r.Files(ctx, tree, ".")
+	if err != nil {
 		return err
 	}
-	entries, err := r.Top().Files(ctx, tree)
-	for name, entry := range entries {
-		if entry.Mode != modeSubmodule {
-			continue
-		}
-		submodule := &Repository{dir: filepath.Join(r.Top().dir, name)}
-		if _, err := os.Lstat(filepath.Join(submodule.dir, ".git")); err != nil {
+	if err := r.writeFiles(ctx, files, to); err != nil {
+		return err
+	}
+	for name, file := range files {
+		submodule := filepath.Join(r.dir, name)
+		if file.Mode != modeSubmodule || gitDirOf(submodule) == "" {
 			continue // render reports missing files
 		}
-		if err := submodule.checkOut(ctx, entry.OID, index, filepath.Join(to, name)); err != nil {
+		in, err := Open(ctx, submodule)
+		if err != nil {
+			return err
+		}
+		if err := in.checkOut(ctx, file.OID, filepath.Join(to, name)); err != nil {
 			return err
 		}
 	}
-	return err
+	return nil
+}
+
+// writeFiles writes files and links to a folder, and nothing outside of it.
+func (r *Repository) writeFiles(ctx context.Context, files map[string]File, to string) error {
+	root, err := os.OpenRoot(to)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return r.readBlobs(ctx, files, func(name string, content io.Reader) error {
+		if slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return strings.EqualFold(part, ".git") }) {
+			return fmt.Errorf("git checks out no file %s", Tidy(name))
+		}
+		if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
+			return err
+		}
+		if files[name].Mode == modeLink {
+			target, err := io.ReadAll(content)
+			if err != nil {
+				return err
+			}
+			return root.Symlink(string(target), name)
+		}
+		file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(file, content)
+		return errors.Join(err, file.Close())
+	})
 }

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -15,12 +17,17 @@ import (
 // Head is the checked out revision.
 const Head = "HEAD"
 
-// Resolve returns the commit of a revision.
+// Resolve returns the commit of a revision. It refuses a name that stands for several: git takes a tag before a branch,
+// and anybody who may push can add a tag.
 func (r *Repository) Resolve(ctx context.Context, revision string) (string, error) {
 	if revision == "" || strings.HasPrefix(revision, "-") {
 		return "", fmt.Errorf("%q is not a revision: specify a branch, a tag or a commit", revision)
 	}
-	out, err := r.git(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
+	full, err := r.qualify(ctx, revision)
+	if err != nil {
+		return "", err
+	}
+	out, err := r.git(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", full+"^{commit}")
 	var failed *Error
 	switch {
 	case errors.As(err, &failed) && revision == Head:
@@ -29,6 +36,72 @@ func (r *Repository) Resolve(ctx context.Context, revision string) (string, erro
 		return "", fmt.Errorf("no such revision %q%s", revision, r.revisionHint(ctx, revision))
 	}
 	return strings.TrimSpace(out), err
+}
+
+// ResolveBranch returns the commit of a branch of the clone or of a remote.
+func (r *Repository) ResolveBranch(ctx context.Context, branch string) (string, error) {
+	ref, err := r.reference(ctx, branch, "refs/heads/", "refs/remotes/")
+	if err != nil {
+		return "", err
+	}
+	if ref == "" || strings.HasPrefix(ref, "refs/tags/") {
+		return "", fmt.Errorf("no such branch %q%s", branch, r.revisionHint(ctx, branch))
+	}
+	return r.Tip(ctx, ref)
+}
+
+// The names that git finds before any branch or tag, and a commit by its whole ID.
+var (
+	pseudoReference = regexp.MustCompile(`^([A-Z_]+|@)$`)
+	wholeID         = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+	shortID         = regexp.MustCompile(`^[0-9a-f]{4,}$`)
+)
+
+// qualify returns a revision with the full name of the reference at its beginning, if there is one.
+func (r *Repository) qualify(ctx context.Context, revision string) (string, error) {
+	name := revision
+	for _, operator := range []string{"^", "~", ":", "@{"} {
+		name, _, _ = strings.Cut(name, operator)
+	}
+	isPseudo := pseudoReference.MatchString(name) && (name == "@" || exists(r.gitDir, name))
+	if name == "" || isPseudo || wholeID.MatchString(name) {
+		return revision, nil
+	}
+	ref, err := r.reference(ctx, name, "refs/", "refs/tags/", "refs/heads/", "refs/remotes/")
+	switch {
+	case err != nil:
+		return "", err
+	case ref == "" && strings.HasPrefix(name, "refs/"):
+		return "", fmt.Errorf("no such revision %q%s", revision, r.revisionHint(ctx, revision))
+	case ref == "":
+		return revision, nil
+	}
+	if shortID.MatchString(name) {
+		if ids, err := r.git(ctx, nil, "rev-parse", "--disambiguate="+name); ids != "" || err != nil {
+			return "", fmt.Errorf("revision %q is ambiguous: write %s, or the whole ID of the commit", name, ref)
+		}
+	}
+	return ref + strings.TrimPrefix(revision, name), nil
+}
+
+// reference returns the full name of the only reference with a name below some folders, or nothing.
+func (r *Repository) reference(ctx context.Context, name string, folders ...string) (string, error) {
+	names := []string{name, "refs/remotes/" + name + "/" + Head}
+	for _, folder := range folders {
+		names = append(names, folder+name)
+	}
+	if strings.HasPrefix(name, "refs/") {
+		names = names[:1]
+	}
+	refs, err := r.references(ctx, names...)
+	found := slices.Sorted(maps.Keys(refs))
+	switch {
+	case err != nil || len(found) == 0:
+		return "", err
+	case len(found) > 1:
+		return "", fmt.Errorf("revision %q is ambiguous: write %s", name, strings.Join(found, " or "))
+	}
+	return found[0], nil
 }
 
 // revisionHint returns a hint for the error of a missing revision: a similar name, or a way to fetch it.

@@ -2,6 +2,8 @@ package git
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -14,14 +16,36 @@ func (r *Repository) Status(ctx context.Context, paths ...string) (map[string]st
 	for i, name := range paths {
 		literal[i] = ":(literal)" + name
 	}
-	out, err := r.git(ctx, nil, append([]string{"status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignored", "--ignore-submodules=none", "--no-renames", "--"}, literal...)...)
+	args := []string{"status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignored",
+		"--ignore-submodules=dirty", "--no-renames", "--"}
+	out, err := r.git(ctx, nil, append(args, literal...)...)
+	if err != nil {
+		return nil, err
+	}
+	edited, err := r.editedSubmodules(ctx, literal...)
 	states := map[string]string{}
+	for _, name := range edited {
+		states[r.InFolder(name)] = " M"
+	}
 	for entry := range strings.SplitSeq(out, "\x00") {
 		if entry != "" {
 			states[r.InFolder(entry[len("XY "):])] = entry[:len("XY")]
 		}
 	}
 	return states, err
+}
+
+// LeftOut returns the names of files and folders in a folder of which a sparse checkout leaves out a file.
+func (r *Repository) LeftOut(ctx context.Context, folder string) map[string]bool {
+	out, _ := r.git(ctx, nil, "ls-files", "-t", "-z", "--", ":(literal)"+folder)
+	names := map[string]bool{}
+	for entry := range strings.SplitSeq(out, "\x00") {
+		if file, is := strings.CutPrefix(entry, "S "); is {
+			name, _, _ := strings.Cut(strings.TrimPrefix(file, folder+"/"), "/")
+			names[name] = true
+		}
+	}
+	return names
 }
 
 // The states of files that are not in the index.
@@ -55,6 +79,16 @@ func (r *Repository) ChangedSince(ctx context.Context, commit string) ([]FileCha
 	if err != nil {
 		return nil, err
 	}
+	edited, err := r.editedSubmodules(ctx, ":/")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range edited {
+		if !slices.ContainsFunc(changes, func(c FileChange) bool { return c.Path == name }) {
+			submodule := &File{Mode: modeSubmodule}
+			changes = append(changes, FileChange{name, submodule, submodule})
+		}
+	}
 	out, err := r.git(ctx, nil, "ls-files", "-z", "--others", "--exclude-standard", "--full-name", "--", ":/")
 	for name := range strings.SplitSeq(out, "\x00") {
 		if name != "" {
@@ -70,8 +104,8 @@ func (r *Repository) StagedSince(ctx context.Context, commit string) ([]FileChan
 }
 
 func (r *Repository) compare(ctx context.Context, with ...string) (changes []FileChange, err error) {
-	// The flags override settings, such as ignore in .gitmodules.
-	args := []string{"diff", "--raw", "-z", "--no-renames", "--no-relative", "--no-ext-diff", "--ignore-submodules=none"}
+	// The flags override settings, such as ignore in .gitmodules. git would read a submodule with its own settings.
+	args := []string{"diff", "--raw", "-z", "--no-renames", "--no-relative", "--no-ext-diff", "--ignore-submodules=dirty"}
 	out, err := r.git(ctx, nil, slices.Concat(args, with, []string{"--"})...)
 	fileOf := func(mode string) *File {
 		if mode == "000000" {
@@ -86,4 +120,28 @@ func (r *Repository) compare(ctx context.Context, with ...string) (changes []Fil
 		}
 	}
 	return changes, err
+}
+
+// editedSubmodules returns the submodules at or below paths whose work trees differ from their own commits.
+func (r *Repository) editedSubmodules(ctx context.Context, paths ...string) (edited []string, err error) {
+	out, err := r.git(ctx, nil, append([]string{"ls-files", "--stage", "-z", "--full-name", "--"}, paths...)...)
+	for entry := range strings.SplitSeq(out, "\x00") {
+		described, name, _ := strings.Cut(entry, "\t")
+		submodule := filepath.Join(r.top, name)
+		if !strings.HasPrefix(described, modeSubmodule) || gitDirOf(submodule) == "" {
+			continue
+		}
+		in, err := Open(ctx, submodule)
+		if err != nil {
+			return nil, err
+		}
+		changes, err := in.ChangedSince(ctx, Head)
+		if err != nil {
+			return nil, fmt.Errorf("submodule %s: %w", Tidy(name), err)
+		}
+		if len(changes) > 0 {
+			edited = append(edited, name)
+		}
+	}
+	return edited, err
 }
