@@ -17,13 +17,14 @@ type publishFlags struct {
 	publish.Options
 	root   string
 	verify string
+	source string
 	output string
 }
 
 func newPublishCommand(kinds *registry.Kinds) *cobra.Command {
 	var f publishFlags
 	cmd := &cobra.Command{
-		Use:   "publish --env NAME [--branch BRANCH] [--push | --verify REVISION]",
+		Use:   "publish --env NAME [--branch BRANCH] [--push | --verify REVISION [--source-branch BRANCH]]",
 		Short: "Commit only rendered/NAME to a separate branch",
 		Long: `Commit rendered/NAME from HEAD, and no other files, to a branch that Argo CD or Flux
 can sync. The work tree and the index stay the same. If rendered/NAME did not change,
@@ -40,7 +41,9 @@ With --promoter, publish as GitOps Promoter expects it: to BRANCH-next, with the
 hydrator.metadata, and with --push a git note if nothing changed.
 
 With --verify, publish nothing: render the source of a published commit in a temporary
-folder, and list the files that differ. Use the version of render that published it.
+folder, and list the files that differ. Use the version of render that published it. It is
+an error if the source lacks a commit that was published before, or if it is not a commit
+of the branch that --source-branch names.
 
 Exit codes: 0 success, or nothing to publish; 1 files differ, with --verify; 2 error. On an
 error no branch changes, unless the error names one; publish again to complete it.`,
@@ -50,8 +53,8 @@ error no branch changes, unless the error names one; publish again to complete i
   # Commit to the branch env/prod, and push it
   render publish --env prod --push
 
-  # Check that the published branch is the rendering of its source
-  render publish --env prod --verify origin/env/prod
+  # Check that the published branch is the rendering of a commit of main
+  render publish --env prod --verify origin/env/prod --source-branch origin/main
 
   # Publish, and print the new commit
   render publish --env prod -o json | jq -r .commit`,
@@ -65,6 +68,7 @@ error no branch changes, unless the error names one; publish again to complete i
 	cmd.Flags().BoolVar(&f.DryRun, "dry-run", false, "show what would be published, without changing a branch")
 	cmd.Flags().BoolVar(&f.Promoter, "promoter", false, "publish for GitOps Promoter")
 	cmd.Flags().StringVar(&f.verify, "verify", "", "compare a published `REVISION` with a rendering of its source")
+	cmd.Flags().StringVar(&f.source, "source-branch", "", "with --verify, the `BRANCH` that the source must be on")
 	cmd.MarkFlagsMutuallyExclusive("verify", "push")
 	cmd.MarkFlagsMutuallyExclusive("verify", "branch")
 	cmd.MarkFlagsMutuallyExclusive("verify", "promoter")
@@ -77,6 +81,10 @@ error no branch changes, unless the error names one; publish again to complete i
 func runPublish(cmd *cobra.Command, kinds *registry.Kinds, f publishFlags) error {
 	if cmd.Flags().Changed("branch") && f.Branch == "" {
 		return errors.New("--branch is empty: specify a branch, or omit it")
+	}
+	if cmd.Flags().Changed("source-branch") && (f.verify == "" || f.source == "") {
+		return errors.New("--source-branch is the branch of the source of a published commit: specify both, " +
+			"as in --verify origin/env/NAME --source-branch origin/main")
 	}
 	return inRepository(cmd, kinds, f.root, nil, func(repository *render.Repository, p *progress) error {
 		defer func() { p.stop() }()
@@ -106,7 +114,7 @@ func runPublish(cmd *cobra.Command, kinds *registry.Kinds, f publishFlags) error
 
 // runVerify compares a published commit with a rendering of its source.
 func runVerify(cmd *cobra.Command, repository *render.Repository, f publishFlags, step func(string)) error {
-	v, problems, err := publish.Verify(cmd.Context(), repository, f.Environment, f.verify, step)
+	v, problems, err := publish.Verify(cmd.Context(), repository, f.Environment, f.verify, f.source, step)
 	step("")
 	switch {
 	case err != nil:
@@ -116,7 +124,11 @@ func runVerify(cmd *cobra.Command, repository *render.Repository, f publishFlags
 	case f.output == "json":
 		err = printJSON(cmd.OutOrStdout(), v)
 	case len(v.Differences) == 0:
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s is the rendering of %s\n", v.Environment, v.Commit, v.Source)
+		source := v.Source
+		if v.SourceBranch != "" {
+			source += ", a commit of " + v.SourceBranch
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s is the rendering of %s\n", v.Environment, v.Commit, source)
 	default:
 		for _, d := range v.Differences {
 			fmt.Fprintln(cmd.OutOrStdout(), manifest.Problem{File: d.File, Message: d.Reason})
