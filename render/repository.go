@@ -34,6 +34,8 @@ type Repository struct {
 	Look func(name string)
 	// Memo, if not nil, keeps results from one rendering to the next.
 	Memo *memo.Memo
+	// IsLeftOut, if not nil, reports whether a sparse checkout leaves out an environment.
+	IsLeftOut func(environment string) bool
 
 	kinds   *registry.Kinds
 	root    *os.Root

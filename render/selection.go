@@ -67,6 +67,23 @@ func (r *Repository) Select(selection Selection) ([]string, error) {
 	return slices.Compact(names), errors.Join(errs...)
 }
 
+// CheckedOut splits names into those of the work tree, which may be gone, and those of environments that a sparse
+// checkout leaves out. A warning lists the latter.
+func (r *Repository) CheckedOut(names []string) (checkedOut, leftOut []string, warnings []manifest.Problem) {
+	for _, name := range names {
+		if r.IsLeftOut != nil && !r.hasEnvironment(name) && r.IsLeftOut(name) {
+			leftOut = append(leftOut, name)
+		} else {
+			checkedOut = append(checkedOut, name)
+		}
+	}
+	if len(leftOut) > 0 {
+		message := "the sparse checkout leaves out environments, which are neither rendered nor compared" + ListNames(leftOut)
+		warnings = []manifest.Problem{{Warning: true, File: tree.EnvironmentsFolder, Message: message}}
+	}
+	return checkedOut, leftOut, warnings
+}
+
 // suggestFlags returns a hint at the flags for a text that is not the name of an environment: the
 // environments that it contains, as in environments/prod or prod,staging, or one with a similar
 // name. It returns "" without a suggestion.

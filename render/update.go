@@ -52,6 +52,7 @@ func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 	if selection.Changed != nil {
 		selected = repository.changed(names, selection.Changed)
 	}
+	selected, _, warnings := repository.CheckedOut(selected)
 	if len(selected) == 1 { // it shares nothing
 		alone := *repository
 		alone.shared, repository = nil, &alone
@@ -66,6 +67,9 @@ func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 	if err := ctx.Err(); err != nil {
 		update.Close()
 		return nil, err
+	}
+	if len(update.Environments) > 0 {
+		update.Environments[0].Problems = append(update.Environments[0].Problems, warnings...)
 	}
 	for _, e := range update.Environments {
 		if e.Plan != nil && !manifest.HasErrors(e.Problems) {

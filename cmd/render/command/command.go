@@ -259,7 +259,7 @@ func inRepository(cmd *cobra.Command, kinds *registry.Kinds, root string, lock f
 		return err
 	}
 	defer repository.Close()
-	repository.Now = time.Now()
+	repository.Now, repository.IsLeftOut = time.Now(), leftOut(cmd.Context(), repository)
 	if lock != nil {
 		waiting := time.AfterFunc(setup.Patience, func() { p.step("waiting for another run") })
 		unlock, err := lock(repository, cmd.Context())

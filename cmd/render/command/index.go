@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -27,6 +28,19 @@ func openGit(ctx context.Context, root string) (*git.Repository, error) {
 		return nil, err
 	}
 	return in.InHook(), nil
+}
+
+// leftOut returns a function that reports whether a sparse checkout leaves out an environment. It asks git once, when
+// an environment seems to be gone.
+func leftOut(ctx context.Context, repository *render.Repository) func(environment string) bool {
+	ask := sync.OnceValue(func() map[string]bool {
+		in, err := git.Open(ctx, repository.Dir())
+		if err != nil {
+			return nil
+		}
+		return in.LeftOut(ctx, tree.EnvironmentsFolder)
+	})
+	return func(environment string) bool { return ask()[environment] }
 }
 
 // changedFiles returns the files that differ from the merge base of f.since and HEAD, relative to the root. It returns

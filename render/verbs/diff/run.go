@@ -66,8 +66,14 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 		slices.Sort(names)
 		names = slices.Compact(names)
 	}
+	names, leftOut, warnings := repository.CheckedOut(names)
 	d := &Diff{Base: previous.commit}
 	var errs []error
+	for _, name := range leftOut {
+		if base != "" {
+			around.add(name, nil)
+		}
+	}
 	for _, name := range names {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -86,7 +92,8 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 		if examined != nil && previous.commit != "" {
 			errs = append(errs, previous.findJudge(ctx, examined, &e))
 		}
-		e.Problems = append(e.Problems, problems...)
+		e.Problems = slices.Concat(e.Problems, problems, warnings)
+		warnings = nil // one warning is enough
 		d.Environments = append(d.Environments, e)
 	}
 	errs = append(errs, previous.compareVerdicts(d.Environments, progress))
