@@ -106,11 +106,22 @@ func (f *frame) changes(ctx context.Context) ([]FrameChange, error) {
 	if err := f.lookAtBase(ctx); err != nil {
 		return nil, err
 	}
+	staged, err := f.git.StagedSince(ctx, f.commit)
+	if err != nil {
+		return nil, err
+	}
+	isStaged := map[string]bool{}
+	for _, file := range staged {
+		isStaged[file.Path] = true
+	}
 	changes := f.outdated()
-	rest := slices.DeleteFunc(slices.Clone(f.changed), f.isExplained)
-	for _, file := range rest {
+	for _, file := range f.changed {
 		risk, rank := f.judge(file)
-		changes = append(changes, FrameChange{File: file.Path, Action: actionOf(file), Risk: risk, rank: rank})
+		isUntracked := file.Before == nil && !isStaged[file.Path]
+		isLeftover := isUntracked && rank != rankRendered && isBeside(file.Path) // such as the output of a job
+		if !isLeftover && !f.isExplained(file) {
+			changes = append(changes, FrameChange{File: file.Path, Action: actionOf(file), Risk: risk, rank: rank})
+		}
 	}
 	if err := f.readContents(ctx, changes); err != nil {
 		return nil, err
@@ -133,11 +144,11 @@ func actionOf(file git.FileChange) Action {
 
 // lookAtBase looks at the sources of the base, if a changed or removed file may have been one of them.
 func (f *frame) lookAtBase(ctx context.Context) error {
-	if !slices.ContainsFunc(f.changed, func(file git.FileChange) bool {
-		name := f.git.InFolder(file.Path)
-		isBelow := strings.HasPrefix(name, tree.EnvironmentsFolder+"/")
-		return file.Before != nil && (isBelow || source.IsYAML(name)) && !f.isExplained(file)
-	}) {
+	mayBeSource := func(file git.FileChange) bool {
+		isSource := strings.HasPrefix(f.git.InFolder(file.Path), tree.EnvironmentsFolder+"/") || !isOrdinary(file.Path)
+		return isSource && file.Before != nil && f.git.Holds(file.Path) && !f.isExplained(file)
+	}
+	if !slices.ContainsFunc(f.changed, mayBeSource) {
 		return nil
 	}
 	previous, err := f.previousSources(ctx)
@@ -178,8 +189,12 @@ func (f *frame) knowsSources(within string) bool {
 	if isCompared {
 		return files != nil
 	}
-	hasFailed := slices.ContainsFunc(slices.Collect(maps.Values(f.isRendered)), func(files map[string]bool) bool { return files == nil })
-	return f.isAll && !hasFailed
+	for _, files := range f.isRendered {
+		if files == nil {
+			return false
+		}
+	}
+	return f.isAll
 }
 
 // isRenderedChange reports whether a changed file below rendered/ is what the sources render to, or no longer.
@@ -223,7 +238,8 @@ func (f *frame) outdated() (changes []FrameChange) {
 		if files == nil {
 			action, risk = Changed, kind.Say("there is no rendering to compare with: %s", SayFiles(names))
 		}
-		changes = append(changes, FrameChange{path.Join(f.git.Prefix(), folder), action, risk, EnvironmentDiff{}, rankRendered})
+		folder = path.Join(f.git.Prefix(), folder)
+		changes = append(changes, FrameChange{File: folder, Action: action, Risk: risk, rank: rankRendered})
 	}
 	return changes
 }
@@ -318,7 +334,8 @@ func (f *frame) readManifests(ctx context.Context, changes []FrameChange, files 
 }
 
 // isObject matches the fields of an object in a file that is no YAML, such as a template.
-var isObject = regexp.MustCompile(`(?m)^[\s{"-]*apiVersion"?\s*:(?s:.*)^[\s{"-]*kind"?\s*:|^[\s{"-]*kind"?\s*:(?s:.*)^[\s{"-]*apiVersion"?\s*:`)
+var isObject = regexp.MustCompile(`(?m)^[\s{"-]*apiVersion"?\s*:(?s:.*)^[\s{"-]*kind"?\s*:` +
+	`|^[\s{"-]*kind"?\s*:(?s:.*)^[\s{"-]*apiVersion"?\s*:`)
 
 // addObjects adds the objects of a manifest, whose changes are a risk.
 func (f *frame) addObjects(c *FrameChange, before, after []byte, isComparable bool) {
@@ -338,8 +355,8 @@ func (f *frame) addObjects(c *FrameChange, before, after []byte, isComparable bo
 
 // parseManifest returns the objects of a file. It reports false if some are unreadable.
 func parseManifest(name string, content []byte) (objects []manifest.Object, isParsed bool) {
-	if !bytes.Contains(content, []byte("apiVersion")) {
-		return nil, true
+	if !bytes.Contains(content, []byte("apiVersion")) && !bytes.Contains(content, []byte(`\`)) {
+		return nil, true // no key is escaped
 	}
 	parsed, problems := tree.Objects("", []tree.File{{Path: "-", Content: content}})
 	if len(problems) > 0 {

@@ -25,50 +25,75 @@ const (
 	maySync = "no environment reads it, and a tool may sync its folder"
 )
 
-// readers are in the order of a review. Hosts differ in the case of names.
+// readers are in the order of a review.
 var readers = []reader{
-	{names: regexp.MustCompile(`(?i)^(\.(github|gitlab|gitea|forgejo)/|docs/)?CODEOWNERS$|(^|/)OWNERS(_ALIASES)?$`),
-		risk: "it decides who must approve changes"},
-	{names: regexp.MustCompile(`(?i)^\.github/(settings|branch-protection|rulesets?|auto[-_]?merge)[^/]*$` +
-		`|(^|/)\.?mergify(/|\.ya?ml$)|(^|/)\.?(renovate(rc)?|dependabot)(\.[a-z0-9]+)?$` +
-		`|(^|/)(\.(kodiak|bulldozer|policy|pullapprove|prow|asf)|bors)\.(ya?ml|toml)$`),
-		risk: "it decides which changes merge, and with whose approval"},
-	{names: regexp.MustCompile(`(?i)^\.((github|gitea|forgejo)/(workflows|actions)|gitlab|circleci|buildkite|woodpecker|tekton)(/|$)|^\.github$` +
-		`|(^|/)(action|\.gitlab-ci|[^/]*\.gitlab-ci|\.pre-commit-(config|hooks)|\.(woodpecker|drone|travis|cirrus)|appveyor|cloudbuild|buildspec)\.ya?ml$` +
-		`|(^|/)(azure|bitbucket)-pipelines[^/]*\.ya?ml$|(^|/)\.?lefthook[^/]*$|(^|/)\.(husky|githooks)/|(^|/)Jenkinsfile[^/]*$`),
-		risk: "this check may not be the one that was agreed on", isCaller: true},
-	{names: regexp.MustCompile(`(?i)(^|/)\.argocd-(source|allow)[^/]*$`),
-		risk: "Argo CD may sync objects that differ from rendered files"},
-	{names: regexp.MustCompile(`(?i)(^|/)\.sourceignore$`),
-		risk: "Flux leaves out files that match it, and prunes their objects"},
-	{names: regexp.MustCompile(`(?i)(^|/)(kustomization(\.ya?ml)?|Kptfile|Chart\.ya?ml|helmfile[^/]*\.ya?ml|fleet\.ya?ml|skaffold\.ya?ml)$`),
-		risk: maySync, isBeside: true},
-	{names: regexp.MustCompile(`(?i)(^|/)\.gitattributes$`),
-		risk: "it decides how git checks out rendered files, and whether hosts show their diffs"},
-	{names: regexp.MustCompile(`(?i)(^|/)\.(gitmodules|lfsconfig)$`), risk: "it decides from where git takes files"},
-	{names: regexp.MustCompile(`(?i)(^|/)\.sops\.ya?ml$`), risk: "it decides who can decrypt Secrets"},
-	{names: regexp.MustCompile(`(?i)(^|/)charts\.lock$`), risk: "it decides which archives of charts are accepted"},
-	{names: regexp.MustCompile(`(?i)(^|/)(\.tool-versions|\.?mise[^/]*\.toml|aqua[^/]*\.ya?ml|\.envrc|devbox\.(json|lock)` +
-		`|flake\.lock|[^/]*\.nix|\.[a-z]+-version|\.nvmrc)$`),
-		risk: "it decides which programs a check runs"},
-	{names: regexp.MustCompile(`(?i)(^|/)((GNU)?Makefile[^/]*|\.?justfile|[^/]*\.(mk|just)|(Taskfile|Magefile|Rakefile|Earthfile|Tiltfile|noxfile|tox)(\.[^/]*)?)$`),
-		risk: mayRun, isCaller: true},
-	{names: regexp.MustCompile(`(?i)\.(sh|bash|zsh|ksh|fish|ps1|bat|cmd)$`), risk: mayRun},
-	{names: regexp.MustCompile(`(?i)(^|/)(hack|scripts?|ci|tools)/`), risk: mayRun, isBeside: true},
-	{names: regexp.MustCompile(`(^|/)\.[^/]`), risk: "a tool or a check may take its settings from it", isBeside: true}, // other hidden files
+	{
+		names: anyOf(`^(\.(github|gitlab|gitea|forgejo)/|docs/)?CODEOWNERS$`, `(^|/)OWNERS(_ALIASES)?$`),
+		risk:  "it decides who must approve changes",
+	},
+	{
+		names: anyOf(`^\.github/(settings|branch-protection|rulesets?|auto[-_]?merge)[^/]*$`, `(^|/)\.?mergify(/|\.ya?ml$)`,
+			`(^|/)\.?(renovate(rc)?|dependabot)(\.[a-z0-9]+)?$`,
+			`(^|/)(\.(kodiak|bulldozer|policy|pullapprove|prow|asf)|bors)\.(ya?ml|toml)$`),
+		risk: "it decides which changes merge, and with whose approval",
+	},
+	{
+		names: anyOf(`^\.(github|gitea|forgejo)/(workflows|actions)(/|$)`, `^\.github$`,
+			`^\.(gitlab|circleci|buildkite|woodpecker|tekton)(/|$)`, `(^|/)\.(husky|githooks)/`,
+			`(^|/)(action|[^/]*\.gitlab-ci|\.pre-commit-(config|hooks)|\.(woodpecker|drone|travis|cirrus))\.ya?ml$`,
+			`(^|/)(appveyor|cloudbuild|buildspec|(azure|bitbucket)-pipelines[^/]*)\.ya?ml$`,
+			`(^|/)\.?lefthook[^/]*$`, `(^|/)Jenkinsfile[^/]*$`),
+		risk:     "this check may not be the one that was agreed on",
+		isCaller: true,
+	},
+	{names: anyOf(`(^|/)\.argocd-(source|allow)[^/]*$`), risk: "Argo CD may sync objects that differ from rendered files"},
+	{names: anyOf(`(^|/)\.sourceignore$`), risk: "Flux leaves out files that match it, and prunes their objects"},
+	{
+		names:    anyOf(`(^|/)(kustomization(\.ya?ml)?|Kptfile|(Chart|fleet|skaffold|helmfile[^/]*)\.ya?ml)$`),
+		risk:     maySync,
+		isBeside: true,
+	},
+	{
+		names: anyOf(`(^|/)\.gitattributes$`),
+		risk:  "it decides how git checks out rendered files, and whether hosts show their diffs",
+	},
+	{names: anyOf(`(^|/)\.(gitmodules|lfsconfig)$`), risk: "it decides from where git takes files"},
+	{names: anyOf(`(^|/)\.sops\.ya?ml$`), risk: "it decides who can decrypt Secrets"},
+	{names: anyOf(`(^|/)charts\.lock$`), risk: "it decides which archives of charts are accepted"},
+	{
+		names: anyOf(`(^|/)\.tool-versions$`, `(^|/)\.?mise[^/]*\.toml$`, `(^|/)aqua[^/]*\.ya?ml$`, `(^|/)\.envrc$`,
+			`(^|/)devbox\.(json|lock)$`, `(^|/)flake\.lock$`, `\.nix$`, `(^|/)\.[a-z]+-version$`, `(^|/)\.nvmrc$`),
+		risk: "it decides which programs a check runs",
+	},
+	{
+		names: anyOf(`(^|/)(GNU)?Makefile[^/]*$`, `(^|/)\.?justfile$`, `\.(mk|just)$`,
+			`(^|/)(Taskfile|Magefile|Rakefile|Earthfile|Tiltfile|noxfile|tox)(\.[^/]*)?$`),
+		risk:     mayRun,
+		isCaller: true,
+	},
+	{names: anyOf(`\.(sh|bash|zsh|ksh|fish|ps1|bat|cmd)$`), risk: mayRun},
+	{names: anyOf(`(^|/)(hack|scripts?|ci|tools)/`), risk: mayRun, isBeside: true},
+	{names: anyOf(`(^|/)\.[^/]`), risk: "a tool or a check may take its settings from it", isBeside: true},
+}
+
+// anyOf matches a path by one of some patterns. Hosts differ in the case of names.
+func anyOf(patterns ...string) *regexp.Regexp {
+	return regexp.MustCompile(`(?i)` + strings.Join(patterns, "|"))
 }
 
 // prose matches files for people, and lists of files that git leaves out. No tool syncs, runs or heeds them.
-var prose = regexp.MustCompile(`(?i)\.(md|mdx|markdown|rst|adoc|png|jpe?g|gif|svg|webp|ico|pdf|drawio)$` +
-	`|(^|/)(licen[cs]e|notice|authors|readme|changelog|\.git(keep|ignore)|\.editorconfig)$|^\.(github|gitlab)/(issue|merge_request)_templates?/`)
+var prose = anyOf(`\.(md|mdx|markdown|rst|adoc|png|jpe?g|gif|svg|webp|ico|pdf|drawio)$`,
+	`(^|/)(licen[cs]e|notice|authors|readme|changelog|\.git(keep|ignore)|\.editorconfig)$`,
+	`^\.(github|gitlab)/(issue|merge_request)_templates?/`)
 
 // program matches source files of programs, which act by a build of their own.
-var program = regexp.MustCompile(`(?i)\.(go|py|rb|jsx?|tsx?|mjs|cjs|vue|svelte|java|kt|kts|scala|rs|c|h|cc|cpp|hpp|cs|fs|php|swift|exs?|erl|lua|sql|proto|s?css|less|html?)$`)
+var program = anyOf(`\.(go|py|rb|[cm]?jsx?|tsx?|vue|svelte|java|kts?|scala|rs|[ch]|cc|[ch]pp|cs|fs|php|swift)$`,
+	`\.(exs?|erl|lua|sql|proto|s?css|less|html?)$`)
 
 // IsOrdinary reports whether the change alone is no difference: documentation, or the source of a program.
-func (c FrameChange) IsOrdinary() bool {
-	return c.Risk == "" && (prose.MatchString(c.File) || program.MatchString(c.File))
-}
+func (c FrameChange) IsOrdinary() bool { return c.Risk == "" && isOrdinary(c.File) }
+
+func isOrdinary(path string) bool { return prose.MatchString(path) || program.MatchString(path) }
 
 // The modes of git.
 const (

@@ -25,12 +25,10 @@ func (r *Review) Markdown(limit int, command string) string {
 	c := r.comment()
 	others := tableOfOthers(r.Frame)
 	if len(r.Environments) == 0 {
-		isLast := len(c.Folds)+len(others.Lines) == 0
+		isLast := len(c.Folds)+len(others) == 0
 		c.Tables = append(c.Tables, &comment.Section{Title: comment.Line{Text: r.nothing(isLast)}})
 	}
-	if len(others.Lines) > 0 {
-		c.Tables = append(c.Tables, others)
-	}
+	c.Tables = append(c.Tables, others...)
 	return Marker + "\n" + c.Compose(limit-len(Marker+"\n"), command)
 }
 
@@ -198,8 +196,8 @@ func tableOfFrame(frame []FrameReview) *comment.Section {
 	return t
 }
 
-// tableOfOthers returns the line of changed files without a risk.
-func tableOfOthers(frame []FrameReview) *comment.Section {
+// tableOfOthers returns the line of changed files without a risk, if there are any.
+func tableOfOthers(frame []FrameReview) []*comment.Section {
 	var names []string
 	for _, c := range frame {
 		if c.Risk == "" {
@@ -207,11 +205,11 @@ func tableOfOthers(frame []FrameReview) *comment.Section {
 		}
 	}
 	if len(names) == 0 {
-		return &comment.Section{}
+		return nil
 	}
 	count := string(kind.Count(int64(len(names)), "other file")) + " changed"
 	line := comment.Line{Text: count + ": " + diff.SayFiles(names).Format(manifest.CodeSpan) + "\n", Name: count}
-	return &comment.Section{Lines: []comment.Line{line}, End: "\n"}
+	return []*comment.Section{{Lines: []comment.Line{line}, End: "\n"}}
 }
 
 func heading(text string, risks int) string {
@@ -262,8 +260,8 @@ func (r *Review) Failure(problems []manifest.Problem, limit int, command string)
 		lines.WriteString(kind.Visible(p.String()) + "\n")
 	}
 	head := Marker + "\n"
-	if c := r.comment(); len(c.Tables) > 0 {
-		head += (&comment.Comment{Tables: c.Tables}).Compose(limit/2, command)
+	if tables := append(r.comment().Tables, tableOfOthers(r.Frame)...); len(tables) > 0 {
+		head += (&comment.Comment{Tables: tables}).Compose(limit/2, command)
 	}
 	head += fmt.Sprintf("### ❌ Does not render: %s\n\n", kind.Count(int64(len(problems)), "error"))
 	if comment := head + manifest.CodeBlock("", lines.String()); len(comment) <= limit {
