@@ -109,35 +109,6 @@ func Or(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// SayBoth quotes the values of a field before and after a change. It cuts long common ends, so that the
-// difference is visible.
-func SayBoth(before, after string) (was, is Sentence) {
-	const longest, shown = 80, 20
-	a, b := []rune(strings.TrimSpace(before)), []rune(strings.TrimSpace(after))
-	if max(len(a), len(b)) <= longest {
-		return quote(before), quote(after)
-	}
-	start, end := 0, 0
-	for start < min(len(a), len(b)) && a[start] == b[start] {
-		start++
-	}
-	for end < min(len(a), len(b))-start && a[len(a)-1-end] == b[len(b)-1-end] {
-		end++
-	}
-	around := func(text []rune) Sentence {
-		from, to := start-shown, len(text)-end+shown
-		cut := string(text[max(from, 0):min(to, len(text))])
-		if from > 0 {
-			cut = "…" + cut
-		}
-		if to < len(text) {
-			cut += "…"
-		}
-		return quote(cut)
-	}
-	return around(a), around(b)
-}
-
 // Count returns a number and a noun, in the plural unless the number is 1.
 func Count(n int64, noun string) Sentence {
 	if n != 1 {

@@ -1,0 +1,134 @@
+package kind
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/aymanbagabas/go-udiff/lcs"
+	"golang.org/x/text/unicode/norm"
+)
+
+// SayBoth quotes the values of a field before and after a change. Of long values it quotes the parts that
+// differ. Different values never look alike: if they would, both have quotes and escapes.
+func SayBoth(before, after string) (was, is Sentence) {
+	const longest = 80
+	a, b := strings.TrimSpace(before), strings.TrimSpace(after)
+	isExact := looksAlike(a, b) || strings.Replace(before, a, "|", 1) != strings.Replace(after, b, "|", 1)
+	if isExact {
+		a, b = before, after
+	}
+	old, current := []string{a}, []string{b}
+	if max(utf8.RuneCountInString(a), utf8.RuneCountInString(b)) > longest {
+		old, current = differences(a, b)
+	}
+	was, is = quoteParts(old, isExact), quoteParts(current, isExact)
+	if was == is { // a text has the escapes of the other
+		return quoteParts(old, true), quoteParts(current, true)
+	}
+	return was, is
+}
+
+// looksAlike reports whether the characters of two texts are the same, or doubles: of each two, one is ASCII and
+// one is not, or both are forms of one.
+func looksAlike(before, after string) bool {
+	a, b := []rune(norm.NFKC.String(before)), []rune(norm.NFKC.String(after))
+	return slices.EqualFunc(a, b, func(x, y rune) bool {
+		return x == y || (x <= unicode.MaxASCII) != (y <= unicode.MaxASCII)
+	})
+}
+
+// quoteParts quotes the parts of a text with marks between them. It counts the characters beyond a limit.
+func quoteParts(parts []string, isExact bool) Sentence {
+	const most = 600
+	var written []string
+	room, more := most, 0
+	for _, part := range parts {
+		all := []rune(part)
+		shown := all[:min(len(all), room)]
+		room, more = room-len(shown), more+len(all)-len(shown)
+		text := Visible(string(shown))
+		if isExact {
+			quoted := strconv.QuoteToASCII(string(shown))
+			text = quoted[1 : len(quoted)-1]
+		}
+		if len(shown) > 0 || len(all) == 0 && more == 0 {
+			written = append(written, text)
+		}
+	}
+	text := strings.Join(written, "…")
+	if isExact || text == "" {
+		text = `"` + text + `"`
+	}
+	quoted := Sentence("\x00" + text + "\x00")
+	if more > 0 {
+		quoted += Say(" (and %s)", Count(int64(more), "more character"))
+	}
+	return quoted
+}
+
+// differences returns the parts of two texts that differ, with a few characters around them. An empty part at an end
+// stands for equal text.
+func differences(before, after string) (was, is []string) {
+	const around = 20
+	var hunks []lcs.Diff
+	for _, e := range edits(before, after, line, word, character) {
+		last := len(hunks) - 1
+		if last >= 0 && utf8.RuneCountInString(before[hunks[last].End:e.Start]) <= 2*around {
+			hunks[last].End, hunks[last].ReplEnd = e.End, e.ReplEnd
+		} else {
+			hunks = append(hunks, e)
+		}
+	}
+	for i, h := range hunks {
+		head, tail := []rune(before[:h.Start]), []rune(before[h.End:])
+		start, end := string(head[max(len(head)-around, 0):]), string(tail[:min(len(tail), around)])
+		if i == 0 && len(head) > around {
+			was, is = append(was, ""), append(is, "")
+		}
+		was, is = append(was, start+before[h.Start:h.End]+end), append(is, start+after[h.ReplStart:h.ReplEnd]+end)
+		if i == len(hunks)-1 && len(tail) > around {
+			was, is = append(was, ""), append(is, "")
+		}
+	}
+	return was, is
+}
+
+// Tokens of a text. Edits are found by lines, within them by words, and within these by characters.
+var (
+	line      = regexp.MustCompile(`[^\n]*\n|[^\n]+`)
+	word      = regexp.MustCompile(`[\pL\pN]+|[^\pL\pN]`)
+	character = regexp.MustCompile(`(?s).`)
+)
+
+// edits returns the edits between two texts in bytes. It finds them by tokens, the largest first.
+func edits(before, after string, tokens ...*regexp.Regexp) (all []lcs.Diff) {
+	old, current := tokens[0].FindAllString(before, -1), tokens[0].FindAllString(after, -1)
+	was, is := offsets(old), offsets(current)
+	for _, d := range lcs.DiffLines(old, current) {
+		e := lcs.Diff{Start: was[d.Start], End: was[d.End], ReplStart: is[d.ReplStart], ReplEnd: is[d.ReplEnd]}
+		if len(tokens) == 1 {
+			all = append(all, e)
+			continue
+		}
+		for _, within := range edits(before[e.Start:e.End], after[e.ReplStart:e.ReplEnd], tokens[1:]...) {
+			all = append(all, lcs.Diff{
+				Start: e.Start + within.Start, End: e.Start + within.End,
+				ReplStart: e.ReplStart + within.ReplStart, ReplEnd: e.ReplStart + within.ReplEnd,
+			})
+		}
+	}
+	return all
+}
+
+// offsets returns the offset of each token in bytes, and the end of the last.
+func offsets(tokens []string) []int {
+	all := make([]int, 1, len(tokens)+1)
+	for i, token := range tokens {
+		all = append(all, all[i]+len(token))
+	}
+	return all
+}
