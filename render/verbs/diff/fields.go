@@ -2,6 +2,7 @@ package diff
 
 import (
 	"cmp"
+	"encoding/json"
 	"iter"
 	"reflect"
 	"regexp"
@@ -22,7 +23,9 @@ type FieldChange struct {
 	// have their name in brackets, other items their index after the change. An item that is
 	// removed has its index before the change.
 	Path string `json:"path"`
-	// Before and After are texts, or JSON of other values. Unset fields are nil.
+	// Before and After are texts, or JSON of other values: null is such a value. Unset fields are nil.
+	// Different values have different texts: beside a value of another type, a text that reads like
+	// JSON is in quotes.
 	Before *string `json:"before"`
 	After  *string `json:"after"`
 }
@@ -74,22 +77,48 @@ func content(o *unstructured.Unstructured) map[string]any {
 
 type fields []FieldChange
 
-func (f *fields) add(path *field.Path, before, after any) {
-	*f = append(*f, FieldChange{path.String(), textOf(before), textOf(after)})
+// unset stands for the value of a field that is not there. A null is there.
+type unset struct{}
+
+// valueOf returns the value of a field, which may be unset.
+func valueOf(fields map[string]any, key string) any {
+	if value, isSet := fields[key]; isSet {
+		return value
+	}
+	return unset{}
 }
 
-func textOf(value any) *string {
-	if value == nil {
+func isUnset(value any) bool { return value == any(unset{}) }
+
+func (f *fields) add(path *field.Path, before, after any) {
+	*f = append(*f, FieldChange{path.String(), textOf(before, after), textOf(after, before)})
+}
+
+// textOf returns the text of a value beside another.
+func textOf(value, other any) *string {
+	if isUnset(value) {
 		return nil
 	}
-	text, ok := value.(string)
-	if !ok {
+	text, isText := value.(string)
+	if !isText || readsLikeOther(text, other) {
 		text = manifest.JSON(value)
 	}
 	return &text
 }
 
-// compare adds the changes between two values; nil for unset.
+// readsLikeOther reports whether a text may be taken for a value of another type.
+func readsLikeOther(text string, other any) bool {
+	_, isText := other.(string)
+	switch {
+	case isText:
+		return false
+	case isUnset(other):
+		return text == "unset"
+	}
+	return json.Valid([]byte(text))
+}
+
+// compare adds the changes between two values, which may be unset.
 func (f *fields) compare(path *field.Path, before, after any) {
 	if reflect.DeepEqual(before, after) {
 		return
@@ -99,9 +128,9 @@ func (f *fields) compare(path *field.Path, before, after any) {
 	old, wasList := before.([]any)
 	current, isList := after.([]any)
 	switch {
-	case isMap && (wasMap || before == nil) && len(is)+len(was) > 0:
+	case isMap && (wasMap || isUnset(before)) && len(is)+len(was) > 0:
 		f.compareMaps(path, was, is)
-	case isList && (wasList || before == nil) && len(current)+len(old) > 0:
+	case isList && (wasList || isUnset(before)) && len(current)+len(old) > 0:
 		f.compareLists(path, old, current)
 	default:
 		f.add(path, before, after)
@@ -117,7 +146,7 @@ func (f *fields) compareMaps(path *field.Path, before, after map[string]any) {
 		if plainKey.MatchString(key) {
 			child = path.Child(key)
 		}
-		f.compare(child, before[key], after[key])
+		f.compare(child, valueOf(before, key), valueOf(after, key))
 	}
 }
 
@@ -128,10 +157,10 @@ func (f *fields) compareLists(path *field.Path, before, after []any) {
 	is, current, isNamed := byName(after)
 	if wasNamed && isNamed {
 		for _, name := range old {
-			f.compare(path.Key(name), was[name], is[name])
+			f.compare(path.Key(name), valueOf(was, name), valueOf(is, name))
 		}
 		for _, name := range Without(current, old) {
-			f.compare(path.Key(name), nil, is[name])
+			f.compare(path.Key(name), unset{}, is[name])
 		}
 		if a, b := Without(old, Without(old, current)), Without(current, Without(current, old)); !slices.Equal(a, b) {
 			f.add(path, a, b) // the order
@@ -162,12 +191,12 @@ func (f *fields) compareItems(path *field.Path, start int, before, after []any) 
 	added, isLonger := missing(after, before)
 	for _, i := range removed {
 		if !isLonger {
-			f.add(path.Index(start+i), before[i], nil)
+			f.add(path.Index(start+i), before[i], unset{})
 		}
 	}
 	for _, i := range added {
 		if !isShorter {
-			f.compare(path.Index(start+i), nil, after[i])
+			f.compare(path.Index(start+i), unset{}, after[i])
 		}
 	}
 }

@@ -23,7 +23,12 @@ func TestFieldsAreNamedWithTheirValues(t *testing.T) {
 		"the order of items":    {"{l: [a, b]}", "{l: [b, a]}", "l[0]: a → b, l[1]: b → a"},
 		"another type":          {"{a: {b: 1}, c: [1]}", "{a: [1], c: x}", "a: {\"b\":1} → [1], c: [1] → x"},
 		"empty values":          {"{}", "{a: {}, b: [], c: ''}", "a: unset → {}, b: unset → [], c: unset → "},
-		"null":                  {"{a: null}", "{a: 1}", "a: unset → 1"},
+		"null":                  {"{a: null, b: null, c: [x, null], d: {e: null}}", "{a: 1, c: [x], d: {}, f: null}", "a: null → 1, b: null → unset, c[1]: null → unset, d.e: null → unset, f: unset → null"},
+		"null and a text":       {"{a: null, b: x}", "{a: 'null', b: null}", `a: null → "null", b: x → null`},
+		"null and a branch":     {"{a: null, b: [null]}", "{a: {c: 1}, b: [null, {name: null}]}", `a: null → {"c":1}, b[1].name: unset → null`},
+		"a number and a text":   {"{a: 80, b: '1.10', c: 'true', d: 1}", "{a: '80', b: 1.1, c: true, d: http}", `a: 80 → "80", b: "1.10" → 1.1, c: "true" → true, d: 1 → http`},
+		"a branch and its text": {"{a: {b: 1}, c: '[1]'}", `{a: '{"b":1}', c: [1]}`, `a: {"b":1} → "{\"b\":1}", c: "[1]" → [1]`},
+		"the text unset":        {"{a: x}", "{a: unset, b: unset}", `a: x → unset, b: unset → "unset"`},
 		"a Secret":              {"{apiVersion: v1, kind: Secret, data: {a: x, b: y}}", "{apiVersion: v1, kind: Secret, data: {a: z, c: y}}", "data.a: *** (before) → *** (after), data.b: *** → unset, data.c: unset → ***"},
 	}
 	for name, test := range tests {
