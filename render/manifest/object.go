@@ -97,6 +97,14 @@ func (id ID) String() string {
 	return id.Kind + " " + id.Namespace + "/" + id.Name
 }
 
+// WithGroup returns "Kind.group namespace/name".
+func (id ID) WithGroup() string {
+	if id.Group != "" {
+		id.Kind += "." + id.Group
+	}
+	return id.String()
+}
+
 // IsListKind reports whether kustomize and kubectl treat an object of this kind as a list of objects,
 // if it has items: a List, or a kind such as ConfigMapList.
 func IsListKind(kind string) bool { return strings.HasSuffix(kind, "List") }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
@@ -110,8 +112,9 @@ func tableOf(alike []EnvironmentReview, of string) *comment.Section {
 			installed[c.Object] = "<br>of " + codeSpan(c.InstalledBy.String())
 		}
 	}
+	nameOf := e.names()
 	for _, found := range e.Effects {
-		object := codeSpan(found.Object.String())
+		object := codeSpan(nameOf(found.Object))
 		t.Lines = append(t.Lines, lineOf(object+installed[found.Object], object+of, found))
 		if found.Risk != "" {
 			risks++
@@ -119,6 +122,25 @@ func tableOf(alike []EnvironmentReview, of string) *comment.Section {
 	}
 	t.Title = comment.Line{Text: titleOf(alike, len(alike), risks), Brief: titleOf(alike, most, risks), Name: codeSpan(e.Name)}
 	return t
+}
+
+// names returns a function that names an object: with its group if an object of another group has its kind,
+// namespace and name.
+func (e EnvironmentReview) names() func(manifest.ID) string {
+	all := map[string]sets.Set[manifest.ID]{}
+	add := func(o manifest.ID) { all[o.String()] = all[o.String()].Union(sets.New(o)) }
+	for _, found := range e.Effects {
+		add(found.Object)
+	}
+	for _, c := range e.Changes {
+		add(c.Object)
+	}
+	return func(o manifest.ID) string {
+		if len(all[o.String()]) > 1 {
+			return o.WithGroup()
+		}
+		return o.String()
+	}
 }
 
 func lineOf(row, name string, e effect.Effect) comment.Line {
@@ -233,8 +255,9 @@ func foldOf(alike []EnvironmentReview, of string) *comment.Section {
 	for _, found := range e.Effects {
 		hasRisk[found.Object] = hasRisk[found.Object] || found.Risk != ""
 	}
+	nameOf := e.names()
 	for _, c := range e.Changes {
-		name := fmt.Sprintf("%s%s (%s)", codeSpan(c.Object.String()), of, kind.Count(int64(strings.Count(c.Diff, "\n")), "line"))
+		name := fmt.Sprintf("%s%s (%s)", codeSpan(nameOf(c.Object)), of, kind.Count(int64(strings.Count(c.Diff, "\n")), "line"))
 		f.Lines = append(f.Lines, comment.Line{Text: c.Diff, IsDiff: true, Size: len(c.Diff), Name: name, IsRisk: hasRisk[c.Object] || hasRisk[c.owner]})
 	}
 	slices.SortStableFunc(f.Lines, comment.CompareRanks)

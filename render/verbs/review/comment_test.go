@@ -13,6 +13,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verbs/review/effect"
+	"example.com/gatehouse/test/changes"
 )
 
 // A comment is never too long, closes each fold, and counts omitted risks. Tables
@@ -258,6 +259,21 @@ func TestLargeCommentsAreFast(t *testing.T) {
 		comment := (&Review{Environments: environments}).Markdown(limit, "cmd")
 		if taken := time.Since(start); taken > most || len(comment) > limit || !strings.Contains(comment, "**is bad**") {
 			t.Errorf("%s: %s, %d bytes", name, taken, len(comment))
+		}
+	}
+}
+
+// Objects that only their groups tell apart have rows and names of their own.
+func TestCommentTellsGroupsApart(t *testing.T) {
+	before := "{apiVersion: v1, kind: Service, metadata: {name: web, namespace: ns}, spec: {ports: [{port: 80}]}}"
+	other := "{apiVersion: serving.example.org/v1, kind: Service, metadata: {name: web, namespace: ns}, spec: {tag: a}}"
+	alone := "{apiVersion: serving.example.org/v1, kind: Service, metadata: {name: api, namespace: ns}, spec: {tag: a}}"
+	all := strings.Join([]string{before, other, alone}, "\n---\n")
+	changed := strings.NewReplacer("80", "81", "tag: a", "tag: b").Replace(all)
+	comment := New([]diff.EnvironmentDiff{changes.Between(t, all, changed)}, time.Time{}).Markdown(10000, "")
+	for _, row := range []string{"\n| ⚠️ | `Service ns/web` | changes `spec.ports", "\n|  | `Service.serving.example.org ns/web` | changes `spec.tag`", "\n|  | `Service ns/api` |"} {
+		if !strings.Contains(comment, row) {
+			t.Errorf("no row %q in\n%s", row, comment)
 		}
 	}
 }
