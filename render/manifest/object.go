@@ -24,6 +24,10 @@ type Object struct {
 	// File is the object's file in rendered/, relative to the root, with slashes; empty until
 	// the object is laid out.
 	File string
+
+	// Generator is the name of an object without the hash that kustomize added, if the content has
+	// changed since; otherwise empty.
+	Generator string
 }
 
 // IsRendered reports whether the object was rendered from another object.

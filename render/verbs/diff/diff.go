@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/kustomize/api/hasher"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/decoding"
@@ -83,6 +85,8 @@ type Change struct {
 	Notes []string
 	// InstalledBy is the HelmRelease or Application of an object that is in no rendered file.
 	InstalledBy manifest.ID
+
+	generator string // see generatorOf
 }
 
 // Action is the kind of a change.
@@ -92,7 +96,8 @@ type Action string
 const (
 	Added   Action = "added"
 	Changed Action = "changed"
-	// Replaced is an immutable object, such as a Pod, with a successor of another name.
+	// Replaced is an immutable object, such as a Pod, or an object with the hash of its content in its name,
+	// with a successor of another name.
 	Replaced Action = "replaced"
 	Removed  Action = "removed"
 )
@@ -135,22 +140,26 @@ func Objects(kinds *registry.Kinds, name string, before, after []manifest.Object
 			e.Unchanged = append(e.Unchanged, o.Unstructured)
 			continue
 		}
-		e.Changes = append(e.Changes, Change{Before: was.Unstructured, After: o.Unstructured, BeforeFile: was.File, AfterFile: o.File})
+		c := Change{Before: was.Unstructured, After: o.Unstructured, BeforeFile: was.File, AfterFile: o.File}
+		if c.Before == nil {
+			c.generator = generatorOf(o)
+		}
+		e.Changes = append(e.Changes, c)
 	}
 	for _, o := range old {
-		e.Changes = append(e.Changes, Change{Before: o.Unstructured, BeforeFile: o.File})
+		e.Changes = append(e.Changes, Change{Before: o.Unstructured, BeforeFile: o.File, generator: generatorOf(o)})
 	}
 	e.Changes = joinReplacements(kinds, e.Changes)
 	slices.SortFunc(e.Changes, Compare)
 	return e
 }
 
-// joinReplacements joins an added and a removed immutable object with the same purpose into one
-// replacement, unless several objects have this purpose.
+// joinReplacements joins an added and a removed object with the same purpose into one replacement, unless
+// several objects have this purpose.
 func joinReplacements(kinds *registry.Kinds, changes []Change) []Change {
 	added, removed := map[purpose][]int{}, map[purpose][]int{}
 	for i, c := range changes {
-		switch p, ok := purposeOf(kinds, c.Object().Unstructured); {
+		switch p, ok := purposeOf(kinds, c); {
 		case !ok:
 		case c.Before == nil:
 			added[p] = append(added[p], i)
@@ -168,20 +177,39 @@ func joinReplacements(kinds *registry.Kinds, changes []Change) []Change {
 	return slices.DeleteFunc(changes, func(c Change) bool { return c.Before == nil && c.After == nil })
 }
 
-// purpose is shared by an immutable object and its replacement.
+// purpose is shared by an object and its replacement.
 type purpose struct {
-	owner manifest.ID // the source object
+	owner manifest.ID // the source object, or only the namespace of a generated object
 	kind  schema.GroupKind
 	name  string // the name without the hash
 }
 
-func purposeOf(kinds *registry.Kinds, o *unstructured.Unstructured) (purpose, bool) {
-	if !kinds.IsImmutable(o) {
-		return purpose{}, false
+// purposeOf returns the purpose of an immutable object, a ConfigMap or a Secret.
+func purposeOf(kinds *registry.Kinds, c Change) (purpose, bool) {
+	o, kind, name := c.Object(), c.Object().GroupVersionKind().GroupKind(), c.Object().GetName()
+	if kinds.IsImmutable(o.Unstructured) {
+		owner, _ := OwnerOf(kinds, o.Unstructured)
+		return purpose{owner, kind, name[:max(strings.LastIndex(name, "-"), 0)]}, true
 	}
-	owner, _ := OwnerOf(kinds, o)
-	name := o.GetName()
-	return purpose{owner, o.GroupVersionKind().GroupKind(), name[:max(strings.LastIndex(name, "-"), 0)]}, true
+	return purpose{manifest.ID{Namespace: o.NamespaceOrDefault()}, kind, c.generator}, c.generator != ""
+}
+
+// generatorOf returns the name of a ConfigMap or Secret, without a hash that kustomize added: the content has this
+// hash. It is empty for any other object.
+func generatorOf(o manifest.Object) string {
+	isConfig := o.GroupVersionKind().Group == "" && (o.GetKind() == "ConfigMap" || o.GetKind() == "Secret")
+	if o.Generator != "" || !isConfig {
+		return o.Generator
+	}
+	end := max(strings.LastIndex(o.GetName(), "-"), 0)
+	node, err := kyaml.FromMap(o.Object)
+	if err != nil {
+		return o.GetName()
+	}
+	if hash, err := (&hasher.Hasher{}).Hash(node); err != nil || o.GetName()[end:] != "-"+hash {
+		return o.GetName()
+	}
+	return o.GetName()[:end]
 }
 
 // OwnerOf returns the source object of a rendered object, and a source object itself.

@@ -102,6 +102,33 @@ func TestChangesHaveActions(t *testing.T) {
 	}
 }
 
+// The hash of the content in a name proves that kustomize generated an object.
+func TestGeneratedObjectsAreReplaced(t *testing.T) {
+	const hashA, hashB = "-k4b9tgf9m9", "-ck5fk26hc4"
+	config := func(name, data string) string {
+		return "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + ", namespace: shop}\ndata: {" + data + "}\n"
+	}
+	for name, test := range map[string]struct {
+		before, after string
+		want          []string
+	}{
+		"another content":   {config("app"+hashA, "level: info"), config("app"+hashB, "level: debug"), []string{"replaced ConfigMap shop/app" + hashB}},
+		"another generator": {config("app"+hashA, "level: info"), config("job"+hashB, "level: debug"), []string{"removed ConfigMap shop/app" + hashA, "added ConfigMap shop/job" + hashB}},
+		"no hash after":     {config("app"+hashA, "level: info"), config("app", "level: debug"), []string{"replaced ConfigMap shop/app"}},
+		"another hash":      {config("app-2222222222", "level: info"), config("app-4444444444", "level: debug"), []string{"removed ConfigMap shop/app-2222222222", "added ConfigMap shop/app-4444444444"}},
+		"one is not proven": {config("app"+hashA, "level: info"), config("app-4444444444", "level: debug"), []string{"added ConfigMap shop/app-4444444444", "removed ConfigMap shop/app" + hashA}},
+		"names with dashes": {config("app-a", "level: info"), config("app-b", "level: debug"), []string{"removed ConfigMap shop/app-a", "added ConfigMap shop/app-b"}},
+	} {
+		var got []string
+		for _, c := range Objects(gatehouse.All(), "prod", read(t, test.before), read(t, test.after)).Changes {
+			got = append(got, string(c.Action())+" "+c.Object().String())
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
 // A diff shows whether a value changes.
 func TestValuesOfSecretsAreMasked(t *testing.T) {
 	const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n"

@@ -170,7 +170,11 @@ func (b *previousRendering) compare(ctx context.Context, examined *render.Examin
 func applied(values *flux.PostBuild, objects []manifest.Object, warnings *[]manifest.Problem) []manifest.Object {
 	all := make([]manifest.Object, len(objects))
 	for i, result := range values.Substitute(objects, nil) {
-		if all[i] = result.Object; result.Err != nil {
+		all[i] = result.Object
+		if result.IsSubstituted {
+			all[i].Generator = generatorOf(objects[i])
+		}
+		if result.Err != nil {
 			*warnings = append(*warnings, manifest.Problem{Warning: true, File: objects[i].File,
 				Message: fmt.Sprintf("%s: compared with its variables, as Flux cannot substitute them: %v", objects[i], result.Err)})
 		}

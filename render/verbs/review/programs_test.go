@@ -255,6 +255,12 @@ func TestReviewNamesUsersOfConfigMapsAndSecrets(t *testing.T) {
 		}
 	}
 	needed, optional := user(env("envFrom: [{configMapRef: {name: m}}]")), user(env("envFrom: [{configMapRef: {name: m, optional: true}}]"))
+	generated := func(name, level string) string {
+		return "{apiVersion: v1, kind: ConfigMap, metadata: {name: " + name + ", namespace: ns}, data: {level: " + level + "}}"
+	}
+	const infoName, debugName = "m-k4b9tgf9m9", "m-ck5fk26hc4"
+	info, debug := generated(infoName, "info"), generated(debugName, "debug")
+	uses := func(name string) string { return strings.Replace(needed, "name: m}", "name: "+name+"}", 1) }
 	m, other := object("ConfigMap", "a"), "{apiVersion: v1, kind: ConfigMap, metadata: {name: other, namespace: ns}}"
 	for _, test := range []struct{ name, before, after, want string }{
 		{"removed", m + needed, needed[5:], "ConfigMap ns/m: is removed: " + used + " | Pods do not start without it"},
@@ -262,6 +268,8 @@ func TestReviewNamesUsersOfConfigMapsAndSecrets(t *testing.T) {
 		{"removed without users", m, other, ""},
 		{"added", other, other + "\n---\n" + m + needed, "ConfigMap ns/m: is added: " + used},
 		{"added for running Pods", optional[5:], m + optional, "ConfigMap ns/m: is added: " + used + live},
+		{"generated again", info + uses(infoName), debug + uses(debugName), "ConfigMap ns/" + debugName + ": changes: " + used},
+		{"generated, and used by its old name", info + uses(infoName), debug + uses(infoName), "ConfigMap ns/" + debugName + ": replaces " + infoName + ", which is removed: " + used + " | Pods do not start without it"},
 		{"another label", m + needed, strings.Replace(m, "name: m,", "name: m, labels: {a: b},", 1) + needed, ""},
 	} {
 		got := slices.DeleteFunc(reviewLines(t, test.before, test.after), func(line string) bool { return !strings.HasPrefix(line, "ConfigMap ns/m") })

@@ -13,11 +13,17 @@ import (
 // ReviewConfig reviews ConfigMaps and Secrets that Pods use. A changed content is a risk: mounted, it
 // reaches all running Pods at once, and no rollout stops at the first failure; in the environment, old and
 // new content run side by side. A new object is a risk if Pods referred to it before.
-func ReviewConfig(w *world.World, c diff.Change) []kind.Effect {
+func ReviewConfig(w *world.World, c diff.Change) (effects []kind.Effect) {
+	if c.Action() == diff.Replaced {
+		for _, gone := range ReviewConfig(w, diff.Change{Before: c.Before}) { // Pods still use it
+			gone.What = kind.Say("replaces %s, which ", c.Before.GetName()) + gone.What
+			effects = append(effects, gone)
+		}
+	}
 	before, after := w.Uses()
 	was, is := before[c.Object().IDInNamespace()], after[c.Object().IDInNamespace()]
 	if len(is) == 0 || !slices.ContainsFunc(w.FieldsOf(c), func(f diff.FieldChange) bool { return !f.IsIn("metadata") }) {
-		return nil
+		return effects
 	}
 	var users []string
 	isNeeded, isLive := false, false
@@ -39,5 +45,5 @@ func ReviewConfig(w *world.World, c diff.Change) []kind.Effect {
 		e.What = "is added"
 	}
 	e.What += ": it is used by the Pods of " + effect.Quote(users)
-	return []kind.Effect{e}
+	return append(effects, e)
 }
