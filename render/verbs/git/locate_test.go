@@ -106,13 +106,14 @@ func TestResolveRefusesAmbiguousNames(t *testing.T) {
 	main, base := run(t, dir, "rev-parse", "main"), run(t, dir, "rev-parse", "base")
 	for _, ref := range []string{
 		"refs/remotes/origin/main", "refs/heads/only", "refs/remotes/origin/HEAD", "refs/heads/MAIN", "refs/remotes/other/main",
+		"refs/remotes/origin/release",
 	} {
 		run(t, dir, "update-ref", ref, main)
 	}
 	for _, ref := range []string{
 		"refs/tags/origin/main", "refs/tags/HEAD", "refs/tags/ORIG_HEAD", "refs/tags/refs/heads/gone", "refs/heads/base",
 		"refs/tags/refs/remotes/origin/main", "refs/tags/" + main, "refs/tags/" + main[:8], "refs/tags/origin/HEAD",
-		"refs/heads/other/main",
+		"refs/heads/other/main", "refs/tags/release",
 	} {
 		run(t, dir, "update-ref", ref, base)
 	}
@@ -127,7 +128,8 @@ func TestResolveRefusesAmbiguousNames(t *testing.T) {
 		"origin/main~1":   `revision "origin/main" is ambiguous: write refs/remotes/origin/main or refs/tags/origin/main`,
 		"base":            `revision "base" is ambiguous: write refs/heads/base or refs/tags/base`,
 		"origin/HEAD":     `revision "origin/HEAD" is ambiguous: write refs/remotes/origin/HEAD or refs/tags/origin/HEAD`,
-		main[:8]:          `revision "` + main[:8] + `" is ambiguous: write refs/tags/` + main[:8] + `, or the whole ID`,
+		main[:8]:          `revision "` + main[:8] + `" is ambiguous: write ` + main + ` or refs/tags/` + main[:8],
+		"release":         `revision "release" is ambiguous: write refs/remotes/origin/release or refs/tags/release`,
 		"refs/heads/gone": `no such revision "refs/heads/gone"`,
 		"gone":            `no such revision "gone"`,
 	} {

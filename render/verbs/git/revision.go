@@ -76,12 +76,31 @@ func (r *Repository) qualify(ctx context.Context, revision string) (string, erro
 	case ref == "":
 		return revision, nil
 	}
-	if shortID.MatchString(name) {
-		if ids, err := r.git(ctx, nil, "rev-parse", "--disambiguate="+name); ids != "" || err != nil {
-			return "", fmt.Errorf("revision %q is ambiguous: write %s, or the whole ID of the commit", name, ref)
-		}
+	others, err := r.otherMeanings(ctx, name, ref)
+	if err != nil {
+		return "", err
+	}
+	if len(others) > 0 {
+		return "", ambiguous(name, append(others, ref))
 	}
 	return ref + strings.TrimPrefix(revision, name), nil
+}
+
+// otherMeanings returns what the name of a reference may stand for as well: of a tag, the branch of a remote, and
+// objects with a short ID.
+func (r *Repository) otherMeanings(ctx context.Context, name, ref string) (others []string, err error) {
+	if ref == "refs/tags/"+name {
+		out, err := r.git(ctx, nil, "for-each-ref", "--format=%(refname)", "--", "refs/remotes/*/"+name)
+		if err != nil {
+			return nil, err
+		}
+		others = strings.Fields(out)
+	}
+	if !shortID.MatchString(name) {
+		return others, nil
+	}
+	out, err := r.git(ctx, nil, "rev-parse", "--disambiguate="+name)
+	return append(others, strings.Fields(out)...), err
 }
 
 // reference returns the full name of the only reference with a name below some folders, or nothing.
@@ -99,9 +118,13 @@ func (r *Repository) reference(ctx context.Context, name string, folders ...stri
 	case err != nil || len(found) == 0:
 		return "", err
 	case len(found) > 1:
-		return "", fmt.Errorf("revision %q is ambiguous: write %s", name, strings.Join(found, " or "))
+		return "", ambiguous(name, found)
 	}
 	return found[0], nil
+}
+
+func ambiguous(name string, refs []string) error {
+	return fmt.Errorf("revision %q is ambiguous: write %s", name, strings.Join(refs, " or "))
 }
 
 // revisionHint returns a hint for the error of a missing revision: a similar name, or a way to fetch it.
