@@ -75,7 +75,7 @@ func quoteParts(parts []string, isExact bool) Sentence {
 func differences(before, after string) (was, is []string) {
 	const around = 20
 	var hunks []lcs.Diff
-	for _, e := range edits(before, after, line, word, character) {
+	for _, e := range edits(before, after, splitLines, splitWords, splitCharacters) {
 		last := len(hunks) - 1
 		if last >= 0 && utf8.RuneCountInString(before[hunks[last].End:e.Start]) <= 2*around {
 			hunks[last].End, hunks[last].ReplEnd = e.End, e.ReplEnd
@@ -97,24 +97,24 @@ func differences(before, after string) (was, is []string) {
 	return was, is
 }
 
-// Tokens of a text. Edits are found by lines, within them by words, and within these by characters.
-var (
-	line      = regexp.MustCompile(`[^\n]*\n|[^\n]+`)
-	word      = regexp.MustCompile(`[\pL\pN]+|[^\pL\pN]`)
-	character = regexp.MustCompile(`(?s).`)
-)
+// word matches a word, or a character between words.
+var word = regexp.MustCompile(`[\pL\pN]+|[^\pL\pN]`)
 
-// edits returns the edits between two texts in bytes. It finds them by tokens, the largest first.
-func edits(before, after string, tokens ...*regexp.Regexp) (all []lcs.Diff) {
-	old, current := tokens[0].FindAllString(before, -1), tokens[0].FindAllString(after, -1)
+func splitLines(text string) []string      { return strings.SplitAfter(text, "\n") }
+func splitWords(text string) []string      { return word.FindAllString(text, -1) }
+func splitCharacters(text string) []string { return strings.Split(text, "") }
+
+// edits returns the edits between two texts in bytes: edits of lines, within these of words, and so on.
+func edits(before, after string, split ...func(text string) []string) (all []lcs.Diff) {
+	old, current := split[0](before), split[0](after)
 	was, is := offsets(old), offsets(current)
 	for _, d := range lcs.DiffLines(old, current) {
 		e := lcs.Diff{Start: was[d.Start], End: was[d.End], ReplStart: is[d.ReplStart], ReplEnd: is[d.ReplEnd]}
-		if len(tokens) == 1 {
+		if len(split) == 1 {
 			all = append(all, e)
 			continue
 		}
-		for _, within := range edits(before[e.Start:e.End], after[e.ReplStart:e.ReplEnd], tokens[1:]...) {
+		for _, within := range edits(before[e.Start:e.End], after[e.ReplStart:e.ReplEnd], split[1:]...) {
 			all = append(all, lcs.Diff{
 				Start: e.Start + within.Start, End: e.Start + within.End,
 				ReplStart: e.ReplStart + within.ReplStart, ReplEnd: e.ReplStart + within.ReplEnd,
