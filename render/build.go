@@ -5,11 +5,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/release"
-	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
 	"example.com/gatehouse/render/verdict"
 )
@@ -38,13 +36,9 @@ type built struct {
 // build builds the environment.
 func (in *input) build() (b built, problems []manifest.Problem) {
 	b.paths = kustomize.FindPaths(in.sources, in.folder)
-	all, problems := kustomize.Build(b.paths, in.shared)
-	for _, o := range all {
-		if o, isLocal := restoreLocalConfig(o); !isLocal {
-			b.objects = append(b.objects, o)
-		} else if crd.Is(o.Unstructured) {
-			b.local = append(b.local, o)
-		}
+	b.objects, problems = kustomize.Build(b.paths, in.shared)
+	if len(problems) == 0 {
+		b.local, problems = kustomize.LocalDefinitions(b.paths, b.objects)
 	}
 	defined, invalid := in.definitions(slices.Concat(b.objects, b.local))
 	b.local, problems = append(b.local, defined...), append(problems, invalid...)
@@ -58,19 +52,4 @@ func (in *input) build() (b built, problems []manifest.Problem) {
 	b.invalid = append(b.invalid, b.judgeInstalled(invalid)...)
 	kustomize.SetImages(b.paths, b.objects, b.checker.Default)
 	return b, problems
-}
-
-// restoreLocalConfig returns an object with its annotation for local config under the original
-// name, and reports whether the object is local config.
-func restoreLocalConfig(o manifest.Object) (restored manifest.Object, isLocal bool) {
-	annotations := o.GetAnnotations()
-	value, ok := annotations[source.KeptConfig]
-	if !ok || value != "false" {
-		return o, ok
-	}
-	delete(annotations, source.KeptConfig)
-	annotations[source.LocalConfig] = value
-	o = o.Copy()
-	o.SetAnnotations(annotations)
-	return o, false
 }

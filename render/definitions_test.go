@@ -72,7 +72,8 @@ patches:
 	}
 
 	brought, _ := rendered(with, "5")
-	for name, local := range map[string]string{"patch": with + inPatch, "strategic merge": with + inMerge} {
+	const inOrder = "sortOptions: {order: fifo}\n" // is not built in parts
+	for name, local := range map[string]string{"patch": with + inPatch, "strategic merge": with + inMerge, "order": with + inPatch + inOrder} {
 		files, problems := rendered(local, "5")
 		if podOf(files) == "" || podOf(files) != podOf(brought) || !strings.Contains(podOf(files), "activeDeadlineSeconds: 77") {
 			t.Errorf("%s: %v\n%s", name, problems, podOf(files))

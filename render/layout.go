@@ -100,13 +100,13 @@ func (in *input) unlisted(repository *Repository) (warnings []manifest.Problem) 
 				continue
 			}
 			content, _ := regular.ReadFile(repository.root, file)
-			if isManifest.Match(content) && !strings.Contains(string(content), source.LocalConfig) {
+			if isManifest.Match(content) && !strings.Contains(string(content), konfig.IgnoredByKustomizeAnnotation) {
 				names = append(names, name)
 			}
 		}
 		if len(names) > 0 {
 			warnings = append(warnings, manifest.Problem{Warning: true, File: source.Relative(k.File), Line: in.sources.Line(k.File, "resources"),
-				Message: "no kustomization of the environment lists " + manifest.FirstOf(3, names) + " beside it: list them under resources, or annotate their objects with " + source.LocalConfig + `: "true"`})
+				Message: "no kustomization of the environment lists " + manifest.FirstOf(3, names) + " beside it: list them under resources, or annotate their objects with " + konfig.IgnoredByKustomizeAnnotation + `: "true"`})
 		}
 	}
 	return warnings

@@ -3,9 +3,15 @@ package kustomize
 import (
 	"errors"
 	"os"
+	"slices"
+	"strings"
 
+	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/resid"
 
+	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/render/kustomize/buildpath"
 	"example.com/gatehouse/render/kustomize/parts"
 	"example.com/gatehouse/render/manifest"
@@ -45,12 +51,69 @@ func Build(paths *Paths, m *memo.Memo) (objects []manifest.Object, problems []ma
 	case len(objects) == 0:
 		return nil, []manifest.Problem{{File: source.Relative(k.File), Message: "builds to nothing: list resources"}}
 	}
+	setOrigins(paths, objects)
+	return objects, nil
+}
+
+func setOrigins(paths *Paths, objects []manifest.Object) {
 	for i, o := range objects {
 		if path := paths.Find(o); path != nil {
 			objects[i].Origin = source.Relative(path.Document.File)
 		}
 	}
-	return objects, nil
+}
+
+// LocalDefinitions returns the CustomResourceDefinitions that kustomize leaves out of built objects as local config:
+// another tool installs them, and objects are judged by them.
+func LocalDefinitions(paths *Paths, built []manifest.Object) (local []manifest.Object, problems []manifest.Problem) {
+	isBuilt := map[buildpath.NamedID]bool{}
+	for _, o := range built {
+		isBuilt[buildpath.IDOf(o)] = true
+	}
+	var missing []*source.Tree
+	for _, path := range paths.All {
+		isDefinition := path.GVK.Group == definitions.Group && path.GVK.Kind == definitions.Kind
+		if isDefinition && !isBuilt[buildpath.NamedID{Gvk: path.GVK, Identity: path.Last()}] {
+			missing = append(missing, path.Document.Tree)
+		}
+	}
+	if len(missing) == 0 {
+		return nil, nil
+	}
+	var err error
+	isolate(paths.Sources, func() { local, err = buildDefinitions(paths, missing) })
+	if err != nil {
+		return nil, []manifest.Problem{kustomizeProblem(paths.Sources, paths.Loaded[paths.Folder].File, err)}
+	}
+	local = slices.DeleteFunc(local, func(o manifest.Object) bool {
+		return !crd.Is(o.Unstructured) || isBuilt[buildpath.IDOf(o)]
+	})
+	setOrigins(paths, local)
+	return local, nil
+}
+
+// definitions selects the CustomResourceDefinitions that are local config.
+var definitions = types.Selector{
+	ResId:              resid.NewResId(resid.NewGvk("apiextensions.k8s.io", "", "CustomResourceDefinition"), ""),
+	AnnotationSelector: konfig.IgnoredByKustomizeAnnotation + "," + konfig.IgnoredByKustomizeAnnotation + "!=false",
+}
+
+// buildDefinitions builds the objects of documents, with few other objects if possible.
+func buildDefinitions(paths *Paths, documents []*source.Tree) ([]manifest.Object, error) {
+	if d := parts.Of(paths, documents...); d != nil {
+		if objects, err := d.Build(nil, buildWithDefinitions); err == nil {
+			return objects, nil
+		}
+	}
+	return buildWithDefinitions(paths.Sources.FS, paths.Folder)
+}
+
+// buildWithDefinitions builds a folder, and removes the annotation for local config from the definitions.
+func buildWithDefinitions(fs *source.FileSystem, folder string) ([]manifest.Object, error) {
+	annotation := strings.ReplaceAll(konfig.IgnoredByKustomizeAnnotation, "/", "~1")
+	patch := `[{"op": "remove", "path": "/metadata/annotations/` + annotation + `"}]`
+	k := types.Kustomization{Resources: []string{".." + folder}, Patches: []types.Patch{{Patch: patch, Target: &definitions}}}
+	return buildVirtual(fs, k, nil)
 }
 
 // Output returns the text that `kustomize build` prints for a folder.

@@ -40,7 +40,7 @@ func buildAlone(paths *Paths, path Path) (o *unstructured.Unstructured, ok bool)
 	var objects []manifest.Object
 	err := parts.ErrOverlap
 	isolate(paths.Sources, func() {
-		if d := parts.One(paths, path.Document.Tree); d != nil {
+		if d := parts.Of(paths, path.Document.Tree); d != nil {
 			objects, err = d.Build(nil, buildFolder)
 		} else if len(paths.All) <= maxRebuilt {
 			objects, err = buildFolder(paths.Sources.FS, paths.Folder)

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -309,24 +308,6 @@ func (d *disk) read(resolved string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.files[resolved] = keepLocal(content)
-	return d.files[resolved], nil
-}
-
-// kustomize leaves out objects with the annotation LocalConfig. It ignores KeptConfig.
-const (
-	LocalConfig = "config.kubernetes.io/local-config"
-	KeptConfig  = "gatehouse.example.com/local-config"
-)
-
-// renameLocal renames LocalConfig, also in the path of a JSON patch.
-var renameLocal = strings.NewReplacer(LocalConfig, KeptConfig, strings.Replace(LocalConfig, "/", "~1", 1), strings.Replace(KeptConfig, "/", "~1", 1))
-
-// keepLocal renames LocalConfig in a file that may mark a CustomResourceDefinition as local config.
-// Such a definition is built to validate objects, and not rendered: another tool installs it.
-func keepLocal(content []byte) []byte {
-	if !bytes.Contains(content, []byte("local-config")) || !bytes.Contains(content, []byte("CustomResourceDefinition")) {
-		return content
-	}
-	return []byte(renameLocal.Replace(string(content)))
+	d.files[resolved] = content
+	return content, nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/types"
 
 	"example.com/gatehouse/render/source"
@@ -121,5 +122,5 @@ func IsIdentity(keys []string) bool {
 // MayRename reports whether an annotation with a key may make kustomize rename an object. The key of
 // local configuration does not: it drops the object from the result.
 func MayRename(key string) bool {
-	return key != source.LocalConfig && (strings.Contains(key, "config.kubernetes.io/") || strings.Contains(key, "kustomize.config.k8s.io/"))
+	return key != konfig.IgnoredByKustomizeAnnotation && (strings.Contains(key, "config.kubernetes.io/") || strings.Contains(key, "kustomize.config.k8s.io/"))
 }

@@ -70,16 +70,16 @@ func Divide(paths *buildpath.Paths, size int) *Division {
 	if len(paths.All) < minParts*size {
 		return nil
 	}
-	return divide(paths, size, nil)
+	return divide(paths, size)
 }
 
-// One returns the part with the objects of a document, or nil if everything has to be built at once.
-func One(paths *buildpath.Paths, document *source.Tree) *Division {
-	return divide(paths, Size, document)
+// Of returns the parts with the objects of documents, or nil if everything has to be built at once.
+func Of(paths *buildpath.Paths, documents ...*source.Tree) *Division {
+	return divide(paths, Size, documents...)
 }
 
-// divide divides a build, or builds only the objects of a document.
-func divide(paths *buildpath.Paths, size int, document *source.Tree) *Division {
+// divide divides a build, or only that of the objects of documents.
+func divide(paths *buildpath.Paths, size int, documents ...*source.Tree) *Division {
 	if !isDivisible(paths) {
 		return nil
 	}
@@ -90,8 +90,11 @@ func divide(paths *buildpath.Paths, size int, document *source.Tree) *Division {
 	d.findChanges()
 	d.findTargets()
 	d.findReferences()
-	if document != nil {
-		d.nodes = d.nodeOf[document].group.nodes
+	if len(documents) > 0 {
+		d.nodes = nil
+	}
+	for _, document := range documents {
+		d.nodes = append(d.nodes, d.nodeOf[document].group.nodes...)
 	}
 	d.distribute(size)
 	return d

@@ -247,7 +247,7 @@ func (p *target) build(repository *render.Repository, folder, file string, conte
 func changes(repository *render.Repository, environment string, before, after []manifest.Object) []diff.Change {
 	kinds := repository.Kinds()
 	isOwn := func(o manifest.Object) bool {
-		return kinds.Find(o.GroupVersionKind()) != nil || kinds.RenderedFrom(o.Unstructured) != nil || o.GetAnnotations()[source.KeptConfig] != ""
+		return kinds.Find(o.GroupVersionKind()) != nil || kinds.RenderedFrom(o.Unstructured) != nil
 	}
 	others := func(all []manifest.Object) []manifest.Object { return slices.DeleteFunc(slices.Clone(all), isOwn) }
 	return diff.Objects(kinds, environment, others(before), others(after)).Changes
