@@ -153,7 +153,7 @@ func isolate(s *source.Sources, build func()) {
 	jsonpatch.AccumulatedCopySizeLimit = maxCopied
 	_ = os.Setenv("PATH", "")
 	log.SetFlags(0)
-	log.SetOutput(logWriter{os.Stderr})
+	log.SetOutput(logWriter{writer})
 	defer mute()() // kustomize names no file in its warnings of deprecated fields
 	build()
 }

@@ -190,7 +190,7 @@ func (r *applyReport) end(problems []manifest.Problem, err error) error {
 	}
 	switch {
 	case err != nil:
-		return errors.New(kind.Visible(err.Error(), '\n'))
+		return err
 	case len(r.Errors) > 0 && len(r.Objects) == 0:
 		return fmt.Errorf("%s, nothing was written", count(len(r.Errors), "problem"))
 	case len(r.Errors) > 0:

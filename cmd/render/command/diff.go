@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -145,7 +144,7 @@ func diffLive(cmd *cobra.Command, repository *render.Repository, f diffFlags, p 
 	}
 	d, err := compare.Compare(cmd.Context(), c, repository, f.Names, progress)
 	p.stop()
-	fmt.Fprint(cmd.ErrOrStderr(), kind.Visible(warnings.String(), '\n'))
+	fmt.Fprint(cmd.ErrOrStderr(), warnings.String())
 	return d, err
 }
 
@@ -187,8 +186,8 @@ func printDifferences(cmd *cobra.Command, d *diff.Diff, now time.Time, f diffFla
 }
 
 func printDiffs(out io.Writer, d *diff.Diff) error {
-	w, colored := bufio.NewWriter(out), isColored(out)
-	printFrame(w, d.Frame, func(c diff.Change) { printDiff(w, c.Unified(), colored) })
+	w, flush := buffered(out)
+	printFrame(w, d.Frame, func(c diff.Change) { printDiff(w, c.Unified()) })
 	for _, e := range d.Environments {
 		if e.Kubernetes != nil {
 			fmt.Fprintf(w, "# %s: %s\n", e.Name, e.Kubernetes)
@@ -197,10 +196,10 @@ func printDiffs(out io.Writer, d *diff.Diff) error {
 			fmt.Fprintf(w, "# %s: the definition %s is %s\n", e.Name, kind.Visible(c.Object().GetName()), c.Action())
 		}
 		for _, c := range e.Changes {
-			printDiff(w, c.Unified(), colored)
+			printDiff(w, c.Unified())
 		}
 	}
-	return w.Flush()
+	return flush()
 }
 
 // printFrame prints changes of the frame as comments of a diff, each before those of its objects.
@@ -229,11 +228,19 @@ func printByProgram(cmd *cobra.Command, program string, changes []diff.Change) e
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", kind.Visible(c.Object().String()), kind.Visible(note))
 		}
 	}
-	code, err := diff.External(cmd.Context(), program, changes, cmd.OutOrStdout(), cmd.ErrOrStderr())
+	code, err := diff.External(cmd.Context(), program, changes, forProgram(cmd.OutOrStdout()), forProgram(cmd.ErrOrStderr()))
 	if err == nil && code != 0 {
 		return exitCode(code)
 	}
 	return err
+}
+
+// forProgram returns a terminal itself, for the colors and pages of the user's own program, and any other writer as it is.
+func forProgram(w io.Writer) io.Writer {
+	if isTerminal(w) {
+		return raw(w)
+	}
+	return w
 }
 
 // reviewReport is a review as JSON.

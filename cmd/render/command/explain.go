@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
@@ -93,14 +92,14 @@ func printAnswer(w io.Writer, answer explain.Answer, output string) error {
 	if output == "json" {
 		return printJSON(w, answer)
 	}
-	b := bufio.NewWriter(w)
+	b, flush := buffered(w)
 	for i, x := range answer.Objects {
 		if i > 0 {
 			fmt.Fprintln(b)
 		}
-		printExplanation(b, answer.Environment, x, isColored(w))
+		printExplanation(b, answer.Environment, x)
 	}
-	return b.Flush()
+	return flush()
 }
 
 func (f explainFlags) question(repository *render.Repository, args []string) (q explain.Question, err error) {
@@ -176,7 +175,7 @@ func findFile(root, arg string) (string, error) {
 }
 
 // printExplanation prints an explanation in the layout of kubectl describe.
-func printExplanation(w io.Writer, environment string, x explain.Explanation, colored bool) {
+func printExplanation(w io.Writer, environment string, x explain.Explanation) {
 	line := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(w, "%-15s %s\n", name+":", kind.Visible(value))
@@ -209,9 +208,9 @@ func printExplanation(w io.Writer, environment string, x explain.Explanation, co
 		line("Rendered to", "(nothing)")
 	}
 	printList(w, "Rendered to", x.RenderedTo, func(to explain.Reference) string { return to.String() + "  " + to.File })
-	printDiff(w, x.Diff, colored)
-	printDiff(w, x.Overrides.Diff, colored)
-	printDiff(w, x.Mutations.Diff, colored)
+	printDiff(w, x.Diff)
+	printDiff(w, x.Overrides.Diff)
+	printDiff(w, x.Mutations.Diff)
 }
 
 // printList prints a title and one item a line, or nothing for an empty list.

@@ -1,9 +1,7 @@
 package command
 
 import (
-	"bufio"
 	"cmp"
-	"crypto/sha256"
 	"fmt"
 	"io"
 	"os"
@@ -11,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
 )
 
@@ -19,19 +16,15 @@ import (
 // below folder.
 // https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions
 func printGitHub(out io.Writer, r report, folder string) error {
-	w := bufio.NewWriter(out)
+	w, flush := buffered(out)
 	for _, p := range r.problems() {
-		printAnnotation(w, p, folder)
+		printAnnotation(w.to, p, folder)
 	}
 	if totals := r.totals(); totals != "" {
 		fmt.Fprintln(w, totals)
 	}
-	if r.check {
-		printInert(w, r)
-	} else {
-		printSummary(w, r)
-	}
-	return w.Flush()
+	printResult(w, r)
+	return flush()
 }
 
 func printAnnotation(w io.Writer, p manifest.Problem, folder string) {
@@ -55,20 +48,9 @@ func printAnnotation(w io.Writer, p manifest.Problem, folder string) {
 
 // commandData escapes text for the data of a workflow command.
 func commandData(text string) string {
-	return kind.Visible(strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text))
-}
-
-// printInert prints the diffs of a report so that GitHub does not run their lines as commands.
-func printInert(w io.Writer, r report) {
-	var diff strings.Builder
-	for _, e := range r.Environments {
-		diff.WriteString(e.Diff)
-	}
-	if diff.Len() == 0 {
-		return
-	}
-	token := fmt.Sprintf("%x", sha256.Sum256([]byte(diff.String()))) // no line of the diff can contain it
-	fmt.Fprintf(w, "::stop-commands::%s\n%s::%s::\n", token, diff.String(), token)
+	var data strings.Builder
+	fmt.Fprint(&inert{to: &data, escape: escapeText}, strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text))
+	return data.String()
 }
 
 // folderInWorkspace returns the path of a folder relative to the workspace of a workflow, as annotations

@@ -33,9 +33,11 @@ func Main(kinds ...kind.Kind) {
 		}
 		return a
 	}
-	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: withoutTime}))) // of Helm
+	errOut := newInert(os.Stderr)
+	log.SetOutput(errOut)
+	slog.SetDefault(slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: withoutTime}))) // of Helm
 	log.SetFlags(0)
-	os.Exit(run(kinds))
+	os.Exit(run(kinds, errOut))
 }
 
 // tuneCollector trades memory for time, unless the environment sets GOGC or GOMEMLIMIT. A run is short
@@ -62,10 +64,12 @@ func tuneCollector() {
 // leastMemory is the least limit of the heap, in bytes.
 const leastMemory = 500 << 20
 
-func run(all []kind.Kind) int {
+func run(all []kind.Kind, errOut *inert) int {
 	kinds := &registry.Kinds{All: all}
 	// No signal is caught: the next run completes an interrupted one.
 	cmd := newCommand(kinds, os.Args[1:])
+	cmd.SetOut(newInert(os.Stdout))
+	cmd.SetErr(errOut)
 	if name, ok := strings.CutPrefix(strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe"), "kubectl-"); ok {
 		helpAsPlugin(cmd, "kubectl "+name)
 	}
@@ -81,7 +85,8 @@ func run(all []kind.Kind) int {
 		if wrong := kinds.Check(); wrong != nil { // flags come from kinds, so a broken kind may be the cause
 			err = wrong
 		}
-		fmt.Fprintln(os.Stderr, paint(os.Stderr, "error:", color.FgRed), err)
+		paint(errOut, "error:", color.FgRed)
+		fmt.Fprintln(errOut, "", err)
 		return exitError
 	}
 	return 0

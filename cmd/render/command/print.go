@@ -1,17 +1,14 @@
 package command
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/fatih/color"
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
@@ -21,17 +18,26 @@ import (
 func printReport(out, errOut io.Writer, r report) error {
 	printProblems(errOut, r.problems())
 	if totals := r.totals(); totals != "" {
-		fmt.Fprintln(errOut, strings.Replace(totals, "error:", paint(errOut, "error:", color.FgRed), 1))
-	}
-	w := bufio.NewWriter(out)
-	if r.check {
-		for _, e := range r.Environments {
-			printDiff(w, e.Diff, isColored(out))
+		rest, hasErrors := strings.CutPrefix(totals, "error:")
+		if hasErrors {
+			paint(errOut, "error:", color.FgRed)
 		}
-	} else {
-		printSummary(w, r)
+		fmt.Fprintln(errOut, rest)
 	}
-	return w.Flush()
+	w, flush := buffered(out)
+	printResult(w, r)
+	return flush()
+}
+
+// printResult prints the diff of a check, or a summary.
+func printResult(w io.Writer, r report) {
+	if !r.check {
+		printSummary(w, r)
+		return
+	}
+	for _, e := range r.Environments {
+		printDiff(w, e.Diff)
+	}
 }
 
 // printSummary prints the number of changed files, unless there are errors.
@@ -48,42 +54,31 @@ func printSummary(w io.Writer, r report) {
 	}
 }
 
-// paint returns a word in a color if w is a terminal.
-func paint(w io.Writer, word string, attribute color.Attribute) string {
-	if !isColored(w) {
-		return word
-	}
-	painted := color.New(attribute)
-	painted.EnableColor() // the package asks about stdout
-	return painted.Sprint(word)
-}
-
 // printProblems prints problems; on a terminal, the word warning is yellow.
 func printProblems(w io.Writer, problems []manifest.Problem) {
-	warning := paint(w, "warning:", color.FgYellow)
 	for _, p := range problems {
-		line := p.String()
-		if p.Warning {
-			line = strings.Replace(line, "warning:", warning, 1)
+		before, after, isWarning := strings.Cut(p.String(), "warning:")
+		fmt.Fprint(w, before)
+		switch {
+		case isWarning && p.Warning:
+			paint(w, "warning:", color.FgYellow)
+		case isWarning:
+			fmt.Fprint(w, "warning:")
 		}
-		fmt.Fprintln(w, line)
+		fmt.Fprintln(w, after)
 	}
 }
 
-func printDiff(w io.Writer, diff string, colored bool) {
-	if !colored {
-		fmt.Fprint(w, diff)
-		return
-	}
-	added, removed, header := color.New(color.FgGreen), color.New(color.FgRed), color.New(color.Bold)
+// printDiff prints a diff, in colors on a terminal.
+func printDiff(w io.Writer, diff string) {
 	for line := range strings.Lines(diff) {
 		switch {
 		case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "):
-			_, _ = header.Fprint(w, line)
+			paint(w, line, color.Bold)
 		case strings.HasPrefix(line, "+"):
-			_, _ = added.Fprint(w, line)
+			paint(w, line, color.FgGreen)
 		case strings.HasPrefix(line, "-"):
-			_, _ = removed.Fprint(w, line)
+			paint(w, line, color.FgRed)
 		default:
 			fmt.Fprint(w, line)
 		}
@@ -101,24 +96,14 @@ func problemsError(cmd *cobra.Command, problems []manifest.Problem, consequence 
 
 func count(n int, noun string) string { return string(kind.Count(int64(n), noun)) }
 
-// isColored reports whether w is a terminal that may show colors.
-func isColored(w io.Writer) bool {
-	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-}
-
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
-}
-
 // progress shows the current step on a terminal.
 type progress struct{ bar *progressbar.ProgressBar }
 
 func newProgress(w io.Writer, doing string) *progress {
 	return &progress{progressbar.NewOptions(-1,
-		progressbar.OptionSetWriter(w),
+		progressbar.OptionSetWriter(raw(w)),
 		progressbar.OptionSetVisibility(isTerminal(w)),
-		progressbar.OptionSetDescription(doing),
+		progressbar.OptionSetDescription(kind.Visible(doing)),
 		progressbar.OptionSpinnerType(14),
 		progressbar.OptionSetElapsedTime(true),
 		progressbar.OptionClearOnFinish(),
@@ -126,7 +111,7 @@ func newProgress(w io.Writer, doing string) *progress {
 	)}
 }
 
-func (p *progress) step(doing string) { p.bar.Describe(doing) }
+func (p *progress) step(doing string) { p.bar.Describe(kind.Visible(doing)) }
 
 // pause hides the progress while show prints something else.
 func (p *progress) pause(show func()) {

@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	os.Exit(run(gatehouse.Kinds))
+	os.Exit(run(gatehouse.Kinds, newInert(os.Stderr)))
 }
 
 // process is render as a process of its own.

@@ -2,12 +2,9 @@ package command
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf16"
 
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
@@ -110,22 +107,9 @@ func (r report) totals() string {
 	return strings.Join(counts, ", ")
 }
 
-// printJSON prints a value as JSON, with all control characters escaped.
+// printJSON prints a value as JSON.
 func printJSON(w io.Writer, r any) error {
-	content, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	var escaped strings.Builder
-	for _, c := range string(content) {
-		if unicode.IsPrint(c) || c == '\n' {
-			escaped.WriteRune(c)
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{c}) {
-			fmt.Fprintf(&escaped, "\\u%04x", unit)
-		}
-	}
-	_, err = io.WriteString(w, escaped.String()+"\n")
-	return err
+	encoder := json.NewEncoder(&inert{to: raw(w), escape: escapeJSON})
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(r)
 }

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -81,7 +80,7 @@ func runUpgrade(cmd *cobra.Command, kinds *registry.Kinds, f upgradeFlags) error
 }
 
 func printUpgrade(out io.Writer, all []*upgrade.Environment, isMarkdown bool) error {
-	w := bufio.NewWriter(out)
+	w, flush := buffered(out)
 	for _, e := range all {
 		lines := upgradeLines(e)
 		heading := fmt.Sprintf("Kubernetes %s -> %s: %s, %s, %s stored otherwise", e.Before, e.After,
@@ -95,7 +94,7 @@ func printUpgrade(out io.Writer, all []*upgrade.Environment, isMarkdown bool) er
 			fmt.Fprintf(w, "### `%s`: %s\n\n%s\n", e.Name, heading, manifest.CodeBlock("", lines))
 		}
 	}
-	return w.Flush()
+	return flush()
 }
 
 // upgradeLines returns a line for each difference: errors, warnings, stored fields, and problems that go.
