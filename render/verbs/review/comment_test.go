@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/manifest"
@@ -274,6 +276,32 @@ func TestCommentTellsGroupsApart(t *testing.T) {
 	for _, row := range []string{"\n| ⚠️ | `Service ns/web` | changes `spec.ports", "\n|  | `Service.serving.example.org ns/web` | changes `spec.tag`", "\n|  | `Service ns/api` |"} {
 		if !strings.Contains(comment, row) {
 			t.Errorf("no row %q in\n%s", row, comment)
+		}
+	}
+}
+
+// Objects of manifests that no environment reads have their fields, risks and diffs, beside the risk of the file.
+func TestAroundTellsTheFieldsOfObjects(t *testing.T) {
+	source := func(url string) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository",
+			"metadata": map[string]any{"name": "app", "namespace": "flux-system"},
+			"spec":     map[string]any{"url": url},
+		}}
+	}
+	changes := []diff.Change{{After: source("a")}, {Before: source("a"), After: source("b")}, {Before: source("b")}}
+	frame := diff.FrameChange{File: "plain.yaml", Action: diff.Changed, Risk: "is bad"}
+	frame.Objects = diff.EnvironmentDiff{Kinds: gatehouse.All(), Changes: changes}
+	comment := (&Review{Frame: Around([]diff.FrameChange{frame})}).Markdown(10000, "cmd")
+	for _, want := range []string{
+		"### Around the review · ⚠️ 1 risk\n",
+		"| ⚠️ | `plain.yaml` | changed<br>**is bad**<br>`GitRepository flux-system/app` is added with `spec.url`: `a`<br>",
+		"<br>`GitRepository flux-system/app` changes `spec.url`: `a` → `b`<br>**it decides",
+		"<br>`GitRepository flux-system/app` is removed",
+		"\n\nNo environment changes.\n\n<details><summary>3 diffs</summary>\n",
+	} {
+		if !strings.Contains(comment, want) {
+			t.Errorf("lacks %s: %s", want, comment)
 		}
 	}
 }
