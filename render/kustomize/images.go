@@ -81,8 +81,14 @@ func UnmatchedImages(paths *Paths, objects []manifest.Object) (warnings []manife
 		return nil
 	}
 	images := imagesIn(paths, objects)
+	sources := sourceImages(paths, images)
 	isShown := func(e types.Image) bool {
-		return slices.ContainsFunc(images, func(image string) bool { return showsEntry(image, e) })
+		shows := func(image string) bool { return showsEntry(image, e) }
+		makes := func(source string) bool {
+			image := changeImage(source, e)
+			return image != source && slices.Contains(images, image)
+		}
+		return slices.ContainsFunc(images, shows) || slices.ContainsFunc(append(sources, e.Name), makes)
 	}
 	for _, folder := range slices.Sorted(maps.Keys(paths.Sources.Kustomizations)) {
 		if !isBelow(folder, paths.Folder) {
@@ -101,7 +107,7 @@ func UnmatchedImages(paths *Paths, objects []manifest.Object) (warnings []manife
 				File:    source.Relative(k.File),
 				Line:    paths.Sources.Line(k.File, "images", strconv.Itoa(i), "name"),
 				Field:   field,
-				Message: field + ": no object here has image " + entry.Name + ": write the name of one without its tag, or remove the entry",
+				Message: field + ": no object here has image " + entry.Name + ": write the name of one, or remove the entry",
 				Warning: true,
 			})
 		}
@@ -130,6 +136,31 @@ func imagesIn(paths *Paths, objects []manifest.Object) []string {
 		}
 	}
 	return slices.Collect(maps.Keys(images))
+}
+
+// sourceImages returns the texts in source objects with the name of an image: an entry may change it by its tag.
+func sourceImages(paths *Paths, images []string) []string {
+	names, found := map[string]bool{}, map[string]bool{}
+	for _, image := range images {
+		names[nameOf(image)] = true
+	}
+	for _, p := range paths.All {
+		for text := range p.Document.Values() {
+			if names[nameOf(text)] {
+				found[text] = true
+			}
+		}
+	}
+	return slices.Collect(maps.Keys(found))
+}
+
+// nameOf returns an image without its tag and digest.
+func nameOf(image string) string {
+	name, _, _ := strings.Cut(image, "@")
+	if colon := strings.LastIndex(name, ":"); colon > strings.LastIndex(name, "/") {
+		name = name[:colon]
+	}
+	return name
 }
 
 // showsEntry reports whether an image has the new name of an entry, or its name, tag and digest.
