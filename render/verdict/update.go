@@ -37,6 +37,20 @@ func (c *Checker) Update(before, after manifest.Object) field.ErrorList {
 	return mostSpecific(kind.Update(before.Object, after.Object))
 }
 
+// Updated returns an object of a built-in kind as the API server stores it after an update that it accepts, or nil.
+func (c *Checker) Updated(before, after manifest.Object) *unstructured.Unstructured {
+	defer c.kubernetes.Enter()()
+	kind, ok := c.lookup(after.GroupVersionKind())
+	if !ok {
+		return nil
+	}
+	updated, err := kind.Updated(before.Object, after.Object)
+	if err != nil {
+		return nil
+	}
+	return updated
+}
+
 // MayStay reports whether the API server accepts an update that leaves a problem of an object as it is, by
 // ratcheting validation. Server-side apply accepts no unknown field, and a policy that denies an object names none.
 func (c *Checker) MayStay(p manifest.Problem) bool {

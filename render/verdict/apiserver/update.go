@@ -1,13 +1,16 @@
 package apiserver
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/pkg/apis/core"
 
 	"example.com/gatehouse/kind"
@@ -28,9 +31,21 @@ func (k Kind) Update(before, after map[string]any) (errs field.ErrorList) {
 	return k.kubernetes.errors(Update(k.begin(decoded), strategy, k.kubernetes.WithoutFormats(decoded), k.kubernetes.WithoutFormats(stored)))
 }
 
+// Updated returns the stored object after an update as Update judges it.
+func (k Kind) Updated(before, after map[string]any) (*unstructured.Unstructured, error) {
+	_, decoded, err := k.applied(before, after)
+	if err != nil {
+		return nil, err
+	}
+	return k.encode(decoded)
+}
+
 // applied returns the stored object and its update. Fields that the user does not apply keep the values
 // of the API server.
 func (k Kind) applied(before, after map[string]any) (stored, decoded kind.Object, err error) {
+	if before, err = k.converted(before); err != nil {
+		return nil, nil, err
+	}
 	live, err := k.Admitted(before)
 	if err != nil {
 		return nil, nil, err
@@ -47,6 +62,23 @@ func (k Kind) applied(before, after map[string]any) (stored, decoded kind.Object
 	k.complete(decoded)
 	use(stored)
 	return stored, decoded, nil
+}
+
+// converted returns an object of another version of the kind in its own version, without defaults.
+func (k Kind) converted(content map[string]any) (map[string]any, error) {
+	written := unstructured.Unstructured{Object: content}
+	if written.GroupVersionKind() == k.GroupVersionKind {
+		return content, nil
+	}
+	typed, err := legacyscheme.Scheme.New(k.GroupVersionKind)
+	if err == nil {
+		err = convertor{legacyscheme.Scheme}.Convert(&written, typed, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	typed.GetObjectKind().SetGroupVersionKind(k.GroupVersionKind)
+	return runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
 }
 
 // merge applies the difference between two objects to the live one.
@@ -79,7 +111,7 @@ func Update(ctx context.Context, strategy rest.RESTUpdateStrategy, decoded, stor
 	return rest.ValidateUpdate(ctx, decoded, stored, strategy)
 }
 
-// keepAllocated keeps the address of a Service that asks for no other. An address that it asks for
+// keepAllocated keeps the addresses and ports of a Service that asks for no others. An address that it asks for
 // becomes the first one.
 func keepAllocated(decoded, stored runtime.Object) {
 	before, ok := stored.(*core.Service)
@@ -89,10 +121,41 @@ func keepAllocated(decoded, stored runtime.Object) {
 	after := decoded.(*core.Service)
 	switch {
 	case after.Spec.Type == core.ServiceTypeExternalName:
+		return
 	case after.Spec.ClusterIP == "":
 		after.Spec.ClusterIP, after.Spec.ClusterIPs = before.Spec.ClusterIP, before.Spec.ClusterIPs
 	case slices.Equal(after.Spec.ClusterIPs, before.Spec.ClusterIPs) && after.Spec.ClusterIP != before.Spec.ClusterIP:
 		after.Spec.ClusterIPs = []string{after.Spec.ClusterIP}
+	}
+	after.Spec.IPFamilyPolicy = cmp.Or(after.Spec.IPFamilyPolicy, before.Spec.IPFamilyPolicy)
+	if len(after.Spec.IPFamilies) == 0 && slices.Equal(after.Spec.ClusterIPs, before.Spec.ClusterIPs) {
+		after.Spec.IPFamilies = before.Spec.IPFamilies
+	}
+	keepPorts(&after.Spec, &before.Spec)
+}
+
+// keepPorts keeps the node ports of a Service by the names of its ports, unless another port asks for one.
+func keepPorts(after, before *core.ServiceSpec) {
+	hasPorts := func(s *core.ServiceSpec) bool {
+		return s.Type == core.ServiceTypeNodePort || s.Type == core.ServiceTypeLoadBalancer
+	}
+	if !hasPorts(after) || !hasPorts(before) {
+		return
+	}
+	known, asked := map[string]int32{}, map[int32]bool{}
+	for _, port := range before.Ports {
+		known[port.Name] = port.NodePort
+	}
+	for _, port := range after.Ports {
+		asked[port.NodePort] = true
+	}
+	for i, port := range after.Ports {
+		if old := known[port.Name]; port.NodePort == 0 && !asked[old] {
+			after.Ports[i].NodePort = old
+		}
+	}
+	if before.ExternalTrafficPolicy == after.ExternalTrafficPolicy {
+		after.HealthCheckNodePort = cmp.Or(after.HealthCheckNodePort, before.HealthCheckNodePort)
 	}
 }
 
