@@ -54,7 +54,7 @@ func (in Input) Warnings() (warnings []manifest.Problem) {
 		}
 	}
 	rules := []func(Input) []manifest.Problem{
-		missingNamespaces, missingController, missingGatePolicy, unpinnedController, scaledTwice, invalidImages, ofKinds,
+		missingNamespaces, missingController, missingGatePolicy, unpinnedController, scaledTwice, invalidImages, repeatedJobs, ofKinds,
 	}
 	found := make([][]manifest.Problem, len(rules))
 	parallel.For(len(rules), func(i int) { found[i] = rules[i](in) })

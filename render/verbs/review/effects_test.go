@@ -76,7 +76,7 @@ func TestEffectsOfChanges(t *testing.T) {
 
 		{"a CronJob", "", fill(cronJob), []string{"CronJob ns/a: runs on the schedule 0 3 * * *: container c runs image i"}},
 		{"a CronJob that is suspended", "", fill(cronJob, "SUSPEND=true"), []string{"CronJob ns/a: is suspended: does not run on the schedule 0 3 * * *: container c runs image i"}},
-		{"a CronJob that goes", fill(cronJob), "", []string{"CronJob ns/a: no longer runs on the schedule 0 3 * * *"}},
+		{"a CronJob that goes", fill(cronJob), "", []string{"CronJob ns/a: no longer runs on the schedule 0 3 * * * (its work is no longer done)"}},
 		{"a Job", "", fill(job), []string{"Job ns/a: runs at once: container c runs image i: make it (it runs as soon as the change is synced)"}},
 		{"a Job that is suspended", "", fill(job, "SUSPEND=true"), []string{"Job ns/a: is suspended, and would run: container c runs image i: make it"}},
 
@@ -88,7 +88,9 @@ func TestEffectsOfChanges(t *testing.T) {
 		{"another schedule", fill(cronJob), strings.Replace(fill(cronJob), "0 3", "* *", 1), nil},
 		{"another time zone", fill(cronJob), strings.Replace(fill(cronJob), "suspend", "timeZone: Europe/Berlin, suspend", 1), nil},
 		{"a CronJob with another image", fill(cronJob), strings.Replace(fill(cronJob), "image: i", "image: i:latest", 1), []string{"CronJob ns/a: its next runs differ: image i → i:latest"}},
-		{"a CronJob that is to wait", fill(cronJob), fill(cronJob, "SUSPEND=true"), nil},
+		{"a CronJob that is to wait", fill(cronJob), fill(cronJob, "SUSPEND=true"), []string{"CronJob ns/a: changes spec.suspend: false → true (its work is no longer done)"}},
+		{"a CronJob without a date", fill(cronJob), strings.Replace(fill(cronJob), "0 3 * * *", "0 3 30 2 *", 1), []string{"CronJob ns/a: changes spec.schedule: 0 3 * * * → 0 3 30 2 * (this date never comes: its work is not done)"}},
+		{"a CronJob of leap years", fill(cronJob), strings.Replace(fill(cronJob), "0 3 * * *", "0 3 29 2 *", 1), nil},
 		{"a CronJob that is resumed", fill(cronJob, "SUSPEND=true"), fill(cronJob), nil},
 		{"another history of a CronJob", fill(cronJob), strings.Replace(fill(cronJob), "suspend", "successfulJobsHistoryLimit: 1, suspend", 1), nil},
 
@@ -136,9 +138,9 @@ func TestEffectsOfChanges(t *testing.T) {
 		}},
 		{"a guard that stays", fill(quota, "MARK=argocd.argoproj.io/sync-options: 'Replace=true,Prune=false'"), "", []string{"ResourceQuota ns/q: stays in the cluster: argocd.argoproj.io/sync-options prevents pruning"}},
 		{"a guard that goes", fill(quota), "", []string{"ResourceQuota ns/q: is removed (the resources of its namespace are unlimited)"}},
-		{"a guard that changes", fill(quota), fill(quota, "PODS=2"), []string{"ResourceQuota ns/q: changes spec.hard.pods: 1 → 2 (check in the diff that it still protects: without it, the resources of its namespace are unlimited)"}},
+		{"a guard that changes", fill(quota), fill(quota, "PODS=2"), []string{"ResourceQuota ns/q: changes spec.hard.pods: 1 → 2 (its namespace may use more than before)"}},
 		{"a label of a guard", fill(quota), fill(quota, "LABEL=a: b"), nil},
-		{"a guard that comes", "", fill(quota), nil},
+		{"a guard that comes", "", fill(quota), []string{"ResourceQuota ns/q: is added with metadata.annotations: {}; metadata.labels: {}; spec.hard.pods: 1 (new objects beyond it are refused: Pods may not start again: spec.hard.pods)"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

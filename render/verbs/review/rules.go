@@ -47,7 +47,7 @@ func review(w *world.World, c diff.Change) (effects []kind.Effect) {
 	o := c.Object().Unstructured
 	if e, ok := w.Refused[world.IDOf(o)]; ok {
 		effects = []kind.Effect{e}
-		if world.IsForced(o) {
+		if world.IsForced(c) {
 			effects = append(effects, ruleOf(o)(w, diff.Change{After: c.After})...)
 		}
 		for i := range effects {
@@ -60,13 +60,17 @@ func review(w *world.World, c diff.Change) (effects []kind.Effect) {
 		if w.Gone[o.GetNamespace()] {
 			return nil // covered by the effect on its Namespace
 		}
-		if by := world.KeptBy(o); by != "" && !isCovered {
-			return []kind.Effect{{Type: effect.ObjectKept, What: kind.Say("stays in the cluster: %s prevents pruning", by)}}
+		if by := world.KeptBy(c); by != nil && !isCovered {
+			return []kind.Effect{sayKept(*by)}
 		}
 	}
-	return slices.DeleteFunc(ruleOf(o)(w, c), func(e kind.Effect) bool {
+	if by := world.LeftBy(c); by != nil && !isCovered {
+		return append(reviewTreatments(w, c), sayLeft(*by, c))
+	}
+	effects = slices.DeleteFunc(ruleOf(o)(w, c), func(e kind.Effect) bool {
 		return e.Type == "" || isCovered && slices.Contains(coveredTypes, e.Type)
 	})
+	return append(effects, reviewTreatments(w, c)...)
 }
 
 func ruleOf(o *unstructured.Unstructured) rule {

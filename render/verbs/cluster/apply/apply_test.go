@@ -150,7 +150,7 @@ func TestPruneKeepsObjectsOfOthers(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(namespace + configMap("gone", "a") + configMap("shared", "a") + configMap("kept", "a") + configMap("handed", "a"))
 	w.applyElse("somebody", configMap("shared", "a"))
-	w.must(w.admin.Patch(w.ctx, w.configMap("kept"), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"kustomize.toolkit.fluxcd.io/prune":"disabled"}}}`))))
+	w.must(w.admin.Patch(w.ctx, w.configMap("kept"), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"kustomize.toolkit.fluxcd.io/prune":"Disabled"}}}`))))
 	handed := w.configMap("handed")
 	w.must(w.admin.Delete(w.ctx, handed))
 	w.create(configMap("handed", "b"))

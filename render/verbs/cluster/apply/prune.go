@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	ssautils "github.com/fluxcd/pkg/ssa/utils"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,6 +17,7 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/cluster"
 	"example.com/gatehouse/render/verbs/cluster/owner"
@@ -164,14 +164,13 @@ func (r *run) removeOne(ctx context.Context, o *removal, options ...client.Delet
 	})
 }
 
-const pruneAnnotation = owner.FluxDomain + "/prune"
-
 // refuseDelete returns the reason not to delete a listed object, if there is one. A later run may
 // delete an object with a temporary reason.
 func (r *run) refuseDelete(live *unstructured.Unstructured) (reason string, isTemporary bool) {
 	appliers := owner.Appliers(live)
 	others := slices.DeleteFunc(slices.Clone(appliers), func(other string) bool { return other == owner.Manager(r.Environment) })
 	tool := owner.Of(live)
+	kept := delivery.Keeping(delivery.Settings(live, delivery.Flux, delivery.Argo))
 	switch {
 	case len(others) == len(appliers) && hasManagedFields(live):
 		return "this environment did not apply it", false
@@ -179,8 +178,8 @@ func (r *run) refuseDelete(live *unstructured.Unstructured) (reason string, isTe
 		return strings.Join(others, " and ") + " applied it, too", false
 	case tool != "":
 		return "it belongs to " + tool, false
-	case ssautils.AnyInMetadata(live, map[string]string{pruneAnnotation: "disabled"}):
-		return pruneAnnotation + " is disabled", false
+	case kept != nil:
+		return kept.Key + " is " + kept.Value, false
 	case r.keepStartedPods && isStartedPod(r.Kinds, live):
 		return "it runs; apply again when it has ended, or delete it with kubectl to stop it", true
 	}

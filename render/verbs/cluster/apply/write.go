@@ -11,6 +11,7 @@ import (
 	utilwait "k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/cluster"
 	"example.com/gatehouse/render/verbs/cluster/owner"
@@ -116,7 +117,7 @@ func (r *run) write(ctx context.Context, s *plan.Step) (Action, error) {
 		}
 		return s.Action, nil
 	}
-	options := ssa.ApplyOptions{IfNotPresentSelector: plan.CreatedOnce}
+	options := ssa.ApplyOptions{IfNotPresentSelector: delivery.FluxSelector(delivery.CreatedOnce)}
 	if r.ForceConflicts {
 		options.Cleanup = takeFromKubectl
 	}

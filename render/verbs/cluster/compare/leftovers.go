@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
+	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/verbs/cluster"
 	"example.com/gatehouse/render/verbs/cluster/owner"
 	"example.com/gatehouse/render/verbs/cluster/plan"
@@ -28,8 +29,9 @@ import (
 // it.
 func (c *comparison) removeLeftovers(ctx context.Context, s *plan.Step) (*unstructured.Unstructured, error) {
 	leftovers := c.leftovers(s)
-	if leftovers.Empty() || s.Live.GetAnnotations()[owner.FluxDomain+"/ssa"] == "Merge" {
-		return s.DryRun, nil // with ssa: Merge, Flux leaves the fields of others alone
+	isMerged := delivery.Find(delivery.Settings(s.Live, delivery.Flux), delivery.Merged) != nil
+	if leftovers.Empty() || isMerged {
+		return s.DryRun, nil
 	}
 	result, err := c.schemas.typed(s.DryRun)
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	ssautils "github.com/fluxcd/pkg/ssa/utils"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/cluster/owner"
 	"example.com/gatehouse/render/verbs/cluster/plan"
@@ -39,11 +39,9 @@ func (c *comparison) notes(s *plan.Step, synced *unstructured.Unstructured) (not
 			notes = append(notes, "render apply refuses it: it "+reason)
 		}
 	}
-	for key, value := range map[string]string{"reconcile": "disabled", "ssa": "Ignore"} {
-		key = owner.FluxDomain + "/" + key
-		if ssautils.AnyInMetadata(s.Live, map[string]string{key: value}) {
-			notes = append(notes, fmt.Sprintf("Flux leaves it alone, as %s is %s", key, value))
-		}
+	settings := slices.Concat(delivery.Settings(s.Live, delivery.Flux), delivery.Settings(s.Unstructured, delivery.Flux))
+	if ignored := delivery.Find(settings, delivery.Ignored); ignored != nil {
+		notes = append(notes, fmt.Sprintf("Flux leaves it alone, as %s is %s", ignored.Key, ignored.Value))
 	}
 	slices.Sort(notes)
 	return notes

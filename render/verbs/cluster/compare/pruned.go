@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verbs/cluster"
@@ -27,7 +28,8 @@ import (
 func (c *comparison) findPruned(ctx context.Context, steps []*plan.Step) (pruned []difference, warnings []manifest.Problem, err error) {
 	var ids []manifest.ID
 	var notes []string // name the tools
-	add := func(tool, when string, listed []manifest.ID, err error) {
+	var readers [][]delivery.Tool
+	add := func(tool, when string, listed []manifest.ID, err error, reads ...delivery.Tool) {
 		if err != nil {
 			warnings = append(warnings, manifest.Problem{Warning: true, Object: tool, Message: err.Error() + ": the objects that it prunes are not listed"})
 		}
@@ -37,19 +39,20 @@ func (c *comparison) findPruned(ctx context.Context, steps []*plan.Step) (pruned
 			if !c.known[placed] {
 				c.known[placed] = true
 				ids, notes = append(ids, id), append(notes, tool+" prunes it"+when)
+				readers = append(readers, reads)
 			}
 		}
 	}
 	for _, name := range namesOf(steps, kustomizationOf) {
 		listed, err := c.listKustomization(ctx, name)
-		add("Kustomization "+name, " at its next sync", listed, err)
+		add("Kustomization "+name, " at its next sync", listed, err, delivery.Flux)
 	}
 	for _, name := range namesOf(steps, applicationOf) {
 		listed, when, err := c.listApplication(ctx, name)
-		add("Application "+name, when, listed, err)
+		add("Application "+name, when, listed, err, delivery.Argo)
 	}
 	listed, err := c.listInventory(ctx)
-	add("render apply --env "+c.environment, "", listed, err)
+	add("render apply --env "+c.environment, "", listed, err, delivery.Flux, delivery.Argo)
 
 	live, errs := make([]*unstructured.Unstructured, len(ids)), make([]error, len(ids))
 	err = cluster.ForEach(ctx, len(ids), func(ctx context.Context, i int) error {
@@ -62,6 +65,7 @@ func (c *comparison) findPruned(ctx context.Context, steps []*plan.Step) (pruned
 		switch {
 		case errs[i] != nil:
 			warnings = append(warnings, manifest.Problem{Warning: true, Object: id.String(), Message: fmt.Sprintf("git does not have it, and the cluster cannot be asked: %v", cluster.WithRemedy(errs[i]))})
+		case delivery.Keeping(delivery.Settings(live[i], readers[i]...)) != nil: // it stays
 		case live[i] != nil && live[i].GetDeletionTimestamp() == nil:
 			pruned = append(pruned, difference{before: clean(live[i]), notes: notes[i : i+1]})
 		}

@@ -14,14 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"example.com/gatehouse/kind/crd"
+	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/cluster"
 	"example.com/gatehouse/render/verbs/cluster/inventory"
-	"example.com/gatehouse/render/verbs/cluster/owner"
 )
-
-// CreatedOnce is the annotation of objects that are created and never changed: the Pods of Ats.
-var CreatedOnce = map[string]string{owner.FluxDomain + "/ssa": "IfNotPresent"}
 
 // Options say how objects would be applied.
 type Options struct {
@@ -174,5 +171,7 @@ func DropEncrypted(objects []manifest.Object, consequence string) (readable []ma
 // IsPending reports whether there is a step that has yet to change its object.
 func (s *Step) IsPending() bool { return s != nil && s.Action != ssa.UnchangedAction }
 
-// IsCreatedOnce reports whether the object is created and never changed.
-func (s *Step) IsCreatedOnce() bool { return ssautils.AnyInMetadata(s.Unstructured, CreatedOnce) }
+// IsCreatedOnce reports whether the object is created and never changed, as the Pods of Ats are.
+func (s *Step) IsCreatedOnce() bool {
+	return delivery.Find(delivery.Settings(s.Unstructured, delivery.Flux), delivery.CreatedOnce) != nil
+}

@@ -43,6 +43,8 @@ const (
 	ObjectRemoved = "objectRemoved"
 	ObjectKept    = "objectKept"
 	ObjectMutated = "objectMutated"
+	ObjectLeft    = "objectLeft"
+	ObjectTreated = "objectTreated"
 
 	DefinitionRemoved = "definitionRemoved"
 	DefinitionChanged = "definitionChanged"

@@ -20,6 +20,7 @@ import (
 // guard is a kind of objects, or fields of it, that decide about other objects, their clients or their data.
 type guard struct {
 	fields *regexp.Regexp // of paths; nil for the whole object, without its metadata and status
+	when   condition      // of changes; nil for all
 	// isRisk tells values that are a risk, with the match of fields; nil for all values.
 	isRisk func(match []string, value string) bool
 	risk   kind.Sentence // empty for fields that are harmless
@@ -32,14 +33,13 @@ const (
 	admits     = "it decides which objects the cluster admits, or changes them: it may read and change all of them"
 	unadmitted = "objects that it refused are admitted"
 	unmutated  = "objects are no longer changed on admission"
-	syncs      = "it decides which objects are applied to the cluster, from which source, and with which rights"
+	servesAPI  = "its server answers all requests for its API, and sees who sends them"
+	receives   = "it receives all connections to these addresses, also if they belong to other servers"
+	isolates   = "it decides how Pods are isolated from their nodes"
+	stores     = "it decides who stores the data of volumes, and whether it is deleted with them"
 	schedules  = "it decides where Pods run, and which of them stop for others"
 	losesData  = "data is lost as soon as its claim or object is deleted"
 )
-
-func limit(risk kind.Sentence) []guard {
-	return []guard{{risk: "check in the diff that it still protects: without it, " + risk, lost: risk, limits: true}}
-}
 
 // at matches the fields at paths, and all fields below.
 func at(paths ...string) *regexp.Regexp {
@@ -65,7 +65,7 @@ const tools = `\[([^/]*\.)?(argoproj\.io|toolkit\.fluxcd\.io|helm\.sh|kubectl\.k
 // settings guard the annotations of routes, which their controllers read.
 var settings = []guard{
 	{fields: regexp.MustCompile(`^metadata\.annotations(\.|\[[^/]*\]$|` + tools + `)`)},
-	{fields: regexp.MustCompile(`^metadata\.annotations.*(snippet|lua)`), risk: "it is code in the proxy: its author may read all requests and the keys of all routes"},
+	{fields: regexp.MustCompile(`^metadata\.annotations.*(snippet|lua)`), isRisk: except(), risk: "it is code in the proxy: its author may read all requests and the keys of all routes"},
 	{fields: regexp.MustCompile(`^metadata\.annotations.*(auth|white-?list|allow-?list|deny-?list|black-?list|source-range|inbound-cidrs|allowed-ip|cors|waf|modsecurity|oidc|jwt|scheme|internal|load-balancer-type|security-group)`), risk: "it decides which clients may connect or send requests", limits: true},
 	{fields: at("metadata.annotations"), risk: "it configures the controller: other clients may connect, or other servers may answer", limits: true},
 }
@@ -78,11 +78,13 @@ var scaler = []guard{
 
 // guards maps kinds with their group, and groups after a dot, to their guards. The first guard of a field counts.
 var guards = map[string][]guard{
-	"LimitRange":                          limit("Pods may use more resources, and lose their defaults"),
-	"PodDisruptionBudget.policy":          limit("a drain may stop all Pods at once"),
 	"HorizontalPodAutoscaler.autoscaling": scaler,
 	"ScaledObject.keda.sh":                scaler,
-	"ResourceQuota":                       limit("the resources of its namespace are unlimited"),
+
+	"CronJob.batch":              cronJobs,
+	"LimitRange":                 limits,
+	"PodDisruptionBudget.policy": budgets,
+	"ResourceQuota":              quotas,
 
 	"MutatingAdmissionPolicy.admissionregistration.k8s.io":          {{risk: admits, lost: unmutated}},
 	"MutatingAdmissionPolicyBinding.admissionregistration.k8s.io":   {{risk: admits, lost: unmutated}},
@@ -90,7 +92,7 @@ var guards = map[string][]guard{
 	"ValidatingAdmissionPolicy.admissionregistration.k8s.io":        {{risk: admits, lost: unadmitted}},
 	"ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io": {{risk: admits, lost: "objects that its policy refused are admitted"}},
 	"ValidatingWebhookConfiguration.admissionregistration.k8s.io":   {{risk: admits, lost: unadmitted}},
-	"APIService.apiregistration.k8s.io":                             {{risk: "its server answers all requests for its API, and sees who sends them"}},
+	"APIService.apiregistration.k8s.io":                             {{risk: servesAPI, lost: "all requests for its API fail"}},
 	"CustomResourceDefinition.apiextensions.k8s.io":                 {{fields: at("spec.conversion"), risk: "its webhook reads and changes all objects of this kind"}},
 	"ClusterTrustBundle.certificates.k8s.io":                        {{risk: "it decides which certificates Pods trust"}},
 
@@ -107,9 +109,13 @@ var guards = map[string][]guard{
 	"NetworkPolicy.networking.k8s.io": settings, // connections are computed
 	"Service": append(settings, []guard{
 		{fields: at("spec.type"), isRisk: oneOf("NodePort", "LoadBalancer"), risk: "its Pods are reachable from outside of the cluster", lost: "clients outside of the cluster cannot connect"},
+		{fields: allocated, when: stays, risk: keepsAllocated},
 		{fields: at("spec.ports", "spec.selector", "spec.loadBalancerClass", "spec.loadBalancerSourceRanges"), limits: true, risk: connects},
-		{fields: at("spec.externalIPs"), risk: "it receives all connections to these addresses, also if they belong to other servers"},
-		{fields: at("spec.externalName"), risk: "its clients connect to this host"},
+		{fields: at("spec.externalIPs"), isRisk: except(), risk: receives, lost: "clients of these addresses cannot connect"},
+		{
+			fields: at("spec.externalName"), isRisk: except(),
+			risk: "its clients connect to this host", lost: "its clients no longer connect to this host",
+		},
 		{fields: at("spec.publishNotReadyAddresses"), isRisk: oneOf("true"), risk: "requests reach Pods that are not ready"},
 		{lost: "clients cannot resolve its name"},
 	}...),
@@ -120,24 +126,28 @@ var guards = map[string][]guard{
 		{fields: at("metadata.labels"), risk: "policies and webhooks select Namespaces by their labels: they may no longer apply to it, or allow it more", limits: true},
 		{lost: "all objects in it are deleted, whether they are in this repository or not"},
 	},
-	".toolkit.fluxcd.io":              {{risk: syncs}},
-	"Application.argoproj.io":         {{risk: syncs}},
-	"ApplicationSet.argoproj.io":      {{risk: syncs}},
-	"AppProject.argoproj.io":          {{risk: syncs}},
+	".toolkit.fluxcd.io":                        sources,
+	".notification.toolkit.fluxcd.io":           {{lost: "its events are no longer sent or received"}},
+	"Application.argoproj.io":                   applications,
+	"ApplicationSet.argoproj.io":                sources,
+	"AppProject.argoproj.io":                    {{fields: ordinary}, {risk: syncs, lost: "its Applications are no longer synced"}},
+	"HelmRelease.helm.toolkit.fluxcd.io":        helmReleases,
+	"Kustomization.kustomize.toolkit.fluxcd.io": kustomizations,
+
 	"Node":                            {{fields: at("spec.taints", "spec.unschedulable", "metadata.labels"), risk: schedules}},
 	"PriorityClass.scheduling.k8s.io": {{risk: schedules}},
-	"RuntimeClass.node.k8s.io":        {{risk: "it decides how Pods are isolated from their nodes"}},
+	"RuntimeClass.node.k8s.io":        {{risk: isolates, lost: "new Pods that name it are refused"}},
 
 	"PersistentVolume":            {{fields: at("spec.persistentVolumeReclaimPolicy"), isRisk: oneOf("Delete", "Recycle"), risk: losesData}, {lost: "claims lose their data, unless it is retained"}},
 	"PersistentVolumeClaim":       {{lost: "its data is lost, unless its volume is retained"}},
-	"StorageClass.storage.k8s.io": {{risk: "it decides who stores the data of volumes, and whether it is deleted with them"}},
+	"StorageClass.storage.k8s.io": {{risk: stores, lost: "new claims that name it get no volume"}},
 	"StatefulSet.apps":            {{fields: at("spec.persistentVolumeClaimRetentionPolicy.whenDeleted", "spec.persistentVolumeClaimRetentionPolicy.whenScaled"), isRisk: oneOf("Delete"), risk: losesData}},
 	"ServiceAccount": {
 		{fields: at("automountServiceAccountToken"), isRisk: oneOf("false"), lost: "its Pods get its token, unless they opt out: an attacker in a container can act as it at the API server"},
 		{fields: annotations(world.CloudRoles...), isRisk: except(""), risk: "its Pods get these rights in the cloud"},
 		{lost: "its new Pods are refused; a cluster creates the ServiceAccount default again, and mounts its token"},
 	},
-	"Secret": {{fields: annotations(secret.PublicAnnotation), risk: "its values are public: everyone who reads this repository has them"}},
+	"Secret": {{fields: annotations(secret.PublicAnnotation), isRisk: except(), risk: "its values are public: everyone who reads this repository has them"}},
 }
 
 // Risk is the risk of a changed field.
@@ -153,16 +163,22 @@ type Risk struct {
 
 // Risks returns the risks of the changed fields of an object.
 func Risks(w *world.World, c diff.Change) (risks []Risk) {
-	rows := guardsOf(w, c)
-	if len(w.Templates(c.After)) > 0 {
+	rows, hasPods := guardsOf(w, c), len(w.Templates(c.After)) > 0
+	if hasPods {
 		rows = slices.Concat(privileges, rows)
 	}
-	if c.After == nil || len(rows) == 0 {
+	if c.After == nil {
 		return nil
+	}
+	if !hasPods && c.Before != nil {
+		risks = lostDigests(w, c)
+	}
+	if len(rows) == 0 {
+		return risks
 	}
 	for _, f := range leaves(w, c) {
 		for _, g := range rows {
-			if risk, isDecided := g.judge(f); isDecided {
+			if risk, isDecided := g.judge(w, c, f); isDecided {
 				if risk != "" && (c.Before != nil || !g.limits) {
 					risks = append(risks, Risk{f.Path, risk, g.fields == nil, g.fields == nil && g.limits})
 				}
@@ -177,7 +193,7 @@ func Risks(w *world.World, c diff.Change) (risks []Risk) {
 // Namespace, stands for its own.
 func Loss(w *world.World, c diff.Change) kind.Sentence {
 	o := c.Before
-	isTold := w.IsCovered(o) && o.GetKind() != "PersistentVolumeClaim" || w.Gone[o.GetNamespace()] || world.KeptBy(o) != ""
+	isTold := w.IsCovered(o) && o.GetKind() != "PersistentVolumeClaim" || w.Gone[o.GetNamespace()] || world.KeptBy(c) != nil
 	for _, g := range guardsOf(w, c) {
 		if g.fields == nil && !isTold {
 			return cmp.Or(g.lost, g.risk)
@@ -239,14 +255,14 @@ func leaves(w *world.World, c diff.Change) (all []diff.FieldChange) {
 }
 
 // judge returns the risk of a changed field, and whether the guard decides it.
-func (g guard) judge(f diff.FieldChange) (risk kind.Sentence, isDecided bool) {
+func (g guard) judge(w *world.World, c diff.Change, f diff.FieldChange) (risk kind.Sentence, isDecided bool) {
 	if g.fields == nil {
 		return g.risk, !slices.ContainsFunc([]string{"apiVersion", "kind", "metadata", "status"}, f.IsIn)
 	}
 	match := g.fields.FindStringSubmatch(f.Path)
 	hasRisk := func(value *string) bool { return value != nil && g.isRisk(match, *value) }
 	switch {
-	case match == nil:
+	case match == nil, g.when != nil && !g.when(w, c, f):
 		return "", false
 	case g.isRisk == nil, hasRisk(f.After):
 		return g.risk, true

@@ -17,6 +17,9 @@ import (
 // Review returns the effects of changed Pod templates.
 func Review(w *world.World, c diff.Change) []effect.Effect {
 	o, effects := c.Object().Unstructured, []kind.Effect(nil)
+	if world.LeftBy(c) != nil && !w.IsCovered(o) {
+		return nil // its Pods stay as they are
+	}
 	for _, t := range w.PodChanges(c) {
 		if len(t.Is.Misfits) > 0 {
 			effects = append(effects, kind.Effect{Type: effect.PodUnreadable, What: kind.Say("its Pod template cannot be read because of %s", effect.Quote(t.Is.Misfits)), Risk: "this review may miss risks: check every field"})

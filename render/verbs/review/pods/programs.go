@@ -103,9 +103,21 @@ func imageRisk(was, is string) kind.Sentence {
 	case repositoryOf(was) != repositoryOf(is):
 		return "the image now comes from another repository"
 	case isPinned(was) && !isPinned(is):
-		return "its digest is removed: a tag may get another image later"
+		return world.DigestLost
+	case tagOf(was) != "" && tagOf(was) == tagOf(is) && isPinned(was):
+		return "the same tag has another content: it is no new version"
 	}
 	return ""
+}
+
+// tagOf returns the tag of an image, if any.
+func tagOf(image string) string {
+	named, err := reference.ParseNormalizedNamed(image)
+	tagged, hasTag := named.(reference.Tagged)
+	if err != nil || !hasTag {
+		return ""
+	}
+	return tagged.Tag()
 }
 
 // repositoryOf returns an image without its tag and digest.

@@ -7,6 +7,7 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/pod"
+	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verbs/review/effect"
 	"example.com/gatehouse/render/verbs/review/world"
@@ -126,26 +127,74 @@ const runsUnasked = "it runs as soon as the change is synced"
 // ReviewRun reviews Jobs and Pods, which run when they are added or resumed.
 func ReviewRun(w *world.World, c diff.Change) []kind.Effect {
 	runs, told := runs(w, c.After)
+	risk, isAgain := kind.Sentence(runsUnasked), delivery.RunsAgain(c.After)
+	if isAgain {
+		risk += "; " + runsAgain
+	}
 	switch {
 	case c.After == nil:
 	case c.Before == nil && replicas(c.After) > 0:
-		return []kind.Effect{{Type: kind.RunAtOnce, What: "runs at once" + runs, Risk: runsUnasked, Fields: told}}
+		return []kind.Effect{{Type: kind.RunAtOnce, What: "runs at once" + runs, Risk: risk, Fields: told}}
+	case delivery.RunsAgain(c.Before):
+		return reviewNextRun(w, c, runs)
+	case c.Before != nil && isAgain && replicas(c.Before) > 0:
+		return []kind.Effect{{Type: kind.RunAtOnce, What: "changes " + sayTTL(w, c), Risk: runsAgain, Fields: []string{ttl}}}
 	case c.Before == nil && c.After.GetKind() == "Job":
 		return []kind.Effect{{Type: kind.RunSuspended, What: "is suspended, and would run" + runs, Fields: told}}
 	case c.Before == nil:
 	case replicas(c.Before) > 0 && replicas(c.After) == 0:
 		return []kind.Effect{{Type: kind.RunSuspended, What: "is suspended: its Pods are stopped, unless it is done"}}
 	case replicas(c.Before) == 0 && replicas(c.After) > 0:
-		return []kind.Effect{{Type: kind.RunAtOnce, What: "is resumed and runs at once" + runs, Risk: runsUnasked}}
+		return []kind.Effect{{Type: kind.RunAtOnce, What: "is resumed and runs at once" + runs, Risk: risk}}
 	}
 	return nil
+}
+
+// ttl is the field of a Job that lets the cluster delete it when it has ended.
+const ttl = "spec.ttlSecondsAfterFinished"
+
+const runsAgain = "it runs again at each sync after its end: " + ttl + " deletes it, and Flux and Argo CD create it again"
+
+// sayTTL describes the change of the ttl.
+func sayTTL(w *world.World, c diff.Change) kind.Sentence {
+	for _, f := range w.FieldsOf(c) {
+		if f.IsIn(ttl) {
+			return effect.SayChange(f)
+		}
+	}
+	return ttl
+}
+
+// reviewNextRun returns the effect of a change of a Job that a sync creates again after its end. A Job that has not
+// ended keeps its Pods.
+func reviewNextRun(w *world.World, c diff.Change, runs kind.Sentence) []kind.Effect {
+	if replicas(c.After) == 0 {
+		return []kind.Effect{{Type: kind.RunSuspended, What: "is suspended: its Pods are stopped, unless it is done"}}
+	}
+	var fields []diff.FieldChange
+	for _, f := range w.FieldsOf(c) {
+		if f.IsIn("spec") {
+			fields = append(fields, f)
+		}
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	e := effect.OfFields(c, fields, nil)
+	e.Type = kind.RunAtOnce
+	e.What = "runs at once" + runs + "; " + e.What
+	e.Risk = runsUnasked + ", or, if it runs then, as soon as its end lets the cluster delete it"
+	if delivery.RunsAgain(c.After) {
+		e.Risk += "; " + runsAgain
+	}
+	return []kind.Effect{e}
 }
 
 // ReviewCronJob reviews CronJobs: their schedules, and other Pods.
 func ReviewCronJob(w *world.World, c diff.Change) []kind.Effect {
 	switch r := rolloutOf(w, c.Before, c.After); {
 	case c.After == nil:
-		return []kind.Effect{{Type: kind.RunCanceled, What: kind.Say("no longer runs on the schedule %s", schedule(c.Before))}}
+		return []kind.Effect{{Type: kind.RunCanceled, What: kind.Say("no longer runs on the schedule %s", schedule(c.Before)), Risk: "its work is no longer done"}}
 	case c.Before != nil && r.Difference == "":
 		return nil
 	case c.Before != nil:

@@ -71,7 +71,9 @@ func Review(w *world.World) []effect.Effect {
 		r.read(o, o)
 	}
 	for _, c := range w.Changes {
-		if is := world.Live(c); is != nil || !w.Gone[c.Before.GetNamespace()] {
+		is := world.Live(c)
+		isGone := is == nil && (c.Before == nil || w.Gone[c.Before.GetNamespace()])
+		if !isGone {
 			r.read(c.Before, is)
 		}
 	}

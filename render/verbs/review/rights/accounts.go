@@ -106,7 +106,7 @@ func Review(w *world.World) (effects []effect.Effect) {
 		}
 		for _, e := range found {
 			if e.Type != "" {
-				effects = append(effects, effect.Of(w.Reported(change.After), ifForced(w, world.IDOf(change.After), e))...)
+				effects = append(effects, effect.Of(w.Reported(change.After), ifApplied(w, change, e))...)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package rights
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/component-helpers/auth/rbac/validation"
 
+	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/review/world"
 )
@@ -36,9 +38,12 @@ const unchanged = -1
 func newComparison(w *world.World) *comparison {
 	c := &comparison{changes: map[manifest.ID]int{}, causes: map[*ruleSet]int{}, memo: map[string][]gain{}}
 	c.budget = &world.Budget{Steps: 20_000_000} // about a second
-	live := slices.Clone(w.Unchanged)
+	was, live := slices.Clone(w.Unchanged), slices.Clone(w.Unchanged)
 	for i, change := range w.Changes {
-		if o := world.Live(change); o != nil {
+		if change.Before != nil && delivery.Find(world.Settings(change, change.Before), delivery.Ignored) == nil {
+			was = append(was, change.Before) // and one that its tool ignores may grant nothing yet
+		}
+		if o := cmp.Or(change.After, world.Live(change)); o != nil { // another tool may apply it
 			live = append(live, o)
 		}
 		if id, isRBAC := rbacIDOf(change.Object().Unstructured); isRBAC && change.After != nil {
@@ -46,7 +51,7 @@ func newComparison(w *world.World) *comparison {
 		}
 	}
 	c.everywhere = newRights(rbacObjects{}, c.budget)
-	c.before, c.after = newRights(readRBAC(w.Before.Objects), c.budget), newRights(readRBAC(live), c.budget)
+	c.before, c.after = newRights(readRBAC(was), c.budget), newRights(readRBAC(live), c.budget)
 	return c
 }
 

@@ -11,7 +11,8 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"example.com/gatehouse/kind"
-	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/delivery"
+	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verbs/review/effect"
 	"example.com/gatehouse/render/verbs/review/world"
 )
@@ -20,9 +21,9 @@ import (
 // Subjects that may have bindings elsewhere are told by their role.
 func (c *comparison) subjects(w *world.World) (effects []effect.Effect) {
 	add := func(cause int, holder, may, risk kind.Sentence) {
-		o := w.Changes[cause].Object().ID()
+		c := w.Changes[cause]
 		e := kind.Effect{Type: effect.RightsGranted, What: holder + " may now " + may, Risk: risk}
-		effects = append(effects, effect.Of(o, ifForced(w, o, e))...)
+		effects = append(effects, effect.Of(c.Object().ID(), ifApplied(w, c, e))...)
 	}
 	bySubject := func(a, b rbacv1.Subject) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
@@ -55,9 +56,16 @@ func (c *comparison) subjects(w *world.World) (effects []effect.Effect) {
 	return effects
 }
 
-// ifForced returns the effect of a change that may be refused: a tool that forces it recreates the object.
-func ifForced(w *world.World, o manifest.ID, e kind.Effect) kind.Effect {
-	if _, isRefused := w.Refused[o]; isRefused && e.Type != "" {
+// ifApplied returns the effect of a change with its condition: the API server may refuse it, or its tool may not
+// apply it.
+func ifApplied(w *world.World, c diff.Change, e kind.Effect) kind.Effect {
+	left := world.LeftBy(c)
+	_, isRefused := w.Refused[world.IDOf(c.After)]
+	switch {
+	case e.Type == "":
+	case left != nil && left.Treatment == delivery.Ignored:
+		e.What = "if it is applied: " + e.What
+	case left != nil, isRefused:
 		e.What = "if it is deleted and recreated: " + e.What
 	}
 	return e

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/crd"
+	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verbs/review/effect"
@@ -20,7 +20,7 @@ import (
 func (w *World) refusals() map[manifest.ID]kind.Effect {
 	refused := map[manifest.ID]kind.Effect{}
 	for _, c := range slices.Concat(w.Changes, w.Definitions) {
-		if c.Action() != diff.Changed {
+		if c.Action() != diff.Changed || LeftBy(c) != nil || delivery.RunsAgain(c.Before) {
 			continue
 		}
 		if errs := w.checks.Update(manifest.Object{Unstructured: c.Before}, manifest.Object{Unstructured: c.After}); len(errs) > 0 {
@@ -59,12 +59,9 @@ func reason(errs field.ErrorList) kind.Sentence {
 	return said
 }
 
-// IsForced reports whether GitOps tools delete and recreate an object if the API server refuses a change.
-func IsForced(o *unstructured.Unstructured) bool {
-	const flux = "kustomize.toolkit.fluxcd.io/force"
-	set := o.GetAnnotations()
-	return strings.EqualFold(set[flux], "enabled") || strings.EqualFold(o.GetLabels()[flux], "enabled") || hasSyncOption(o, "Force=true") ||
-		set["argocd.argoproj.io/hook"] != "" || set["helm.sh/hook"] != ""
+// IsForced reports whether a tool deletes and recreates an object if the API server refuses its change.
+func IsForced(c diff.Change) bool {
+	return delivery.Find(Settings(c, c.After), delivery.Forced, delivery.Recreated) != nil
 }
 
 // remedy describes the reaction of GitOps tools to a refused change, and a safe way to make the change.
@@ -75,7 +72,7 @@ func remedy(c diff.Change, field string) kind.Sentence {
 		with = kind.Say(", and with it every %s of the cluster", crd.Kind(c.Before).Kind)
 	}
 	switch {
-	case IsForced(o):
+	case IsForced(c):
 		return "Flux or Argo CD deletes and recreates it" + with + ", because of its annotations or labels"
 	case strings.HasPrefix(field, "status.storedVersions"):
 		return "Flux and Argo CD fail to apply it: keep the version until no object is stored in it and status.storedVersions lacks it"
@@ -87,31 +84,4 @@ func remedy(c diff.Change, field string) kind.Sentence {
 		return "Flux and Argo CD fail to apply it: rename it to create a new one"
 	}
 	return "Flux and Argo CD fail to apply it"
-}
-
-// KeptBy returns the annotation or label that keeps GitOps tools from pruning an object, if any.
-func KeptBy(o *unstructured.Unstructured) string {
-	const flux = "kustomize.toolkit.fluxcd.io/prune"
-	switch {
-	case o.GetAnnotations()[flux] == "disabled" || o.GetLabels()[flux] == "disabled":
-		return flux
-	case hasSyncOption(o, "Prune=false"):
-		return syncOptions
-	}
-	return ""
-}
-
-// Live returns the object of a change in the cluster afterwards, or nil. A removed object may stay.
-func Live(c diff.Change) *unstructured.Unstructured {
-	if c.After == nil && KeptBy(c.Before) != "" {
-		return c.Before
-	}
-	return c.After
-}
-
-const syncOptions = "argocd.argoproj.io/sync-options"
-
-func hasSyncOption(o *unstructured.Unstructured, option string) bool {
-	options := strings.FieldsFunc(o.GetAnnotations()[syncOptions], func(r rune) bool { return r == ',' || r == ' ' })
-	return slices.Contains(options, option)
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/pod-security-admission/policy"
 	"k8s.io/utils/ptr"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verdict/podsecurity"
@@ -58,6 +59,9 @@ func (w *World) PodChanges(c diff.Change) (changes []PodChange) {
 	}
 	return changes
 }
+
+// DigestLost is the risk of an image without the digest that it had.
+const DigestLost kind.Sentence = "its digest is removed: a tag may get another image later"
 
 // CloudRoles are the annotations of a ServiceAccount that give its Pods a role or identity in a cloud.
 var CloudRoles = []string{"eks.amazonaws.com/role-arn", "iam.gke.io/gcp-service-account", "azure.workload.identity/client-id", "pod-identity.alibabacloud.com/role-name"}

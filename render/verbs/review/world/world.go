@@ -53,7 +53,7 @@ func New(e diff.EnvironmentDiff) *World {
 		if c.After != nil {
 			after = append(after, c.After)
 		}
-		if Live(c) == nil && KindOf(c.Before) == "Namespace" {
+		if c.After == nil && KeptBy(c) == nil && KindOf(c.Before) == "Namespace" {
 			w.Gone[c.Before.GetName()] = true
 		}
 	}
@@ -76,6 +76,20 @@ func (w *World) FieldsOf(c diff.Change) []diff.FieldChange {
 		w.fields[key] = known
 	}
 	return slices.Clone(known)
+}
+
+// Keeps reports whether the API server keeps a removed field of an object, such as an allocated address.
+func (w *World) Keeps(c diff.Change, removed diff.FieldChange) bool {
+	if c.Action() != diff.Changed || removed.After != nil {
+		return false
+	}
+	updated := w.checks.Updated(manifest.Object{Unstructured: c.Before}, manifest.Object{Unstructured: c.After})
+	if updated == nil {
+		return false
+	}
+	return !slices.ContainsFunc(diff.Change{Before: c.Before, After: updated}.Fields(), func(f diff.FieldChange) bool {
+		return f.IsIn(removed.Path) || removed.IsIn(f.Path)
+	})
 }
 
 func newSide(kinds *registry.Kinds, objects []*unstructured.Unstructured) Side {

@@ -1,0 +1,64 @@
+package delivery
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Each tool reads its own annotations in its own way.
+func TestSettingsAreThoseThatAToolReads(t *testing.T) {
+	const fluxPrune, hookPolicy = "kustomize.toolkit.fluxcd.io/prune", "argocd.argoproj.io/hook-delete-policy"
+	for name, test := range map[string]struct {
+		tool        Tool
+		annotations string // KEY: VALUE; KEY: VALUE
+		isLabel     bool
+		want        []Treatment
+	}{
+		"Flux without case":          {Flux, fluxPrune + ": Disabled", false, []Treatment{Kept}},
+		"Flux in labels":             {Flux, fluxPrune + ": disabled", true, []Treatment{Kept}},
+		"Flux with another value":    {Flux, fluxPrune + ": disable", false, nil},
+		"Flux of Argo CD":            {Flux, syncOptions + ": Prune=false", false, nil},
+		"Argo CD with spaces":        {Argo, syncOptions + ": Validate=false , Prune=false", false, []Treatment{Kept, Unchecked}},
+		"Argo CD with case":          {Argo, syncOptions + ": prune=False", false, nil},
+		"Argo CD in labels":          {Argo, syncOptions + ": Prune=false", true, nil},
+		"the first option counts":    {Argo, syncOptions + ": Prune=true,Prune=false", false, nil},
+		"Argo CD of Flux":            {Argo, fluxPrune + ": disabled", false, nil},
+		"two options recreate":       {Argo, syncOptions + ": Force=true,Replace=true", false, []Treatment{Recreated}},
+		"a hook":                     {Argo, argoHook + ": PreSync", false, []Treatment{Recreated, Hooked}},
+		"a hook of Helm":             {Argo, helmHook + ": pre-install,pre-upgrade", false, []Treatment{Recreated, Hooked}},
+		"no hook":                    {Argo, helmHook + ": crd-install", false, nil},
+		"an unknown hook":            {Argo, argoHook + ": PostDelete", false, []Treatment{Ignored}},
+		"a hook that is skipped":     {Argo, argoHook + ": Skip; " + helmHook + ": pre-install", false, []Treatment{Ignored}},
+		"a hook that is deleted":     {Argo, argoHook + ": Sync; " + hookPolicy + ": HookSucceeded", false, []Treatment{Ended}},
+		"a hook that is both":        {Argo, argoHook + ": Sync; " + hookPolicy + ": BeforeHookCreation,HookFailed", false, []Treatment{Recreated, Ended}},
+		"the policy of no hook":      {Argo, hookPolicy + ": HookSucceeded", false, nil},
+		"Helm keeps":                 {Helm, resourcePolicy + ": keep", false, []Treatment{Kept, Outlasting}},
+		"Argo CD keeps less":         {Argo, resourcePolicy + ": keep", false, []Treatment{Outlasting}},
+		"Flux reads nothing of Helm": {Flux, resourcePolicy + ": keep", false, nil},
+	} {
+		metadata := map[string]string{}
+		for pair := range strings.SplitSeq(test.annotations, "; ") {
+			key, value, _ := strings.Cut(pair, ": ")
+			metadata[key] = value
+		}
+		o := &unstructured.Unstructured{Object: map[string]any{}}
+		if test.isLabel {
+			o.SetLabels(metadata)
+		} else {
+			o.SetAnnotations(metadata)
+		}
+		var got []Treatment
+		for _, s := range Settings(o, test.tool) {
+			got = append(got, s.Treatment)
+		}
+		slices.Sort(got)
+		slices.Sort(test.want)
+		if fmt.Sprint(got) != fmt.Sprint(test.want) {
+			t.Errorf("%s: got %v, want %v", name, got, test.want)
+		}
+	}
+}
