@@ -53,7 +53,12 @@ func New(cfg *rest.Config, controllers []setup.Controller, options Options, chan
 		return nil, err
 	}
 	watches.cache = mgr.GetCache()
-	live, err := newClient(cfg, client.Options{Scheme: scheme, Mapper: mgr.GetRESTMapper()})
+	clientOptions := client.Options{Scheme: scheme, Mapper: mgr.GetRESTMapper()}
+	live, err := newClient(cfg, clientOptions)
+	if err != nil {
+		return nil, err
+	}
+	patient, err := newClientWithin(setup.PatientTimeout, cfg, clientOptions)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +68,7 @@ func New(cfg *rest.Config, controllers []setup.Controller, options Options, chan
 	err = setup.AddTo(mgr, setup.Options{
 		Namespaces: options.Namespaces, Grace: options.Grace,
 		IsFresh: func() bool { return !options.LeaderElect || lease.isFresh() },
-		Clock:   clock, Live: live, Concurrency: options.Concurrency,
+		Clock:   clock, Live: live, Patient: patient, Concurrency: options.Concurrency,
 	}, controllers)
 	if err != nil {
 		return nil, err

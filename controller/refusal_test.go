@@ -13,9 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	. "example.com/gatehouse/controller/at"
+	"example.com/gatehouse/controller/setup"
 	"example.com/gatehouse/kind/condition"
 )
 
@@ -72,9 +74,8 @@ func TestAtIsNotReadyWithoutOnePod(t *testing.T) {
 	w.start()
 	going, twice := w.createAt("going", 3*time.Second), w.createAt("twice", 3*time.Second)
 	pod, first := w.syncPod(going), w.syncPod(twice)
-	edit(w, pod, func(pod *corev1.Pod) { pod.Finalizers = []string{"a.example/b"} })
 	w.awaitAt(going, pending, ReasonArmed)
-	w.must(w.Delete(w.ctx, pod))
+	w.must(w.Delete(w.ctx, pod, client.PropagationPolicy(metav1.DeletePropagationForeground))) // nobody ends it here
 	second := w.syncPod(twice, "v2")
 	ambiguous := condition.FindReady(w.awaitAt(twice, pending, ReasonPodAmbiguous).Status.Conditions)
 	if !strings.Contains(ambiguous.Message, first.Name) || !strings.Contains(ambiguous.Message, second.Name) {
@@ -94,6 +95,23 @@ func TestAtIsNotReadyWithoutOnePod(t *testing.T) {
 	next := w.syncPod(going)
 	w.awaitAt(going, running, ReasonRunning)
 	w.checkGate(next, false)
+}
+
+// A webhook that takes longer than a first request delays an At, and does not keep it from starting.
+func TestSlowWebhookDelaysOpening(t *testing.T) {
+	w := newWorld(t)
+	w.intercept("pods", false, func(request *http.Request, _ *admissionv1.AdmissionRequest, _ *admissionv1.AdmissionResponse) {
+		select {
+		case <-request.Context().Done():
+		case <-time.After(setup.RequestTimeout + 3*time.Second):
+		}
+	})
+	w.start()
+	at := w.createAt("slow", -time.Second)
+	pod := w.syncPod(at)
+	w.awaitAt(at, pending, ReasonOpenRefused)
+	w.awaitAt(at, running, ReasonRunning)
+	w.checkGate(pod, false)
 }
 
 // refuseUpdates adds a webhook that refuses every update of a Pod in this namespace with a code,

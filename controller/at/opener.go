@@ -62,7 +62,7 @@ func (o Opener) open(ctx context.Context, at *cnatv1alpha1.At, m moment, decisio
 	if o.IsElected() && !o.IsFresh() { // for one, the process was paused
 		return apierrors.NewConflict(atResource, at.Name, errors.New("the lease may have run out"))
 	}
-	if err := o.Server.Open(ctx, pod); err != nil {
+	if err := o.Server.Open(ctx, at, pod); err != nil {
 		err = fmt.Errorf("open gate of Pod %s: %w", client.ObjectKeyFromObject(pod), err)
 		if !o.isRefused(ctx, pod, err) {
 			return err

@@ -184,7 +184,7 @@ func hasOtherManager(at *cnatv1alpha1.At) bool {
 // the answer to the very request that may still open the Pod.
 func (r *Reconciler) hold(ctx context.Context, at *cnatv1alpha1.At, m moment, decision *Decision) error {
 	pod := decision.Hold
-	err := r.Server.Hold(ctx, pod, at.ResourceVersion)
+	err := r.Server.Hold(ctx, at, pod)
 	if err == nil {
 		return nil
 	}

@@ -18,13 +18,15 @@ import (
 	"example.com/gatehouse/controller/status"
 	"example.com/gatehouse/kind"
 	kindat "example.com/gatehouse/kind/at"
+	"example.com/gatehouse/kind/condition"
 )
 
 // Server reads and writes Ats and their Pods. Each write is a conflict unless the API server holds
 // the given version of the object, and an error unless its answer shows the change. Requests end
-// after setup.RequestTimeout.
+// after setup.RequestTimeout, those of patient after setup.PatientTimeout.
 type Server struct {
 	client   client.Client
+	patient  client.Writer
 	rendered setup.Rendered // the cache of the Pods of Ats
 	live     client.Reader  // does not cache
 
@@ -72,24 +74,29 @@ func (s *Server) Version(ctx context.Context, at *cnatv1alpha1.At) (string, erro
 	return current.ResourceVersion, nil
 }
 
-// Open removes the gate of a Pod, and nothing else.
-func (s *Server) Open(ctx context.Context, pod *corev1.Pod) error {
+// Open removes the gate of a Pod of an At, and nothing else.
+func (s *Server) Open(ctx context.Context, at *cnatv1alpha1.At, pod *corev1.Pod) error {
 	patch, err := OpenPatch(pod)
 	if err != nil {
 		return err
 	}
-	answer, err := s.patchPod(ctx, pod, patch)
+	answer, err := s.patchPod(ctx, at, pod, patch)
 	if err == nil && isGated(answer) {
 		return errIgnored
 	}
 	return err
 }
 
-// patchPod patches a Pod of the cache, which stays as it is, and returns the patched one.
-func (s *Server) patchPod(ctx context.Context, pod *corev1.Pod, patch client.Patch) (*corev1.Pod, error) {
+// patchPod patches a Pod of the cache, which stays as it is, and returns the patched one. After a refusal,
+// which may be a timeout, it is patient.
+func (s *Server) patchPod(ctx context.Context, at *cnatv1alpha1.At, pod *corev1.Pod, patch client.Patch) (*corev1.Pod, error) {
+	var writer client.Writer = s.client
+	if condition.FindReady(at.Status.Conditions).Reason == ReasonOpenRefused {
+		writer = s.patient
+	}
 	answer := &corev1.Pod{}
 	answer.Namespace, answer.Name = pod.Namespace, pod.Name
-	err := s.client.Patch(ctx, answer, patch, status.FieldOwner)
+	err := writer.Patch(ctx, answer, patch, status.FieldOwner)
 	return answer, err
 }
 
@@ -107,7 +114,8 @@ func OpenPatch(pod *corev1.Pod) (client.Patch, error) {
 
 // Hold gives a Pod another resourceVersion, so that every in-flight request to open it conflicts. It
 // annotates the Pod with the version of the At whose recorded start is taken back.
-func (s *Server) Hold(ctx context.Context, pod *corev1.Pod, version string) error {
+func (s *Server) Hold(ctx context.Context, at *cnatv1alpha1.At, pod *corev1.Pod) error {
+	version := at.ResourceVersion
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": pod.UID, "resourceVersion": pod.ResourceVersion,
 		"annotations": map[string]string{kind.HeldAnnotation: version},
@@ -115,7 +123,7 @@ func (s *Server) Hold(ctx context.Context, pod *corev1.Pod, version string) erro
 	if err != nil {
 		return err
 	}
-	answer, err := s.patchPod(ctx, pod, client.RawPatch(types.MergePatchType, patch))
+	answer, err := s.patchPod(ctx, at, pod, client.RawPatch(types.MergePatchType, patch))
 	if err == nil && answer.Annotations[kind.HeldAnnotation] != version {
 		return errIgnored
 	}

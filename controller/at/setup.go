@@ -39,7 +39,9 @@ func addController(ctx context.Context, mgr ctrl.Manager, rendered setup.Rendere
 		return err
 	}
 	reconciler := &Reconciler{
-		Server: &Server{client: mgr.GetClient(), rendered: rendered, live: options.Live, together: waiting.together},
+		Server: &Server{
+			client: mgr.GetClient(), patient: options.Patient, rendered: rendered, live: options.Live, together: waiting.together,
+		},
 		Clock:  options.Clock,
 		Grace:  options.Grace,
 		Events: mgr.GetEventRecorder(string(status.FieldOwner)),

@@ -109,7 +109,7 @@ var (
 func startRun(at *cnatv1alpha1.At, pods []*corev1.Pod, by *replica, opens bool) *run {
 	r := &run{at: at, pods: pods}
 	reconciler := &Reconciler{
-		Server: &Server{client: fakeClient{run: r}, rendered: setup.Rendered{Cache: podCache{run: r}}, live: fakeClient{run: r}, together: r.together},
+		Server: &Server{client: fakeClient{run: r}, patient: fakeClient{run: r}, rendered: setup.Rendered{Cache: podCache{run: r}}, live: fakeClient{run: r}, together: r.together},
 		Clock:  r, Grace: 20 * time.Second, Events: noEvents{},
 		IsElected: func() bool { return by.elected }, IsFresh: func() bool { return by.fresh },
 	}

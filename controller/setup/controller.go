@@ -47,6 +47,8 @@ type Options struct {
 	Clock *Clock
 	// Live reads from the API server, not from a cache.
 	Live client.Reader
+	// Patient writes with PatientTimeout.
+	Patient client.Writer
 	// Concurrency is how many objects of one kind and namespace are reconciled at a time.
 	Concurrency int
 }
@@ -59,6 +61,10 @@ func (o Options) Controller() controller.Options {
 // RequestTimeout is how long a request of a controller may take. The API server learns it too, and
 // drops a request that a webhook delays for longer.
 const RequestTimeout = 5 * time.Second
+
+// PatientTimeout is how long a write may take after a request took too long. A webhook may take 30 seconds,
+// and the API server ends a patch after 34.
+const PatientTimeout = 35 * time.Second
 
 // AddTo adds controllers to a manager whose cache NewCache constructed.
 func AddTo(mgr ctrl.Manager, options Options, controllers []Controller) error {
