@@ -30,6 +30,7 @@ import (
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	. "example.com/gatehouse/controller/at"
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/condition"
 )
 
@@ -56,6 +57,53 @@ func TestStatusOpensNoPodOfAnotherAt(t *testing.T) {
 		w.checkGate(pod, true)
 		w.awaitAt(victim, pending, ReasonArmed)
 	}
+}
+
+// A status of another client does not keep an At from starting while its Pod waits, or it is not Ready.
+func TestForgedEndIsMendedOrReported(t *testing.T) {
+	w := newWorld(t)
+	w.isForged = func(object *unstructured.Unstructured) bool {
+		phase, _, _ := unstructured.NestedString(object.Object, "status", "phase")
+		return phase == string(done)
+	}
+	w.start()
+	const end = `"phase":"DONE","run":{"openedTime":"2026-01-01T00:00:00Z","finishedTime":"2026-01-01T00:00:00Z","exitCode":0}`
+	for name, status := range map[string]string{
+		"done":     `"phase":"DONE"`,
+		"finished": end,
+		"complete": end + `,"conditions":CONDITIONS`,
+		"ran":      `"ran":["DIGEST@2026-01-01T00:00:00Z"]`,
+	} {
+		at := w.createAt(name, time.Hour)
+		pod := w.syncPod(at)
+		conditions := w.awaitAt(at, pending, ReasonArmed).Status.Conditions
+		for _, conditionType := range []string{condition.Ready, Complete} {
+			meta.SetStatusCondition(&conditions, metav1.Condition{Type: conditionType, Status: metav1.ConditionTrue, Reason: ReasonComplete})
+		}
+		complete, err := json.Marshal(conditions)
+		w.must(err)
+		status = strings.NewReplacer("DIGEST", pod.Annotations[kind.DigestAnnotation], "CONDITIONS", string(complete)).Replace(status)
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"status":{`+status+`}}`))
+		w.must(w.Status().Patch(w.ctx, at.DeepCopy(), patch, client.FieldOwner("somebody")))
+		want := ReasonArmed
+		if name == "ran" {
+			want = ReasonStatusOverwritten
+		}
+		w.eventually(name, func() error {
+			mended := w.awaitAt(at, pending, want)
+			if run := mended.Status.Run; run == nil || run.PodUID != pod.UID || run.OpenedTime != nil || run.FinishedTime != nil {
+				return fmt.Errorf("run %+v", run)
+			}
+			return nil
+		})
+		w.checkGate(pod, true)
+	}
+	due := w.createAt("due", 2*time.Second)
+	pod := w.syncPod(due)
+	w.awaitAt(due, pending, ReasonArmed)
+	w.must(w.Status().Patch(w.ctx, due.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"status":{`+end+`}}`))))
+	w.awaitAt(due, running, ReasonRunning)
+	w.checkGate(pod, false)
 }
 
 // A webhook that restores the gate keeps the At from starting. The status reports it.

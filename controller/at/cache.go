@@ -15,6 +15,7 @@ import (
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/controller/setup"
+	"example.com/gatehouse/controller/status"
 	"example.com/gatehouse/kind"
 	kindat "example.com/gatehouse/kind/at"
 )
@@ -26,6 +27,9 @@ func trimAt(at *cnatv1alpha1.At) {
 	if manager, ok := at.Labels[kind.ManagedByLabel]; ok {
 		meta.Labels = map[string]string{kind.ManagedByLabel: manager}
 	}
+	if status.IsForeign(at.ManagedFields, "ran") {
+		meta.Annotations = map[string]string{ranForeign: "true"}
+	}
 	*at = cnatv1alpha1.At{ObjectMeta: meta, Status: at.Status, Spec: cnatv1alpha1.AtSpec{
 		Schedule:                at.Spec.Schedule,
 		Command:                 strings.Join(slices.Compact(kindat.Digests(at.Spec)), " "),
@@ -36,6 +40,9 @@ func trimAt(at *cnatv1alpha1.At) {
 		return !slices.Contains(conditionTypes, c.Type)
 	})
 }
+
+// ranForeign marks an At in the cache whose list status.ran another client wrote.
+const ranForeign = "gatehouse.example.com/ran-foreign"
 
 // digests returns the digests that a run or a Pod of a trimmed At may have: first this version's, then
 // earlier ones'.

@@ -57,6 +57,7 @@ type moment struct {
 // None of this depends on the memory of a process or the age of its cache.
 func decide(at *cnatv1alpha1.At, pods []corev1.Pod, m moment) Decision {
 	s := newSnapshot(at, pods, m)
+	s.dismissFalseEnd()
 	due, err := kindat.Schedule(at.Spec)
 	s.due = due
 
@@ -71,15 +72,15 @@ func decide(at *cnatv1alpha1.At, pods []corev1.Pod, m moment) Decision {
 
 // next takes the next step of the current spec's run. Invalid is the error of its schedule.
 func (s *snapshot) next(started *corev1.Pod, invalid error) Decision {
-	candidates := s.candidates()
+	candidates, unproven := s.candidates(), s.unprovenField()
 	switch {
-	case s.run.FinishedTime != nil:
-		return s.keepStatus()
+	case s.hasEnded(started):
+		return s.keepEnd()
 	case started != nil:
 		return s.recordRun(started)
-	case s.phase == cnatv1alpha1.AtDone:
-		return s.keepStatus()
-	case slices.ContainsFunc(s.ran, s.isCurrent):
+	case unproven != "":
+		return s.rejectClaim(unproven)
+	case s.ranBefore():
 		return s.refuseRerun()
 	case s.mayHaveStarted() && s.runPod() == nil:
 		return s.failLost()
@@ -141,6 +142,52 @@ func newSnapshot(at *cnatv1alpha1.At, pods []corev1.Pod, m moment) *snapshot {
 	return s
 }
 
+// dismissFalseEnd dismisses an end of the run that the controller did not record: the command of a Pod that
+// waits or runs has not ended, and a recorded end has conditions that say how the run ended.
+func (s *snapshot) dismissFalseEnd() {
+	if pod := s.runPod(); pod != nil && isUnfinished(pod) {
+		s.run.FinishedTime, s.run.ExitCode = nil, nil
+	}
+	isEnd := s.explainsEnd()
+	switch {
+	case isEnd && s.run.FinishedTime != nil:
+		s.phase = cnatv1alpha1.AtDone
+	case !isEnd && s.phase == cnatv1alpha1.AtDone && isClaimed(s.run):
+		s.phase = cnatv1alpha1.AtRunning
+	case !isEnd && s.phase == cnatv1alpha1.AtDone:
+		s.phase = cnatv1alpha1.AtPending
+	}
+}
+
+// explainsEnd reports whether the conditions of the At say how the run ended.
+func (s *snapshot) explainsEnd() bool {
+	conditions := s.at.Status.Conditions
+	isAlreadyRan := condition.FindReady(conditions).Reason == ReasonAlreadyRan && s.ranBefore() && !s.isRanForeign()
+	return isAlreadyRan || meta.IsStatusConditionTrue(conditions, Failed) ||
+		meta.IsStatusConditionTrue(conditions, Complete) && s.run.FinishedTime != nil
+}
+
+// hasEnded reports whether the run ended. A Pod that started meanwhile counts until the end of the command is known.
+func (s *snapshot) hasEnded(started *corev1.Pod) bool {
+	return s.phase == cnatv1alpha1.AtDone && (started == nil || s.run.FinishedTime != nil)
+}
+
+// unprovenField returns the field of the status by which the command ran, if another client wrote that; otherwise
+// nothing.
+func (s *snapshot) unprovenField() string {
+	switch {
+	case s.run.FinishedTime != nil: // dismissFalseEnd kept it, and no condition says how the run ended
+		return "run.finishedTime"
+	case s.ranBefore() && s.isRanForeign():
+		return "ran"
+	default:
+		return ""
+	}
+}
+
+// isUnfinished reports whether a Pod shows that its command has not ended.
+func isUnfinished(pod *corev1.Pod) bool { return isGated(pod) || podOutcome(pod, time.Time{}) == nil }
+
 // isCurrent reports whether a digest, or an entry of ran, belongs to the current spec.
 func (s *snapshot) isCurrent(digest string) bool {
 	return slices.Contains(s.digests, digestOf(digest))
@@ -178,7 +225,7 @@ func (s *snapshot) startedPod() *corev1.Pod {
 // heldPod returns the Pod whose recorded start has not happened and must no longer happen, or nil.
 func (s *snapshot) heldPod(started *corev1.Pod) *corev1.Pod {
 	last := s.at.Status.Run
-	if last == nil || !isClaimed(*last) || last.FinishedTime != nil {
+	if last == nil || !isClaimed(*last) {
 		return nil
 	}
 	pod := s.findPod(last.PodUID)
@@ -186,7 +233,8 @@ func (s *snapshot) heldPod(started *corev1.Pod) *corev1.Pod {
 		return nil
 	}
 	isWanted := s.isCurrent(last.Digest) && s.phase != cnatv1alpha1.AtDone && started == nil &&
-		!s.at.Spec.Suspend && !s.deadlinePassed() && pod.DeletionTimestamp == nil
+		!s.at.Spec.Suspend && !s.deadlinePassed() && pod.DeletionTimestamp == nil &&
+		!last.OpenedTime.Before(wholeSeconds(s.due)) // another client wrote an earlier time
 	if isWanted {
 		return nil
 	}
@@ -276,15 +324,10 @@ func (s *snapshot) deadlinePassed() bool {
 
 // arm starts the run of a Pod.
 func (s *snapshot) arm(pod *corev1.Pod) {
-	if s.run.PodUID == pod.UID {
-		return
+	if s.run.PodUID != pod.UID {
+		s.run = cnatv1alpha1.AtRun{Digest: s.run.Digest, PodUID: pod.UID}
 	}
-	s.run = cnatv1alpha1.AtRun{
-		Digest:        s.run.Digest,
-		PodName:       pod.Name,
-		PodUID:        pod.UID,
-		ScheduledTime: wholeSeconds(s.due),
-	}
+	s.run.PodName, s.run.ScheduledTime = pod.Name, wholeSeconds(s.due)
 }
 
 // isGated reports whether a Pod has the controller's gate.

@@ -77,6 +77,29 @@ func withRun(phase cnatv1alpha1.AtPhase, uid types.UID) func(*cnatv1alpha1.At) {
 		at.Status.Run = &cnatv1alpha1.AtRun{
 			Digest: kindat.Digest(at.Spec), PodName: podName(uid), PodUID: uid, ScheduledTime: ptr.To(metav1.NewTime(due)),
 		}
+		if phase == cnatv1alpha1.AtDone {
+			reports(Failed, ReasonPodLost)(at)
+		}
+	}
+}
+
+// reports gives an At the conditions of a status with a condition type and a reason.
+func reports(conditionType, reason string) func(*cnatv1alpha1.At) {
+	return func(at *cnatv1alpha1.At) {
+		conditions := condition.New(nil, at.Generation, due.Add(-time.Hour))
+		switch conditionType {
+		case condition.Reconciling:
+			conditions.Reconciling(reason, "")
+		case condition.Stalled:
+			conditions.Stalled(reason, "")
+		case Failed:
+			conditions.Add(Failed, metav1.ConditionTrue, reason, "")
+			conditions.Stalled(reason, "")
+		default:
+			conditions.Add(conditionType, metav1.ConditionTrue, reason, "")
+			conditions.Ready(reason, "")
+		}
+		at.Status.Conditions = conditions.Sorted()
 	}
 }
 
@@ -89,7 +112,10 @@ func suspended(since time.Time) func(*cnatv1alpha1.At) {
 	}
 }
 
-func finished(at *cnatv1alpha1.At) { at.Status.Run.FinishedTime = ptr.To(metav1.NewTime(due)) }
+func finished(at *cnatv1alpha1.At) {
+	at.Status.Run.FinishedTime = ptr.To(metav1.NewTime(due))
+	reports(Complete, ReasonComplete)(at)
+}
 
 func suspend(at *cnatv1alpha1.At) { at.Spec.Suspend = true }
 func deadline(seconds int64) func(*cnatv1alpha1.At) {
@@ -138,6 +164,7 @@ func claimed(uid types.UID) func(*cnatv1alpha1.At) {
 	return func(at *cnatv1alpha1.At) {
 		withRun(cnatv1alpha1.AtRunning, uid)(at)
 		at.Status.Run.OpenedTime = at.Status.Run.ScheduledTime
+		reports(condition.Reconciling, ReasonRunning)(at)
 	}
 }
 
@@ -211,30 +238,30 @@ func TestDecideTakesTheNextStep(t *testing.T) {
 		"opened by another client, early":                   {at: newAt(), pods: pods{podFor(plain, "a", open)}, now: early, phase: done, reason: ReasonOpenedEarly, run: "a"},
 		"another Pod of this spec runs":                     {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a"), podFor(plain, "b", open)}, now: due, phase: running, reason: ReasonRunning, run: "b"},
 		"a Pod of another spec runs":                        {at: newAt(withRun(pending, "a")), pods: pods{podFor(plain, "a"), podFor(other, "b", open)}, now: due, claim: true, phase: running, reason: ReasonRunning, run: "a"},
-		"recorded, the cache lags":                          {at: newAt(claimed("a")), pods: pods{podFor(plain, "a")}, now: due, open: "a", phase: running, run: "a"},
+		"recorded, the cache lags":                          {at: newAt(claimed("a")), pods: pods{podFor(plain, "a")}, now: due, open: "a", phase: running, reason: ReasonRunning, run: "a"},
 		"running, the Pod is gone":                          {at: newAt(claimed("a")), pods: pods{podFor(plain, "b")}, now: due, phase: done, reason: ReasonPodLost, run: "a"},
 		"running, suspended":                                {at: newAt(claimed("a"), suspend), pods: pods{podFor(plain, "a", open)}, now: due, phase: running, reason: ReasonRunning, run: "a"},
 		"succeeded":                                         {at: newAt(claimed("a")), pods: pods{podFor(plain, "a", endedWith(corev1.PodSucceeded))}, now: due, phase: done, reason: ReasonComplete, run: "a"},
 		"failed":                                            {at: newAt(claimed("a")), pods: pods{podFor(plain, "a", endedWith(corev1.PodFailed))}, now: due, phase: done, reason: ReasonPodFailed, run: "a"},
 		"succeeded, never recorded":                         {at: newAt(), pods: pods{podFor(plain, "a", endedWith(corev1.PodSucceeded)), podFor(plain, "b")}, now: due, phase: done, reason: ReasonComplete, run: "a"},
-		"done, its Pod exists":                              {at: newAt(withRun(done, "a"), finished), pods: pods{podFor(plain, "a", endedWith(corev1.PodSucceeded))}, now: late, phase: done, run: "a"},
-		"done, a new Pod":                                   {at: newAt(withRun(done, "a")), pods: pods{podFor(plain, "b")}, now: late, phase: done, run: "a"},
-		"done, a new Pod opened by another client":          {at: newAt(withRun(done, "a")), pods: pods{podFor(plain, "b", open)}, now: late, phase: done, run: "a"},
+		"done, its Pod exists":                              {at: newAt(withRun(done, "a"), finished), pods: pods{podFor(plain, "a", endedWith(corev1.PodSucceeded))}, now: late, phase: done, reason: ReasonComplete, run: "a"},
+		"done, a new Pod":                                   {at: newAt(withRun(done, "a")), pods: pods{podFor(plain, "b")}, now: late, phase: done, reason: ReasonPodLost, run: "a"},
+		"done, a new Pod opened by another client":          {at: newAt(withRun(done, "a")), pods: pods{podFor(plain, "b", open)}, now: late, phase: done, reason: ReasonPodLost, run: "a"},
 		"deadline missed, but it started":                   {at: newAt(withRun(done, "a")), pods: pods{podFor(plain, "a", open)}, now: late, phase: running, reason: ReasonRunning, run: "a"},
 		"invalid":                                           {at: newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "soon" }), now: due, phase: pending, reason: ReasonInvalidSchedule},
-		"invalid, run by another version":                   {at: newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "0001-01-01T00:00:00Z" }, withRun(done, "a"), finished), now: due, phase: done, run: "a"},
+		"invalid, run by another version":                   {at: newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "0001-01-01T00:00:00Z" }, withRun(done, "a"), finished), now: due, phase: done, reason: ReasonComplete, run: "a"},
 		"invalid, the Pod opened by another client":         {at: soon, pods: pods{podFor(soon, "a", open)}, now: due, phase: running, reason: ReasonRunning, run: "a"},
 		"invalid, armed, and the Pod is gone":               {at: newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "soon" }, withRun(pending, "a")), now: due, phase: pending, reason: ReasonInvalidSchedule},
 		"ran before":                                        {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{kindat.Digest(at.Spec)} }), pods: pods{podFor(plain, "a")}, now: late, phase: done, reason: ReasonAlreadyRan},
 		"ran before, and its Pod exists":                    {at: newAt(func(at *cnatv1alpha1.At) { at.Status.Ran = []string{kindat.Digest(at.Spec)} }), pods: pods{podFor(plain, "a", endedWith(corev1.PodSucceeded))}, now: late, phase: done, reason: ReasonComplete, run: "a"},
-		"claimed, before it is due":                         {at: newAt(claimed("a")), pods: pods{podFor(plain, "a")}, now: early, open: "a", phase: running, run: "a"},
+		"claimed, before it is due":                         {at: newAt(claimed("a")), pods: pods{podFor(plain, "a")}, now: early, open: "a", phase: running, reason: ReasonRunning, run: "a"},
 		"claimed, suspended":                                {at: newAt(claimed("a"), suspend), pods: pods{podFor(plain, "a")}, now: due, hold: "a", phase: pending, reason: ReasonSuspended, run: "a"},
 		"claimed, past the deadline":                        {at: newAt(claimed("a"), deadline(5)), pods: pods{podFor(plain, "a")}, now: late, hold: "a", phase: done, reason: ReasonDeadlineMissed, run: "a"},
 		"claimed, the Pod is being deleted":                 {at: newAt(claimed("a")), pods: pods{podFor(plain, "a", deleting)}, now: due, hold: "a", phase: pending, reason: ReasonPodMissing, wake: due.Add(time.Minute)},
 		"claimed, edited":                                   {at: newAt(claimed("a"), edited), pods: pods{podFor(plain, "a")}, now: due, hold: "a", phase: pending, reason: ReasonRenderingStale, wake: due.Add(time.Minute)},
 		"claimed, and another Pod runs":                     {at: newAt(claimed("a")), pods: pods{podFor(plain, "a"), podFor(plain, "b", open)}, now: due, hold: "a", phase: running, reason: ReasonRunning, run: "b"},
-		"done by another Pod, with its start on record":     {at: newAt(claimed("a"), func(at *cnatv1alpha1.At) { at.Status.Phase = done }), pods: pods{podFor(plain, "a"), podFor(plain, "b")}, now: due, hold: "a", phase: done, run: "a"},
-		"claimed, beside another Pod":                       {at: newAt(claimed("a")), pods: pods{podFor(plain, "a"), podFor(plain, "b")}, now: due, open: "a", phase: running, run: "a"},
+		"done by another Pod, with its start on record":     {at: newAt(claimed("a"), func(at *cnatv1alpha1.At) { at.Status.Phase = done }, reports(Failed, ReasonPodFailed)), pods: pods{podFor(plain, "a"), podFor(plain, "b")}, now: due, hold: "a", phase: done, reason: ReasonPodFailed, run: "a"},
+		"claimed, beside another Pod":                       {at: newAt(claimed("a")), pods: pods{podFor(plain, "a"), podFor(plain, "b")}, now: due, open: "a", phase: running, reason: ReasonRunning, run: "a"},
 		"due by the forgotten time":                         {at: newAt(forgotten(due)), pods: pods{podFor(plain, "a")}, now: due, phase: done, reason: ReasonMayHaveRun},
 		"due after the forgotten time":                      {at: newAt(forgotten(due.Add(-time.Second))), pods: pods{podFor(plain, "a")}, now: due, claim: true, phase: running, reason: ReasonRunning, run: "a"},
 	} {
@@ -270,6 +297,116 @@ func TestDecideTakesTheNextStep(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// Another client may write any status. It starts nothing twice, and no At is Ready that does not start: an end
+// that the controller did not record is dismissed where the Pod shows that, and reported otherwise.
+func TestDecideMendsForgedStatus(t *testing.T) {
+	const (
+		pending = cnatv1alpha1.AtPending
+		running = cnatv1alpha1.AtRunning
+		done    = cnatv1alpha1.AtDone
+	)
+	plain := newAt()
+	early, late := due.Add(-time.Hour), due.Add(time.Hour)
+	gated, ran := podFor(plain, "a"), podFor(plain, "a", endedWith(corev1.PodSucceeded))
+	type change = func(*cnatv1alpha1.At)
+	armed := func(changes ...change) *cnatv1alpha1.At {
+		return newAt(append([]change{withRun(pending, "a"), reports(Armed, ReasonArmed)}, changes...)...)
+	}
+	phase := func(phase cnatv1alpha1.AtPhase) change { return func(at *cnatv1alpha1.At) { at.Status.Phase = phase } }
+	times := func(opened, finished time.Time) change {
+		return func(at *cnatv1alpha1.At) {
+			if !opened.IsZero() {
+				at.Status.Run.OpenedTime = wholeSeconds(opened)
+			}
+			if !finished.IsZero() {
+				at.Status.Run.FinishedTime, at.Status.Run.ExitCode = wholeSeconds(finished), new(int32)
+			}
+		}
+	}
+	unset := time.Time{}
+	ranBefore := func(at *cnatv1alpha1.At) { at.Status.Ran = []string{kindat.Digest(at.Spec)} }
+	byAnother := func(at *cnatv1alpha1.At) {
+		at.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl-patch", FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:ran":{}}}`)}}
+	}
+	type pods = []corev1.Pod
+	for name, test := range map[string]struct {
+		at     *cnatv1alpha1.At
+		pods   pods
+		now    time.Time
+		hold   types.UID
+		open   types.UID
+		claim  bool
+		phase  cnatv1alpha1.AtPhase
+		reason string
+	}{
+		"done, early":                            {at: armed(phase(done)), pods: pods{gated}, now: early, phase: pending, reason: ReasonArmed},
+		"done, due":                              {at: armed(phase(done)), pods: pods{gated}, now: due, claim: true, phase: running, reason: ReasonRunning},
+		"done, suspended":                        {at: armed(phase(done), suspend), pods: pods{gated}, now: due, phase: pending, reason: ReasonSuspended},
+		"done, without a Pod":                    {at: armed(phase(done)), now: late, phase: pending, reason: ReasonPodMissing},
+		"done, without conditions":               {at: newAt(withRun(pending, "a"), phase(done)), pods: pods{gated}, now: due, claim: true, phase: running, reason: ReasonRunning},
+		"done, its start on record":              {at: newAt(claimed("a"), phase(done)), pods: pods{gated}, now: due, open: "a", phase: running, reason: ReasonRunning},
+		"done, it runs":                          {at: newAt(claimed("a"), phase(done)), pods: pods{podFor(plain, "a", open)}, now: due, phase: running, reason: ReasonRunning},
+		"running":                                {at: armed(phase(running)), pods: pods{gated}, now: early, phase: pending, reason: ReasonArmed},
+		"finished":                               {at: armed(times(unset, early)), pods: pods{gated}, now: early, phase: pending, reason: ReasonArmed},
+		"finished and done":                      {at: armed(phase(done), times(unset, early)), pods: pods{gated}, now: due, claim: true, phase: running, reason: ReasonRunning},
+		"finished, it runs":                      {at: newAt(claimed("a"), times(unset, due)), pods: pods{podFor(plain, "a", open)}, now: due, phase: running, reason: ReasonRunning},
+		"finished, its start on record":          {at: newAt(claimed("a"), times(unset, due)), pods: pods{gated}, now: due, open: "a", phase: running, reason: ReasonRunning},
+		"finished, it ran":                       {at: newAt(claimed("a"), times(unset, due)), pods: pods{ran}, now: late, phase: done, reason: ReasonComplete},
+		"finished, the Pod is gone":              {at: armed(times(unset, due)), pods: pods{podFor(plain, "b")}, now: late, phase: pending, reason: ReasonStatusOverwritten},
+		"complete":                               {at: armed(phase(done), times(due, due), reports(Complete, ReasonComplete)), pods: pods{gated}, now: due, open: "a", phase: running, reason: ReasonRunning},
+		"complete, suspended":                    {at: armed(phase(done), times(due, due), reports(Complete, ReasonComplete), suspend), pods: pods{gated}, now: due, hold: "a", phase: pending, reason: ReasonSuspended},
+		"complete, not finished":                 {at: armed(phase(done), reports(Complete, ReasonComplete)), pods: pods{gated}, now: due, claim: true, phase: running, reason: ReasonRunning},
+		"opened before it is due":                {at: armed(times(early, unset)), pods: pods{gated}, now: early, hold: "a", phase: pending, reason: ReasonArmed},
+		"opened":                                 {at: armed(times(due, unset)), pods: pods{gated}, now: early, open: "a", phase: running, reason: ReasonRunning},
+		"ready, its start on record":             {at: newAt(claimed("a"), reports(Armed, ReasonArmed)), pods: pods{gated}, now: due, open: "a", phase: running, reason: ReasonRunning},
+		"ready, its deadline missed":             {at: newAt(withRun(done, "a"), deadline(5), reports(Failed, ReasonDeadlineMissed), ready), pods: pods{gated}, now: late, phase: done, reason: ReasonDeadlineMissed},
+		"ready, its Pod lost":                    {at: newAt(claimed("a"), phase(done), reports(Failed, ReasonPodLost), ready), now: late, phase: done, reason: ReasonPodLost},
+		"stalled, it completed":                  {at: newAt(claimed("a"), finished, phase(done), stalled), now: late, phase: done, reason: ReasonComplete},
+		"pending, it ran":                        {at: newAt(claimed("a"), finished, phase(pending)), now: late, phase: done, reason: ReasonComplete},
+		"ran":                                    {at: armed(ranBefore, byAnother), pods: pods{gated}, now: early, phase: pending, reason: ReasonStatusOverwritten},
+		"ran, and says so":                       {at: armed(phase(done), ranBefore, byAnother, reports(Armed, ReasonAlreadyRan)), pods: pods{gated}, now: due, phase: pending, reason: ReasonStatusOverwritten},
+		"ran, and that is reported":              {at: armed(ranBefore, reports(condition.Stalled, ReasonStatusOverwritten)), pods: pods{gated}, now: due, phase: pending, reason: ReasonStatusOverwritten},
+		"says that it ran":                       {at: armed(phase(done), reports(Armed, ReasonAlreadyRan)), pods: pods{gated}, now: due, claim: true, phase: running, reason: ReasonRunning},
+		"done, as the controller says it ran":    {at: armed(phase(done), ranBefore, reports(Armed, ReasonAlreadyRan)), pods: pods{gated}, now: due, phase: done, reason: ReasonAlreadyRan},
+		"done, as the controller says it failed": {at: armed(phase(done), reports(Failed, ReasonDeadlineMissed)), pods: pods{gated}, now: due, phase: done, reason: ReasonDeadlineMissed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.at.Status.Run.PodName, test.at.Status.Run.ScheduledTime = "other", wholeSeconds(late)
+			decision := decideTrimmed(test.at, test.pods, test.now, time.Minute)
+			if open, hold := uidOf(decision.Open), uidOf(decision.Hold); open != test.open || hold != test.hold || decision.Claim != test.claim {
+				t.Errorf("opens %q, holds %q, claims %t; want %q, %q, %t", open, hold, decision.Claim, test.open, test.hold, test.claim)
+			}
+			next := decision.Status
+			if reason := condition.FindReady(next.Conditions).Reason; next.Phase != test.phase || reason != test.reason {
+				t.Errorf("%s %s, want %s %s", next.Phase, reason, test.phase, test.reason)
+			}
+			after := test.at.DeepCopy()
+			after.Status = next
+			if object, err := untyped(after); err != nil {
+				t.Error(err)
+			} else if err := health.Check(object); err != nil {
+				t.Error(err)
+			}
+			if next.Phase != done && test.reason != ReasonStatusOverwritten && next.Run != nil && (next.Run.PodName != podName("a") || !next.Run.ScheduledTime.Equal(wholeSeconds(due))) {
+				t.Errorf("run %+v", next.Run)
+			}
+		})
+	}
+}
+
+// ready makes the condition Ready of an At True.
+func ready(at *cnatv1alpha1.At) {
+	meta.FindStatusCondition(at.Status.Conditions, condition.Ready).Status = metav1.ConditionTrue
+}
+
+// stalled makes an At Stalled beside its other conditions.
+func stalled(at *cnatv1alpha1.At) {
+	for _, c := range []metav1.Condition{{Type: condition.Ready, Status: metav1.ConditionFalse}, {Type: condition.Stalled, Status: metav1.ConditionTrue}} {
+		c.Reason = "Other"
+		meta.SetStatusCondition(&at.Status.Conditions, c)
 	}
 }
 
@@ -421,6 +558,7 @@ func TestDecideKnowsEarlierDigests(t *testing.T) {
 	}
 
 	at.Status.Phase, at.Status.Run.FinishedTime = cnatv1alpha1.AtDone, wholeSeconds(due)
+	reports(Complete, ReasonComplete)(at)
 	next := []corev1.Pod{podFor(at, "b")}
 	if decision := decideTrimmed(at, next, due.Add(time.Hour), time.Minute); decision.Open != nil || decision.Status.Phase != cnatv1alpha1.AtDone {
 		t.Errorf("runs again: %+v", decision)

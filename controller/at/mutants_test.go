@@ -122,7 +122,7 @@ var mutants = []mutant{
 	{"suspend does not hold the Pod", "decide.go", []string{"		!s.at.Spec.Suspend && !s.deadlinePassed()", "		!s.deadlinePassed()"}},
 	{"the deadline does not hold the Pod", "decide.go", []string{"		!s.at.Spec.Suspend && !s.deadlinePassed()", "		!s.at.Spec.Suspend"}},
 	{"the run of an earlier spec is not remembered", "decide.go", []string{"held == nil && mayHaveRun(s.at.Status) {", "held == nil && mayHaveRun(s.at.Status) && false {"}},
-	{"a spec that ran may run again", "decide.go", []string{"	case slices.ContainsFunc(s.ran, s.isCurrent):\n		return s.refuseRerun()\n", ""}},
+	{"a spec that ran may run again", "decide.go", []string{"	case s.ranBefore():\n		return s.refuseRerun()\n", ""}},
 	{"a spec due by the forgotten time may run", "decide.go", []string{"	case !isClaimed(s.run) && s.isForgotten():\n		return s.failForgotten()\n", ""}},
 	{"a spec pushed out of ran does not move the forgotten time", "ran.go", []string{"s.forgotten = wholeSeconds(due)", "_ = due"}},
 	{"an open Pod of another spec is ignored", "decide.go", []string{

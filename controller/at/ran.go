@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"example.com/gatehouse/kind/condition"
 )
 
 // longestRan is the number of earlier specs in a status. For older ones it has a bound.
@@ -26,6 +28,15 @@ func (s *snapshot) remember(digest string, scheduled time.Time) {
 // pushed out.
 func (s *snapshot) isForgotten() bool {
 	return s.forgotten != nil && !s.due.Truncate(time.Second).After(s.forgotten.Time)
+}
+
+// ranBefore reports whether the status names the current spec among earlier ones.
+func (s *snapshot) ranBefore() bool { return slices.ContainsFunc(s.ran, s.isCurrent) }
+
+// isRanForeign reports whether another client wrote ran. Once that is reported, the controller owns the list.
+func (s *snapshot) isRanForeign() bool {
+	isReported := condition.FindReady(s.at.Status.Conditions).Reason == ReasonStatusOverwritten
+	return isReported || s.at.Annotations[ranForeign] != ""
 }
 
 func (s *snapshot) hasRan(digest string) bool {

@@ -74,6 +74,9 @@ const (
 	// ReasonMayHaveRun: the spec is due no later than a spec that ran and that the status no longer
 	// names. It does not run.
 	ReasonMayHaveRun = "MayHaveRun"
+	// ReasonStatusOverwritten: another client wrote into the status that the command ran. That may be
+	// true, so it does not run.
+	ReasonStatusOverwritten = "StatusOverwritten"
 	// ReasonAlreadyRan: this At had the spec before, and it ran or may have run. It does not run
 	// again.
 	ReasonAlreadyRan = "AlreadyRan"

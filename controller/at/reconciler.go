@@ -126,8 +126,8 @@ func (r *Reconciler) waits(decision Decision, now time.Time) (time.Duration, boo
 }
 
 // readPods reads the Pods of an At from the cache. The cache may lag behind the status, for one after
-// a restart. So the API server is asked whether the armed Pod is really gone: an end cannot be taken
-// back. Unseen reports that events of a Pod may not arrive.
+// a restart. So the API server is asked whether the armed Pod is really gone, or goes on after its end: an end
+// cannot be taken back. Unseen reports that events of a Pod may not arrive.
 func (r *Reconciler) readPods(ctx context.Context, at *cnatv1alpha1.At) (pods []corev1.Pod, unseen bool, err error) {
 	key, run := client.ObjectKeyFromObject(at), at.Status.Run
 	pods, err = r.Server.Pods(ctx, key)
@@ -135,10 +135,11 @@ func (r *Reconciler) readPods(ctx context.Context, at *cnatv1alpha1.At) (pods []
 		return nil, false, fmt.Errorf("list Pods of At %s: %w", key, err)
 	}
 	isArmed := run != nil && run.PodUID != ""
-	if isArmed && (run.FinishedTime != nil || hasPod(pods, run.PodUID)) {
+	if isArmed && agree(at, pods) {
 		return pods, false, nil
 	}
 	if isArmed {
+		pods = slices.DeleteFunc(pods, func(pod corev1.Pod) bool { return pod.UID == run.PodUID })
 		pod, err := r.Server.Pod(ctx, client.ObjectKey{Namespace: at.Namespace, Name: run.PodName})
 		switch {
 		case err == nil && isRendered(pod, at): // a status may name any Pod
@@ -170,6 +171,16 @@ func withPods(pods []corev1.Pod, others ...corev1.Pod) []corev1.Pod {
 		}
 	}
 	return all
+}
+
+// agree reports whether the status of an armed At and the Pods of the cache agree about the armed Pod.
+func agree(at *cnatv1alpha1.At, pods []corev1.Pod) bool {
+	run := at.Status.Run
+	i := slices.IndexFunc(pods, func(pod corev1.Pod) bool { return pod.UID == run.PodUID })
+	if i < 0 {
+		return run.FinishedTime != nil && newSnapshot(at, nil, moment{}).explainsEnd()
+	}
+	return run.FinishedTime == nil || !isUnfinished(&pods[i])
 }
 
 // hasOtherManager reports whether an At's own label names its manager. Earlier versions gave the Pod the

@@ -89,7 +89,9 @@ func (s *Server) Open(ctx context.Context, at *cnatv1alpha1.At, pod *corev1.Pod)
 
 // patchPod patches a Pod of the cache, which stays as it is, and returns the patched one. After a refusal,
 // which may be a timeout, it is patient.
-func (s *Server) patchPod(ctx context.Context, at *cnatv1alpha1.At, pod *corev1.Pod, patch client.Patch) (*corev1.Pod, error) {
+func (s *Server) patchPod(
+	ctx context.Context, at *cnatv1alpha1.At, pod *corev1.Pod, patch client.Patch,
+) (*corev1.Pod, error) {
 	var writer client.Writer = s.client
 	if condition.FindReady(at.Status.Conditions).Reason == ReasonOpenRefused {
 		writer = s.patient
@@ -130,7 +132,8 @@ func (s *Server) Hold(ctx context.Context, at *cnatv1alpha1.At, pod *corev1.Pod)
 	return err
 }
 
-// Apply writes the status of an At, and returns the At with the status that the API server stored.
+// Apply writes the status of an At, and returns the At with the status that the API server stored. Server-side
+// apply keeps fields of other field managers, so a second write removes those that the status lacks.
 func (s *Server) Apply(ctx context.Context, at *cnatv1alpha1.At, next cnatv1alpha1.AtStatus) (*cnatv1alpha1.At, error) {
 	content, err := status.Content(next)
 	if err != nil {
@@ -139,6 +142,15 @@ func (s *Server) Apply(ctx context.Context, at *cnatv1alpha1.At, next cnatv1alph
 	stored, err := status.Apply(ctx, s.client, kindat.Kind.GVK(), at, content)
 	if err != nil {
 		return nil, err
+	}
+	kept, _, err := unstructured.NestedMap(stored.Object, "status")
+	if err != nil {
+		return nil, fmt.Errorf("read the stored status: %w", err)
+	}
+	if foreign := nulls(kept, content); len(foreign) > 0 {
+		if stored, err = status.Merge(ctx, s.client, kindat.Kind.GVK(), stored, foreign); err != nil {
+			return nil, err
+		}
 	}
 	applied := at.DeepCopy()
 	applied.ResourceVersion, applied.Status = stored.GetResourceVersion(), cnatv1alpha1.AtStatus{}
@@ -150,4 +162,24 @@ func (s *Server) Apply(ctx context.Context, at *cnatv1alpha1.At, next cnatv1alph
 		return nil, fmt.Errorf("decode the stored status: %w", err)
 	}
 	return applied, nil
+}
+
+// nulls returns the merge patch that removes the fields of an object that another object lacks. It leaves lists
+// alone.
+func nulls(object, other map[string]any) map[string]any {
+	patch := map[string]any{}
+	for name, value := range object {
+		kept, isKept := other[name]
+		fields, isObject := value.(map[string]any)
+		keptFields, _ := kept.(map[string]any)
+		switch {
+		case !isKept:
+			patch[name] = nil
+		case isObject:
+			if deeper := nulls(fields, keptFields); len(deeper) > 0 {
+				patch[name] = deeper
+			}
+		}
+	}
+	return patch
 }

@@ -40,7 +40,8 @@ func addController(ctx context.Context, mgr ctrl.Manager, rendered setup.Rendere
 	}
 	reconciler := &Reconciler{
 		Server: &Server{
-			client: mgr.GetClient(), patient: options.Patient, rendered: rendered, live: options.Live, together: waiting.together,
+			client: mgr.GetClient(), patient: options.Patient, live: options.Live,
+			rendered: rendered, together: waiting.together,
 		},
 		Clock:  options.Clock,
 		Grace:  options.Grace,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
@@ -13,16 +14,41 @@ import (
 	"example.com/gatehouse/kind/condition"
 )
 
-// keepStatus keeps the status, at the current generation and without a start that is taken back.
+// keepStatus keeps the status, at the current generation and without a start that is taken back or an end
+// that is dismissed.
 func (s *snapshot) keepStatus() Decision {
 	kept := s.at.Status.DeepCopy()
-	kept.Run = s.run.DeepCopy()
+	kept.Run, kept.Phase = s.run.DeepCopy(), s.phase
 	kept.ObservedGeneration = s.at.Generation
 	kept.Ran, kept.ForgottenTime = s.ran, s.forgotten
 	for i := range kept.Conditions {
 		kept.Conditions[i].ObservedGeneration = s.at.Generation
 	}
 	return Decision{Status: *kept}
+}
+
+// keepEnd keeps the status of a run that ended. If Complete or Failed says how, another client cannot make
+// Ready say something else.
+func (s *snapshot) keepEnd() Decision {
+	decision := s.keepStatus()
+	conditions := s.newConditions()
+	for _, c := range s.at.Status.Conditions {
+		if !condition.IsOfKstatus(c.Type) {
+			conditions.Add(c.Type, c.Status, c.Reason, c.Message)
+		}
+	}
+	failed := meta.FindStatusCondition(s.at.Status.Conditions, Failed)
+	complete := meta.FindStatusCondition(s.at.Status.Conditions, Complete)
+	switch {
+	case failed != nil && failed.Status == metav1.ConditionTrue:
+		conditions.Stalled(failed.Reason, failed.Message)
+	case complete != nil && complete.Status == metav1.ConditionTrue:
+		conditions.Ready(complete.Reason, complete.Message)
+	default: // it ran before
+		return decision
+	}
+	decision.Status.Conditions = conditions.Sorted()
+	return decision
 }
 
 // rejectSchedule stalls an At whose schedule is invalid.
@@ -32,6 +58,15 @@ func (s *snapshot) rejectSchedule(err error) Decision {
 	next := s.newStatus(cnatv1alpha1.AtPending, conditions)
 	next.Run = nil
 	return Decision{Status: next}
+}
+
+// rejectClaim stalls an At whose status claims in one field, which another client wrote, that the command ran.
+// That may be true, so it does not run.
+func (s *snapshot) rejectClaim(field string) Decision {
+	conditions := s.newConditions()
+	conditions.Stalled(ReasonStatusOverwritten, fmt.Sprintf("By status.%s the command ran, and the controller did not write "+
+		"that: it does not run; to run it change spec.schedule, render, commit and sync", field))
+	return Decision{Status: s.newStatus(cnatv1alpha1.AtPending, conditions)}
 }
 
 // awaitPod waits for a Pod to arm.
@@ -115,15 +150,27 @@ func (s *snapshot) holdPod(pod *corev1.Pod) Decision {
 func (s *snapshot) claim(pod *corev1.Pod) Decision {
 	s.arm(pod)
 	s.run.OpenedTime = wholeSeconds(status.Latest(s.now, s.due))
+	decision := s.reportProgress(pod)
+	decision.Claim = true
+	return decision
+}
+
+// reportProgress reports a recorded start whose run has not ended.
+func (s *snapshot) reportProgress(pod *corev1.Pod) Decision {
 	conditions := s.newConditions()
 	s.addArmed(conditions)
 	conditions.Reconciling(podProgress(pod))
-	return Decision{Status: s.newStatus(cnatv1alpha1.AtRunning, conditions), Claim: true}
+	return Decision{Status: s.newStatus(cnatv1alpha1.AtRunning, conditions)}
 }
 
-// open opens the gate of the Pod whose start is recorded, unless the deadline passes before.
+// open opens the gate of the Pod whose start is recorded, unless the deadline passes before. It keeps the
+// report of a refusal.
 func (s *snapshot) open(pod *corev1.Pod) Decision {
+	s.arm(pod)
 	decision := s.keepStatus()
+	if condition.FindReady(s.at.Status.Conditions).Status != metav1.ConditionFalse { // another client wrote it
+		decision = s.reportProgress(pod)
+	}
 	decision.Open, decision.Wake = pod, justAfter(s.deadline())
 	return decision
 }
@@ -146,8 +193,7 @@ func (s *snapshot) recordRun(pod *corev1.Pod) Decision {
 		return s.fail(conditions, ReasonOpenedEarly, fmt.Sprintf(
 			"Pod %s started before its time, and not by the controller: the command will not run again; to run it change spec.schedule, render, commit and sync", pod.Name))
 	case ended == nil:
-		conditions.Reconciling(podProgress(pod))
-		return Decision{Status: s.newStatus(cnatv1alpha1.AtRunning, conditions)}
+		return s.reportProgress(pod)
 	case ended.reason == ReasonComplete:
 		conditions.Add(Complete, metav1.ConditionTrue, ended.reason, ended.message)
 		conditions.Ready(ended.reason, ended.message)

@@ -61,8 +61,8 @@ func (r Rendered) Served(next reconcile.Reconciler) reconcile.Reconciler {
 	})
 }
 
-// mark writes the conditions of an object that is left out. It keeps all other fields of the
-// status: a recorded start must not be lost.
+// mark writes the conditions of kstatus of an object that is left out. It keeps the rest of the status: a
+// recorded start or end must not be lost.
 func (r Rendered) mark(ctx context.Context, left *leftOut) error {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(left.kind)
@@ -72,8 +72,11 @@ func (r Rendered) mark(ctx context.Context, left *leftOut) error {
 	last := decodable(object)
 	conditions := condition.New(last.Conditions, object.GetGeneration(), r.clock.Now())
 	conditions.Stalled(left.reason, "The controller does not serve this object: "+left.message)
-	foreign := slices.DeleteFunc(slices.Clone(last.Conditions), func(c metav1.Condition) bool { return slices.Contains(r.conditionTypes, c.Type) })
-	next := kind.Status{ObservedGeneration: object.GetGeneration(), Conditions: condition.SortByType(append(foreign, conditions.Sorted()...))}
+	all := slices.DeleteFunc(slices.Clone(last.Conditions), func(c metav1.Condition) bool {
+		return condition.IsOfKstatus(c.Type)
+	})
+	all = condition.SortByType(append(all, conditions.Sorted()...))
+	next := kind.Status{ObservedGeneration: object.GetGeneration(), Conditions: all}
 	if next.ObservedGeneration == last.ObservedGeneration && status.Equal(next.Conditions, last.Conditions) {
 		return nil
 	}

@@ -185,11 +185,11 @@ func (c Controller) trimOwn(u *unstructured.Unstructured) (trimmed client.Object
 		return nil, undecodable, fmt.Errorf("decode: %w", err)
 	}
 	managers := trimmed.GetManagedFields()
-	trimmed.SetManagedFields(nil)
 	delete(trimmed.GetAnnotations(), corev1.LastAppliedConfigAnnotation)
 	if c.TrimOwn != nil {
 		c.TrimOwn(trimmed)
 	}
+	trimmed.SetManagedFields(nil)
 	status.MarkForeign(trimmed, managers, c.ConditionTypes)
 	if content, err := json.Marshal(trimmed); err != nil || len(content) > largestObject {
 		return nil, tooLarge, errors.Join(err, fmt.Errorf("it has %d bytes, and at most %d are kept", len(content), largestObject))

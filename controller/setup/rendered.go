@@ -21,12 +21,11 @@ type Rendered struct {
 	// Cache holds the rendered objects of all kinds, each trimmed by the controller of its kind.
 	Cache cache.Cache
 
-	kind           kind.Kind
-	label          string // of the kind
-	client         client.Client
-	live           client.Reader
-	clock          *Clock
-	conditionTypes []string // of the controller
+	kind   kind.Kind
+	label  string // of the kind
+	client client.Client
+	live   client.Reader
+	clock  *Clock
 }
 
 // List lists the rendered objects of a type and a source object.

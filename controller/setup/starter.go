@@ -92,6 +92,9 @@ func (s *starter) start(ctx context.Context, c Controller) error {
 	if err := s.mgr.Add(c.leftOutGauge(cached.(*objects))); err != nil {
 		return err
 	}
-	rendered := Rendered{Cache: cached, kind: c.Kind, label: c.Kind.Label(), client: s.mgr.GetClient(), live: s.options.Live, clock: s.options.Clock, conditionTypes: c.ConditionTypes}
+	rendered := Rendered{
+		Cache: cached, kind: c.Kind, label: c.Kind.Label(),
+		client: s.mgr.GetClient(), live: s.options.Live, clock: s.options.Clock,
+	}
 	return c.Setup(ctx, s.mgr, rendered, s.options)
 }

@@ -19,10 +19,7 @@ func MarkForeign(object metav1.Object, managers []metav1.ManagedFieldsEntry, typ
 	delete(annotations, foreignAnnotation) // a person may have written it
 	foreign := slices.DeleteFunc(slices.Clone(types), func(conditionType string) bool {
 		key := fmt.Sprintf(`"k:{\"type\":\"%s\"}"`, conditionType)
-		return !slices.ContainsFunc(managers, func(m metav1.ManagedFieldsEntry) bool {
-			isOwn := m.Manager == string(FieldOwner) && m.Operation == metav1.ManagedFieldsOperationApply
-			return !isOwn && m.FieldsV1 != nil && strings.Contains(m.FieldsV1.GetRawString(), key)
-		})
+		return !isOwned(managers, false, key)
 	})
 	if len(foreign) > 0 {
 		if annotations == nil {
@@ -31,6 +28,20 @@ func MarkForeign(object metav1.Object, managers []metav1.ManagedFieldsEntry, typ
 		annotations[foreignAnnotation] = strings.Join(foreign, " ")
 	}
 	object.SetAnnotations(annotations)
+}
+
+// IsForeign reports whether another field manager owns a field of a status, and the controllers do not.
+func IsForeign(managers []metav1.ManagedFieldsEntry, field string) bool {
+	key := fmt.Sprintf(`"f:%s":`, field)
+	return isOwned(managers, false, key) && !isOwned(managers, true, key)
+}
+
+// isOwned reports whether the controllers, or other field managers, own a field.
+func isOwned(managers []metav1.ManagedFieldsEntry, byControllers bool, key string) bool {
+	return slices.ContainsFunc(managers, func(m metav1.ManagedFieldsEntry) bool {
+		isOwn := m.Manager == string(FieldOwner) && m.Operation == metav1.ManagedFieldsOperationApply
+		return isOwn == byControllers && m.FieldsV1 != nil && strings.Contains(m.FieldsV1.GetRawString(), key)
+	})
 }
 
 // foreignTypes returns the types of the foreign conditions of an object that content lacks.

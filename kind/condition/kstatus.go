@@ -20,6 +20,11 @@ const (
 	Stalled = "Stalled"
 )
 
+// IsOfKstatus reports whether a condition type is one of kstatus.
+func IsOfKstatus(conditionType string) bool {
+	return conditionType == Ready || conditionType == Reconciling || conditionType == Stalled
+}
+
 // Ready makes the object ready: there is nothing to wait for.
 func (c *Conditions) Ready(reason, message string) {
 	c.Add(Ready, metav1.ConditionTrue, reason, message)
