@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,6 +21,7 @@ import (
 	. "example.com/gatehouse/controller/at"
 	"example.com/gatehouse/kind"
 	kindat "example.com/gatehouse/kind/at"
+	"example.com/gatehouse/test/cluster"
 	"example.com/gatehouse/test/expanded"
 )
 
@@ -451,8 +453,12 @@ func TestPodWithAnotherManagerRuns(t *testing.T) {
 	yay := w.createAt("yay", 2*time.Second, func(at *cnatv1alpha1.At) {
 		at.Labels = map[string]string{kind.ManagedByLabel: "Helm"}
 	})
-	pod := w.syncPod(yay)
-	edit(w, pod, func(pod *corev1.Pod) { pod.Labels[kind.ManagedByLabel] = "Helm" })
+	rendered, err := cluster.Rendered(yay, w.Scheme(), w.kinds().All)
+	w.must(err)
+	pod := &corev1.Pod{}
+	w.must(runtime.DefaultUnstructuredConverter.FromUnstructured(rendered[0].Object, pod))
+	pod.Labels[kind.ManagedByLabel] = "Helm"
+	w.must(w.Create(w.ctx, pod))
 	w.start()
 	w.awaitAt(yay, running, ReasonRunning)
 	w.checkGate(pod, false)

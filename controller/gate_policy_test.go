@@ -41,6 +41,7 @@ func TestPolicyKeepsTheGate(t *testing.T) {
 		"label":      `{"op":"replace","path":"/metadata/labels/cnat.programming-kubernetes.info~1at","value":"other"}`,
 		"no label":   `{"op":"remove","path":"/metadata/labels/cnat.programming-kubernetes.info~1at"}`,
 		"no labels":  `{"op":"remove","path":"/metadata/labels"}`,
+		"annotation": `{"op":"add","path":"/metadata/annotations/a","value":"b"}`,
 		"digest":     `{"op":"replace","path":"/metadata/annotations/gatehouse.example.com~1digest","value":"other"}`,
 		"no digest":  `{"op":"remove","path":"/metadata/annotations"}`,
 	} {
@@ -54,7 +55,7 @@ func TestPolicyKeepsTheGate(t *testing.T) {
 	ephemeral.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "e", Image: "i"}}}
 	w.deniedByGatePolicy("an ephemeral container", w.SubResource("ephemeralcontainers").Update(w.ctx, ephemeral))
 
-	w.must(w.jsonPatch(w, pod, `{"op":"add","path":"/metadata/annotations/a","value":"b"}`))
+	w.must(w.jsonPatch(w, pod, `{"op":"add","path":"/metadata/annotations/argocd.argoproj.io~1tracking-id","value":"b"}`))
 	w.must(w.jsonPatch(w, pod, `{"op":"remove","path":"/spec/schedulingGates/1"}`))
 	w.openGate(pod)
 	w.writePodStatus(pod, func(s *corev1.PodStatus) { s.Phase = corev1.PodRunning })
