@@ -35,6 +35,7 @@ import (
 	"example.com/gatehouse/render/verdict/apiserver"
 	"example.com/gatehouse/render/verdict/policy"
 	"example.com/gatehouse/render/warn"
+	"example.com/gatehouse/render/watchdog"
 )
 
 // Rendering is a rendered environment.
@@ -260,7 +261,13 @@ func (p *pipeline) addProblems(problems []manifest.Problem) bool {
 }
 
 // runPipeline runs all stages before the layout.
-func runPipeline(repository *Repository, name string, progress func(step string)) *pipeline {
+func runPipeline(repository *Repository, name string, show func(step string)) *pipeline {
+	step, done := watchdog.Environment(name)
+	defer done()
+	progress := func(doing string) {
+		step(doing)
+		show(doing)
+	}
 	progress("reading")
 	input, problems := readInput(repository, name)
 	p := &pipeline{input: input, release: func() {}}

@@ -15,6 +15,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/watchdog"
 )
 
 // Update is a planned change of rendered/.
@@ -57,6 +58,7 @@ func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 		alone := *repository
 		alone.shared, repository = nil, &alone
 	}
+	watchdog.Expect(len(selected))
 	update := &Update{Environments: make([]TreeUpdate, len(selected))}
 	parallel.Some(sideBySide, len(selected), func(i int) {
 		e := &update.Environments[i]

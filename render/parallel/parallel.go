@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"example.com/gatehouse/render/watchdog"
 )
 
 // For calls do for each i from 0 to n-1, several at a time, and waits for all calls.
@@ -18,6 +20,7 @@ func Some(atATime, n int, do func(i int)) {
 		group.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 				do(i)
+				watchdog.Progress()
 			}
 		})
 	}

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path"
 	"syscall"
+
+	"example.com/gatehouse/render/watchdog"
 )
 
 // MaxSize is the maximum size of a file, in bytes.
@@ -35,11 +37,13 @@ func ReadFile(root *os.Root, name string) ([]byte, error) {
 	if _, err := io.ReadFull(file, content); err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
+	watchdog.Read(name, len(content))
 	return content, nil
 }
 
 // ReplaceFile replaces a file atomically. A lock has to exclude other runs.
 func ReplaceFile(root *os.Root, name string, content []byte) error {
+	watchdog.Disarm()
 	staged := path.Join(path.Dir(name), ".render-new")
 	_ = root.Remove(staged)
 	err := root.WriteFile(staged, content, 0o644)

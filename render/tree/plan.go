@@ -6,6 +6,8 @@ import (
 	"context"
 	"os"
 	"slices"
+
+	"example.com/gatehouse/render/watchdog"
 )
 
 // Folders at the root.
@@ -96,6 +98,7 @@ func (p *Plan) Changes() bool {
 // Stage writes new contents to temporary files, and returns an error if a folder is not writable. It
 // changes no rendered file. The caller must have held the lock since before NewPlan.
 func (p *Plan) Stage(ctx context.Context) error {
+	watchdog.Disarm()
 	p.folder.clean()
 	if !p.Changes() {
 		return nil

@@ -11,9 +11,11 @@ import (
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/verbs/setup"
 	"example.com/gatehouse/render/verdict/apiserver"
+	"example.com/gatehouse/render/watchdog"
 )
 
 // The exit codes follow `kubectl diff` and `diff`.
@@ -191,6 +193,10 @@ func renderOnce(cmd *cobra.Command, kinds *registry.Kinds, f flags, look func(na
 	}
 	return inRepository(cmd, kinds, root, lock, func(repository *render.Repository, p *progress) error {
 		repository.Look, repository.Memo = look, f.memo
+		if f.output == "github" {
+			folder := folderInWorkspace(repository.Dir())
+			armWatchdog(cmd, func(problem manifest.Problem) { printAnnotation(cmd.OutOrStdout(), problem, folder) })
+		}
 		return updateRendered(cmd, repository, f, p)
 	})
 }
@@ -260,6 +266,12 @@ func inRepository(cmd *cobra.Command, kinds *registry.Kinds, root string, lock f
 	}
 	defer repository.Close()
 	repository.Now, repository.IsLeftOut = time.Now(), leftOut(cmd.Context(), repository)
+	errOut := cmd.ErrOrStderr() // kustomize runs without os.Stderr
+	armWatchdog(cmd, func(problem manifest.Problem) {
+		p.stop()
+		fmt.Fprintln(errOut, problem)
+	})
+	defer watchdog.Disarm()
 	if lock != nil {
 		waiting := time.AfterFunc(setup.Patience, func() { p.step("waiting for another run") })
 		unlock, err := lock(repository, cmd.Context())

@@ -3,21 +3,37 @@ package command
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/cluster"
 	"example.com/gatehouse/render/verdict/apiserver"
+	"example.com/gatehouse/render/watchdog"
 )
 
 func addRootFlag(cmd *cobra.Command, root *string) {
 	cmd.Flags().StringVar(root, "root", "", "the folder with environments/ (default: the nearest one at or above the current folder)")
 	_ = cmd.MarkFlagDirname("root")
+	cmd.Flags().Duration("max-cpu", 0, "the CPU time that an environment may take, like 30s (default: by the size of its files)")
+	cmd.Flags().Var(&resource.QuantityValue{}, "max-memory", "the memory that an environment may take, like 2Gi (default: by the size of its files)")
+}
+
+// armWatchdog lets the watchdog end the process, by the flags of a command. It prints the problem before.
+func armWatchdog(cmd *cobra.Command, show func(manifest.Problem)) {
+	cpu, _ := cmd.Flags().GetDuration("max-cpu")
+	memory := cmd.Flags().Lookup("max-memory").Value.(*resource.QuantityValue)
+	watchdog.Arm(watchdog.Limits{CPU: cpu, Memory: memory.Value()}, func(p manifest.Problem) {
+		show(p)
+		os.Exit(exitError)
+	})
 }
 
 // addEnvironmentFlag adds --env for one environment.

@@ -6,27 +6,23 @@ import (
 	"fmt"
 	"log"
 	"log/slog"
-	"math"
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
-	"runtime/metrics"
 	"strings"
-	"time"
 	_ "time/tzdata" // for schedules with a time zone, on machines without a database
 
-	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/fatih/color"
 	"github.com/spf13/cobra"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/watchdog"
 )
 
 // Main runs the command line of the process, and exits.
 func Main(kinds ...kind.Kind) {
-	go tuneCollector()
+	go watchdog.Start()
 	withoutTime := func(groups []string, a slog.Attr) slog.Attr {
 		if len(groups) == 0 && a.Key == slog.TimeKey {
 			return slog.Attr{}
@@ -39,30 +35,6 @@ func Main(kinds ...kind.Kind) {
 	log.SetFlags(0)
 	os.Exit(run(kinds, errOut))
 }
-
-// tuneCollector trades memory for time, unless the environment sets GOGC or GOMEMLIMIT. A run is short
-// and keeps most of its memory to the end, so the collector waits until the heap reaches a limit:
-// leastMemory, or 9/4 of the greatest live heap if that is more. A smaller live heap later leaves the limit,
-// since the run has taken that memory. In a container the limit is at most 3/4 of its memory.
-func tuneCollector() {
-	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
-		return
-	}
-	debug.SetGCPercent(-1)
-	most := int64(math.MaxInt64)
-	if memory, err := memlimit.FromCgroup(); err == nil {
-		most = int64(memory / 4 * 3) // #nosec G115 -- no container is that large
-	}
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	for limit := int64(leastMemory); ; time.Sleep(50 * time.Millisecond) {
-		metrics.Read(live)
-		limit = max(limit, int64(live[0].Value.Uint64())*9/4) // #nosec G115 -- no heap is that large
-		debug.SetMemoryLimit(min(limit, most))
-	}
-}
-
-// leastMemory is the least limit of the heap, in bytes.
-const leastMemory = 500 << 20
 
 func run(all []kind.Kind, errOut *inert) int {
 	kinds := &registry.Kinds{All: all}

@@ -12,6 +12,7 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/watchdog"
 )
 
 // printReport prints the diff of a check, or a summary, to out, and problems to errOut.
@@ -111,7 +112,10 @@ func newProgress(w io.Writer, doing string) *progress {
 	)}
 }
 
-func (p *progress) step(doing string) { p.bar.Describe(kind.Visible(doing)) }
+func (p *progress) step(doing string) {
+	watchdog.Step(doing)
+	p.bar.Describe(kind.Visible(doing))
+}
 
 // pause hides the progress while show prints something else.
 func (p *progress) pause(show func()) {

@@ -18,6 +18,7 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/watchdog"
 	"example.com/gatehouse/test/testkind"
 )
 
@@ -44,6 +45,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
+	go watchdog.Start()
 	os.Exit(run(gatehouse.Kinds, newInert(os.Stderr)))
 }
 

@@ -11,6 +11,7 @@ import (
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/flux"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/watchdog"
 )
 
 // Diff lists the changes of environments, or the errors that prevent rendering them.
@@ -67,6 +68,7 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 		names = slices.Compact(names)
 	}
 	names, leftOut, warnings := repository.CheckedOut(names)
+	watchdog.Expect(len(names))
 	d := &Diff{Base: previous.commit}
 	var errs []error
 	for _, name := range leftOut {

@@ -7,6 +7,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/watchdog"
 )
 
 // Environment is the difference of two verdicts on an environment.
@@ -27,6 +28,7 @@ func Run(repository *render.Repository, selection render.Selection, version stri
 	if err != nil {
 		return nil, nil, err
 	}
+	watchdog.Expect(len(names))
 	for _, name := range names {
 		step := func(step string) { progress(name, step) }
 		repository.Memo = &memo.Memo{} // both verdicts are on the same built objects
