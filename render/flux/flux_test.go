@@ -106,8 +106,6 @@ func TestSubstituteBoundsGrowth(t *testing.T) {
 		"escapes":               {long, quoted(strings.Repeat("$$", 300_000))},
 		"escapes in a function": {long, quoted("${A/" + strings.Repeat(`\/`, 250_000) + "/b}")},
 		"dense YAML":            {"[" + strings.Repeat("a,", 50_000) + "]", fmt.Sprintf(configMap, "["+strings.Repeat("'${A}',", 25)+"]")},
-		"aliases": {"[&a [x,x,x,x,x,x,x,x,x,x], &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a], &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b], &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c], [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]]",
-			fmt.Sprintf(configMap, "'${A}'")},
 	} {
 		b, failed := &PostBuild{Values: map[string]string{"A": test.value}}, 0
 		for _, r := range b.Substitute(read(t, test.objects), nil) {

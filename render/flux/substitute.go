@@ -13,7 +13,6 @@ import (
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
-	"example.com/gatehouse/render/source/text"
 )
 
 // Result is an object as Flux applies it.
@@ -33,7 +32,7 @@ const (
 	// maxObject bounds the size of a substituted object. The API server reads no larger request.
 	maxObject = 3 << 20
 	// maxGrowth bounds the growth of all objects of an environment.
-	maxGrowth = text.MaxGrowth
+	maxGrowth = 16 << 20
 )
 
 // ErrTooLarge is the error of variables that stand for too much.
@@ -134,17 +133,6 @@ func (b *PostBuild) evaluate(o manifest.Object, template string) (substituted ma
 	evaluated, missing, err := b.execute(template)
 	if err != nil {
 		return o, missing, err
-	}
-	if strings.ContainsAny(evaluated, "&*[{") { // values may be YAML with aliases
-		for _, d := range text.Split([]byte(evaluated)) {
-			_, growth, err := d.Measure()
-			if err == nil && growth > maxObject {
-				err = errObjectTooLarge
-			}
-			if err != nil {
-				return o, missing, err
-			}
-		}
 	}
 	var content map[string]any
 	encoded, err := yaml.YAMLToJSON([]byte(evaluated))

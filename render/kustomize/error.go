@@ -46,9 +46,6 @@ var (
 // kustomizeProblem returns an error of kustomize as a problem with its file and line. The file is
 // kustomization unless the error names another.
 func kustomizeProblem(s *source.Sources, kustomization string, err error) manifest.Problem {
-	if tooLarge := s.FS.TooLarge(); len(tooLarge) > 0 {
-		return tooLarge[0]
-	}
 	var unreadable *objectError
 	var inexact *manifest.InexactError
 	if errors.As(err, &unreadable) && errors.As(err, &inexact) {

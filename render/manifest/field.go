@@ -49,11 +49,19 @@ func JoinField(keys []string) string {
 	return field.String()
 }
 
-// DidYouMean returns a hint at the known name most similar to a wrong one, or "" if none is similar.
+// mostKnown bounds the names that a wrong one is compared with: a list of wrong names times a list of known ones would
+// take long, and a hint is of use to people who see all names.
+const mostKnown = 1000
+
+// DidYouMean returns a hint at the known name most similar to a wrong one, or "" if none is similar or too many are
+// known.
 func DidYouMean(name string, known []string) string {
+	if len(known) > mostKnown {
+		return ""
+	}
 	best, distance := "", 3
-	for _, k := range slices.Sorted(slices.Values(known)) {
-		if d := distanceOf(name, k); d < distance {
+	for _, k := range known {
+		if d := distanceOf(name, k); d < distance || d == distance && best != "" && k < best {
 			best, distance = k, d
 		}
 	}
@@ -63,12 +71,11 @@ func DidYouMean(name string, known []string) string {
 	return fmt.Sprintf(": did you mean %q?", best)
 }
 
-// distanceOf returns the edit distance of two names, ignoring case. Two names of the same letters
-// have distance 1.
+// distanceOf returns the edit distance of two names, ignoring case. Two names of the same letters have distance 1.
 func distanceOf(a, b string) int {
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	d := levenshtein.Distance(a, b, nil)
-	if d > 1 && sorted(a) == sorted(b) {
+	if d > 1 && len(a) == len(b) && sorted(a) == sorted(b) {
 		return 1
 	}
 	return d

@@ -3,7 +3,6 @@ package source
 import (
 	"cmp"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -129,11 +128,13 @@ func (w *walk) readCharts(m *memo.Memo, manifests []*Manifest, clusterOf Cluster
 		read = append(read, &Manifest{File: c.file})
 		var contents [][]byte
 		for _, p := range parsed {
-			root, wrong := w.FS.disk.admitDocument(c.file, p.root, p.growth, p.err)
-			for _, problem := range append(wrong, p.problems...) {
+			if p.err != nil {
+				p.problems = append(p.problems, malformed(c.file, p.err))
+			}
+			for _, problem := range p.problems {
 				found = append(found, locateInTemplate(problem, c.file, rendered.Lines))
 			}
-			if root != nil && len(p.Objects) > 0 {
+			if p.err == nil && len(p.Objects) > 0 {
 				read[len(read)-1].Texts = append(read[len(read)-1].Texts, p.Text)
 				contents = append(contents, p.Content)
 			}
@@ -186,11 +187,7 @@ func parseChart(file string, r charts.Rendered) []parsedText {
 
 // ChartObjects returns the objects of a chart, with the lines of their templates.
 func ChartObjects(r charts.Rendered) (objects []Document, err error) {
-	growth := 0
 	for _, p := range parseChart("", r) {
-		if growth += p.growth; p.err == nil && growth > text.MaxGrowth {
-			p.err = errors.New("its aliases stand for too much")
-		}
 		if p.err != nil {
 			return nil, p.err
 		}
@@ -203,7 +200,7 @@ func ChartObjects(r charts.Rendered) (objects []Document, err error) {
 // namespace alone. Comments go, and block scalars become quoted: yaml.v3 does not write all of them as it read them.
 func markObjects(parsed []parsedText) []parsedText {
 	for i, p := range parsed {
-		root, _, err := p.Parse()
+		root, err := p.Parse()
 		if err != nil || root == nil {
 			continue
 		}

@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
-	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/regular"
+	"example.com/gatehouse/render/watchdog"
 )
 
 // FileSystem is the file system that kustomize builds from. Its root, "/", is the folder with
@@ -37,7 +37,7 @@ func NewFileSystem(root *os.Root, dir string, look func(name string)) *FileSyste
 	if look == nil {
 		look = func(string) {}
 	}
-	return &FileSystem{FileSystem: filesys.MakeFsInMemory(), disk: &disk{root: root, dir: dir, look: look, resolved: map[string]resolution{}, files: map[string][]byte{}, isMeasured: map[string]bool{}, refused: map[string]manifest.Problem{}}}
+	return &FileSystem{FileSystem: filesys.MakeFsInMemory(), disk: &disk{root: root, dir: dir, look: look, resolved: map[string]resolution{}, files: map[string][]byte{}}}
 }
 
 // With returns a file system with some files in place of, or beside, the files on disk.
@@ -90,17 +90,10 @@ func (f *FileSystem) Resolve(name string) (resolved string, isDir bool, err erro
 	return f.disk.resolve(name)
 }
 
-// ReadFile returns the content of a file for kustomize to expand, or an error if the file is too large,
-// see TooLarge.
+// ReadFile returns the content of a file. The watchdog names the last one that kustomize reads.
 func (f *FileSystem) ReadFile(name string) ([]byte, error) {
-	resolved, content, err := f.find(name)
-	if _, ok := f.standIns[resolved]; ok || err != nil {
-		return content, err // stand-ins consist of measured files
-	}
-	if err := f.disk.measureFile(resolved, content); err != nil {
-		return nil, err
-	}
-	return content, nil
+	watchdog.Open(Relative(name))
+	return f.ReadAny(name)
 }
 
 // ReadAny returns the content of any file, which kustomize does not expand.
@@ -184,11 +177,6 @@ type disk struct {
 	mu       sync.Mutex
 	resolved map[string]resolution
 	files    map[string][]byte
-
-	// See admit and measureFile.
-	growth     int
-	isMeasured map[string]bool
-	refused    map[string]manifest.Problem
 }
 
 type resolution struct {

@@ -29,11 +29,9 @@ type Kustomization struct {
 	Documents map[string][]Document
 
 	root     *yaml.Node // nil if it cannot be read
-	weight   int        // see weightOf
 	standIn  []byte     // its content with the configuration of the kinds, or nil
 	loads    []load
 	patches  []patchDocument
-	texts    []string // files of generators
 	problems problems
 }
 
@@ -55,7 +53,6 @@ func readKustomization(files *FileSystem, folder, file string, isRoot, isConfig 
 	if !ok {
 		return k
 	}
-	k.weight = weightOf(content)
 	if k.root = r.parseKustomization(content); k.root == nil {
 		return k
 	}
@@ -98,9 +95,6 @@ func checkConflicts(file string, content []byte) (found problems) {
 	}
 	return found
 }
-
-// weightOf returns the number of documents that a file without objects counts as, see maxCopies.
-func weightOf(content []byte) int { return 1 + len(content)>>14 }
 
 // loadField is a field of a kustomization that names files to load.
 type loadField struct {
@@ -181,7 +175,6 @@ func (r folderReader) readValue(f loadField, entry string, value, target *yaml.N
 	resolved := r.Paths[value.Value]
 	switch f.is {
 	case loadAny:
-		r.texts = append(r.texts, resolved)
 		_, content, err := r.fs.find(resolved)
 		if err == nil { // kustomize reports the error
 			r.problems = append(r.problems, checkConflicts(resolved, content)...)
@@ -191,7 +184,6 @@ func (r folderReader) readValue(f loadField, entry string, value, target *yaml.N
 		if !ok {
 			return
 		}
-		r.weight += weightOf(content)
 		texts := text.Split(content)
 		documents := r.readYAML(resolved, texts, f)
 		r.Documents[value.Value] = documents
@@ -276,14 +268,13 @@ func (r folderReader) readYAML(file string, texts []text.Document, f loadField) 
 		if d.IsTabbedJSON() {
 			continue
 		}
-		parsed, growth, err := d.Parse()
-		root, found := r.fs.disk.admitDocument(file, parsed, growth, err)
-		r.problems = append(r.problems, found...)
-		if root == nil || node.IsNull(root) {
+		root, err := d.Parse()
+		if err != nil {
+			r.problems = append(r.problems, malformed(file, err))
 			continue
 		}
-		if r.isConfig { // transformers may parse texts
-			r.problems = append(r.problems, checkTexts(r.fs.disk, file, root, maxTextLevels)...)
+		if root == nil || node.IsNull(root) {
+			continue
 		}
 		if len(documents) > 0 && (documents[0].Node().Kind == yaml.SequenceNode || f.is == loadYAML) {
 			r.report(file, root.Line, "a second document, which kustomize does not read: make one of both, or a file of each")
@@ -365,7 +356,7 @@ func (r folderReader) readInline(f loadField, value *yaml.Node) {
 		r.addPatches(value, nil, documents)
 	default:
 		for _, d := range documents {
-			r.problems = append(r.problems, checkConfig(r.fs.disk, d)...)
+			r.problems = append(r.problems, checkConfig(d)...)
 		}
 	}
 }

@@ -56,6 +56,30 @@ func checkKinds(loads []load, kustomizations map[string]*Kustomization) (found p
 	return found
 }
 
+// checkConfigs reports problems of the generators, transformers and validators in files.
+func checkConfigs(loads []load, documents map[string][]Document) (found problems) {
+	for _, l := range loads {
+		if l.isConfig && !l.isDir {
+			for _, d := range documents[l.path] {
+				found = append(found, checkConfig(d)...)
+			}
+		}
+	}
+	return found
+}
+
+// checkConfig reports the problems of a generator, transformer or validator.
+func checkConfig(config Document) (found problems) {
+	switch {
+	case config.Kind == "":
+	case config.APIVersion != "builtin":
+		found.add(config.File, config.Line(), "%s: rendering runs no plugins and no functions: only those that kustomize has built in, of apiVersion builtin; commit what it prints, but of a Secret only the manifest that SOPS encrypts, or an ExternalSecret", config.ID)
+	case config.Kind == "HelmChartInflationGenerator":
+		found.add(config.File, config.Line(), "%s: list the chart under helmCharts of the kustomization", config.ID)
+	}
+	return found
+}
+
 // checkDuplicates reports objects that a list has twice. Two kustomizations may each load an object
 // of one ID, as they may rename them.
 func checkDuplicates(loads []load, documents map[string][]Document) (found []manifest.Problem) {
@@ -114,26 +138,15 @@ func (s *Sources) Fork(file string) (path string, positions []string) {
 	}
 }
 
-// maxCopies bounds the documents and folders that are loaded again. kustomize compares each object
-// with each.
-const maxCopies = 4_000
-
-// checkLoads reports a folder that loads itself, or the entry that exceeds maxCopies, as when each of
-// many folders loads the next two.
+// checkLoads reports a folder that loads itself.
 func checkLoads(roots []string, s *Sources) (found problems) {
-	byFolder, weights := map[string][]load{}, map[string]int{}
+	byFolder := map[string][]load{}
 	for _, l := range s.loads {
 		byFolder[l.by.Folder] = append(byFolder[l.by.Folder], l)
 	}
-	for _, k := range s.Kustomizations {
-		weights[k.Folder] = k.weight
-	}
-	for _, m := range s.Manifests {
-		weights[m.File] = len(m.Texts)
-	}
 	var open []string // the folders from the root to the current one
-	isLoaded, copies := map[string]bool{}, 0
-	var follow func(folder string) (isBounded bool)
+	isLoaded := map[string]bool{}
+	var follow func(folder string) (ends bool)
 	follow = func(folder string) bool {
 		isLoaded[folder], open = true, append(open, folder)
 		for _, l := range byFolder[folder] {
@@ -142,15 +155,7 @@ func checkLoads(roots []string, s *Sources) (found problems) {
 				found.add(l.by.File, l.line, "%s is, or contains, a folder that leads here: remove this entry, or one on the way", Relative(l.path))
 				return false
 			}
-			if isLoaded[l.path] {
-				copies += max(1, weights[l.path])
-			}
-			if copies > maxCopies {
-				found.add(l.by.File, l.line, "%s would be loaded again and again, which makes over %d copies of what is in files: load folders less often, or have fewer objects in them", Relative(l.path), maxCopies)
-				return false
-			}
-			isLoaded[l.path] = true
-			if l.isDir && !follow(l.path) {
+			if l.isDir && !isLoaded[l.path] && !follow(l.path) {
 				return false
 			}
 		}

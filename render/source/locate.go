@@ -102,7 +102,7 @@ func (s *Sources) LocateText(id manifest.ID, field, keys []string) (file string,
 // lineIn returns the line of keys in a text of YAML, or of the innermost mapping around them; 0 if it has none.
 func lineIn(content []byte, keys []string) int {
 	for _, d := range text.Split(content) {
-		if root, _, err := d.Parse(); err == nil && root != nil {
+		if root, err := d.Parse(); err == nil && root != nil {
 			return node.Line(root, keys...)
 		}
 	}

@@ -2,6 +2,7 @@ package source
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 
 	"go.yaml.in/yaml/v3"
@@ -55,9 +56,11 @@ func readManifests(memoOf memos, fs *FileSystem, files []string) (manifests []*M
 		m := &Manifest{File: file}
 		manifests = append(manifests, m)
 		for _, p := range parsed[i] {
-			root, found := fs.disk.admitDocument(file, p.root, p.growth, p.err)
-			problems = append(problems, found...)
-			if root != nil && len(p.Objects) > 0 {
+			if p.err != nil {
+				problems = append(problems, malformed(file, p.err))
+				continue
+			}
+			if p.root != nil && len(p.Objects) > 0 {
 				if memoOf(file) == nil {
 					p.isOwn = true
 				}
@@ -82,7 +85,6 @@ type manifestKey struct {
 type parsedText struct {
 	*Text
 	root     *yaml.Node
-	growth   int
 	err      error
 	problems []manifest.Problem
 }
@@ -94,7 +96,7 @@ func parseManifest(file string, content []byte) []parsedText {
 	parallel.For(len(documents), func(i int) {
 		p := &parsed[i]
 		p.Text = &Text{Document: documents[i]}
-		if p.root, p.growth, p.err = documents[i].Parse(); p.root == nil {
+		if p.root, p.err = documents[i].Parse(); p.root == nil {
 			return
 		}
 		p.Objects = splitList(file, p.root, false)
@@ -106,6 +108,13 @@ func parseManifest(file string, content []byte) []parsedText {
 		}
 	})
 	return parsed
+}
+
+// malformed returns the problem of a document that cannot be parsed.
+func malformed(file string, err error) manifest.Problem {
+	var at text.Error
+	errors.As(err, &at)
+	return manifest.Problem{File: Relative(file), Line: at.Line, Message: err.Error()}
 }
 
 // checkObject returns the problem, and its node, of a document that kustomize does not take for an

@@ -8,33 +8,10 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/kustomize/kyaml/utils"
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/source/node"
 )
-
-// maxReplaced bounds the copies of one value by the replacements of a kustomization.
-const maxReplaced = 1_000
-
-// checkReplacements reports incomplete replacements, and replacements that copy the copies of others:
-// each may double them.
-func checkReplacements(files *FileSystem, k *Kustomization) (found problems) {
-	replacements := replacementsOf(files, k)
-	found = incompleteReplacements(replacements)
-	copies := make([]int, len(replacements))
-	for i, r := range replacements {
-		copies[i] = 1
-		for j, earlier := range replacements[:i] {
-			copies[i] = min(copies[i]+copies[j]*countFed(earlier, r.Source), maxReplaced+1)
-		}
-		if copies[i] > maxReplaced {
-			found.add(k.File, 0, "replacements: they copy again and again what others of them have copied: copy from what none of them changes")
-			break
-		}
-	}
-	return found
-}
 
 // replacement is a replacement of a kustomization, or of a file that it loads.
 type replacement struct {
@@ -107,22 +84,6 @@ func incompleteReplacements(replacements []replacement) (found problems) {
 	return found
 }
 
-// countFed returns the number of fields that a replacement writes, in objects that may be the source
-// of another replacement, and that may overlap with the field of that source.
-func countFed(r replacement, source *types.SourceSelector) (count int) {
-	for _, target := range r.Targets {
-		if source == nil || target == nil || target.Select == nil || !mayName(target.Select.Kind, source.Kind) || !mayName(target.Select.Name, source.Name) {
-			continue
-		}
-		for _, field := range target.FieldPaths {
-			if mayOverlap(field, source.FieldPath) {
-				count++
-			}
-		}
-	}
-	return count
-}
-
 // mayName reports whether a pattern may select a name. Both may be "", for any.
 func mayName(pattern, name string) bool {
 	if pattern == "" || name == "" || pattern == name {
@@ -133,15 +94,4 @@ func mayName(pattern, name string) bool {
 	}
 	selects, err := regexp.MatchString("^(?:"+pattern+")$", name)
 	return err == nil && selects
-}
-
-// mayOverlap reports whether one field may be, or be within, another.
-func mayOverlap(a, b string) bool {
-	inA, inB := utils.SmarterPathSplitter(a, "."), utils.SmarterPathSplitter(b, ".")
-	for i := range min(len(inA), len(inB)) {
-		if inA[i] != inB[i] && !strings.ContainsAny(inA[i]+inB[i], "*[") {
-			return false
-		}
-	}
-	return true
 }

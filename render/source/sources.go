@@ -63,7 +63,6 @@ func Read(own, shared *memo.Memo, fileSystem *FileSystem, configuration []byte, 
 		}
 		return shared
 	}
-	fileSystem.disk.growth = 0
 	w := &walk{Sources: s, root: folder, inherited: map[string]string{}, isChecked: map[string]bool{}}
 	roots := append([]string{folder}, onTop...)
 	for i, root := range roots {
@@ -78,18 +77,17 @@ func Read(own, shared *memo.Memo, fileSystem *FileSystem, configuration []byte, 
 		s.documents[m.File] = m.objects()
 	}
 	problems = slices.Concat(w.problems, checkKinds(s.loads, s.Kustomizations), problems, found, problemsOfDefined,
-		checkDuplicates(s.loads, s.documents), checkConfigs(s.FS, s.loads, s.documents))
+		checkDuplicates(s.loads, s.documents), checkConfigs(s.loads, s.documents))
 	for _, k := range w.order {
 		if k.root != nil {
 			s.documents[k.File] = generators(k.File, k.root)
 		}
-		problems = slices.Concat(problems, k.problems, checkPatches(k), checkReplacements(s.FS, k))
+		problems = slices.Concat(problems, k.problems, checkPatches(k), incompleteReplacements(replacementsOf(s.FS, k)))
 		s.patches = append(s.patches, k.patches...)
 	}
 	s.addCharts(ofCharts)
 	s.files = slices.DeleteFunc(slices.Sorted(maps.Keys(s.documents)), isOfChart)
 	s.FS = s.FS.With(configurationFiles(s.FS, w.order, s.kindFields))
-	skipTexts(s.FS, w.order)
 	if len(problems) == 0 {
 		problems = checkLoads(roots, s)
 	}

@@ -26,7 +26,7 @@ func newTree(node *yaml.Node) *Tree {
 func (t *Tree) Node() *yaml.Node {
 	node := t.node.Load()
 	if node == nil && t.line > 0 {
-		node, _, _ = t.text.Parse() // without the error of a malformed text, which has no tree
+		node, _ = t.text.Parse() // without the error of a malformed text, which has no tree
 		t.node.Store(node)
 	}
 	return node

@@ -9,7 +9,7 @@ import (
 
 func TestReleasedTreeHasTheSameNodes(t *testing.T) {
 	for _, d := range text.Split([]byte("# first\na: &b {c: 1}\n---\nkind: A\nb: &b {d: e}\nlist: [a, *b]\n")) {
-		node, _, err := d.Parse()
+		node, err := d.Parse()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,11 +12,9 @@ import (
 	"strings"
 	"sync"
 
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/kubernetes/pkg/apis/admissionregistration"
 
 	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/kind/registry"
@@ -32,6 +30,7 @@ import (
 	"example.com/gatehouse/render/verdict/policy"
 	"example.com/gatehouse/render/verdict/problem"
 	"example.com/gatehouse/render/verdict/secret"
+	"example.com/gatehouse/render/watchdog"
 )
 
 // Checker judges objects of the built-in kinds of a version of Kubernetes, the kinds of this program,
@@ -72,12 +71,9 @@ func New(m *memo.Memo, kinds *registry.Kinds, kubernetes apiserver.Version, obje
 		kinds    customKinds
 		problems []manifest.Problem
 	}
-	all, tooLarge := make([]definition, len(crds)), checkExpressions(crds, apiextensions.GroupName)
+	all := make([]definition, len(crds))
 	parallel.For(len(all), func(i int) {
-		if p, ok := tooLarge[i]; ok {
-			all[i].problems = []manifest.Problem{p}
-			return
-		}
+		defer watchObject(crds[i])()
 		all[i] = memo.Get(m, key{crds[i], kubernetes}, func() (d definition) {
 			d.kinds, d.problems = known.define(crds[i], kubernetes)
 			if !manifest.HasErrors(d.problems) {
@@ -114,18 +110,19 @@ func (c *Checker) Objects(objects []manifest.Object) (valid []manifest.Object, p
 	return valid, problems
 }
 
-// judgeEach calls judge for the index of each object, except objects with regular expressions that are too large.
+// judgeEach calls judge for the index of each object.
 func judgeEach(objects []manifest.Object, judge func(i int) []manifest.Problem) [][]manifest.Problem {
 	found := make([][]manifest.Problem, len(objects))
-	tooLarge := checkExpressions(objects, admissionregistration.GroupName)
 	parallel.For(len(objects), func(i int) {
-		if p, ok := tooLarge[i]; ok {
-			found[i] = []manifest.Problem{p}
-		} else {
-			found[i] = judge(i)
-		}
+		defer watchObject(objects[i])()
+		found[i] = judge(i)
 	})
 	return found
+}
+
+// watchObject names an object to the watchdog, until done.
+func watchObject(o manifest.Object) (done func()) {
+	return watchdog.Part(func() manifest.Problem { return manifest.Problem{Object: o.String()} })
 }
 
 // Admit judges applied objects by Pod Security and by policies, as in a cluster with all of them.

@@ -1,7 +1,6 @@
 package warn
 
 import (
-	"slices"
 	"strings"
 
 	"example.com/gatehouse/render/manifest"
@@ -11,24 +10,25 @@ import (
 // that defines any: a cluster without the Namespace refuses the whole sync.
 func missingNamespaces(in Input) (warnings []manifest.Problem) {
 	var defined []string
+	isKnown := map[string]bool{}
 	for _, o := range in.Objects {
 		if o.GroupVersionKind().Group == "" && o.GetKind() == "Namespace" {
 			defined = append(defined, o.GetName())
+			isKnown[o.GetName()] = true
 		}
 	}
 	if len(defined) == 0 {
 		return nil
 	}
-	known := slices.Clone(defined)
 	for _, o := range in.Objects {
 		id := manifest.ID{Kind: "Namespace", Name: o.GetNamespace()}
-		if id.Name == "" || o.IsRendered() || slices.Contains(known, id.Name) || isInEveryCluster(id.Name) || in.isElsewhere(id) {
+		if id.Name == "" || o.IsRendered() || isKnown[id.Name] || isInEveryCluster(id.Name) || in.isElsewhere(id) {
 			continue
 		}
-		if namespaced, isKnown := in.IsNamespaced(o.GroupVersionKind()); isKnown && !namespaced {
+		if namespaced, isDefined := in.IsNamespaced(o.GroupVersionKind()); isDefined && !namespaced {
 			continue
 		}
-		known = append(known, id.Name)
+		isKnown[id.Name] = true
 		remedy := ": add it"
 		if hint := manifest.DidYouMean(id.Name, defined); hint != "" {
 			remedy = hint + " Otherwise add it"

@@ -195,7 +195,7 @@ func renderOnce(cmd *cobra.Command, kinds *registry.Kinds, f flags, look func(na
 		repository.Look, repository.Memo = look, f.memo
 		if f.output == "github" {
 			folder := folderInWorkspace(repository.Dir())
-			armWatchdog(cmd, func(problem manifest.Problem) { printAnnotation(cmd.OutOrStdout(), problem, folder) })
+			armWatchdog(cmd, func(problem manifest.Problem) { printAnnotation(raw(cmd.OutOrStdout()), problem, folder) })
 		}
 		return updateRendered(cmd, repository, f, p)
 	})

@@ -1,13 +1,12 @@
 // Package charts renders Helm charts of the repository as `kustomize build --enable-helm` does.
 //
 // The invariant: the documents equal the documents of the real helm, and they depend only on files of the
-// repository and on the version of Kubernetes. Rendering ends, in bounded time and memory.
+// repository and on the version of Kubernetes.
 //
 // Helm's own packages load the chart, merge its values, run its templates and sort its manifests. The
 // rest holds since no function of a template reaches the world around it (functions.go: a random
-// value, a clock or a network is an error, and a map is sorted), each loop and each call of a template
-// takes from a budget (run.go), and only files within the chart are read (load.go). Package
-// test/charts compares the objects of real charts with the real helm and kustomize.
+// value, a clock or a network is an error, and a map is sorted), and only files within the chart are read
+// (load.go). Package test/charts compares the objects of real charts with the real helm and kustomize.
 package charts
 
 import (
@@ -32,6 +31,7 @@ import (
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source/node"
+	"example.com/gatehouse/render/watchdog"
 )
 
 // Files are the files of a repository. Paths are absolute, without links once resolved.
@@ -105,6 +105,7 @@ func Render(files Files, e Entry, cluster Cluster) (Rendered, []manifest.Problem
 		return Rendered{}, found
 	}
 	r := newRun()
+	defer watchdog.Part(func() manifest.Problem { return e.current(r) })()
 	documents, found := e.template(layers, c, r, values, cluster)
 	if len(found) > 0 {
 		return Rendered{}, found
@@ -112,6 +113,15 @@ func Render(files Files, e Entry, cluster Cluster) (Rendered, []manifest.Problem
 	rendered := c.join(r, documents)
 	rendered.Settings = newSettings(layers, r)
 	return rendered, nil
+}
+
+// current returns the line of the template that a run executes, or that of the entry.
+func (e Entry) current(r *run) manifest.Problem {
+	p := e.problem("chart "+e.Name, "name")[0]
+	if at := r.at.Load(); at != nil {
+		p.File, p.Line = strings.TrimPrefix(at.File, "/"), at.Line
+	}
+	return p
 }
 
 // problem returns a problem at the line of a field of the entry.
@@ -169,11 +179,8 @@ func (e Entry) template(layers []layer, c *loaded, r *run, values map[string]any
 	r.addresses = append(r.addresses, fmt.Sprintf("%p", capabilities))
 	r.readDependencies(c.Chart, []string{})
 	c.nameTemplates()
-	err = r.rewriteAll(c) // each template once: aliases share them
-	if err == nil {
-		err = chartutil.ProcessDependencies(c.Chart, values)
-	}
-	if err != nil {
+	r.rewriteAll(c) // each template once: aliases share them
+	if err = chartutil.ProcessDependencies(c.Chart, values); err != nil {
 		return nil, e.problems(c, err)
 	}
 	options := common.ReleaseOptions{Name: name, Namespace: cmp.Or(e.Namespace, "default"), Revision: 1, IsInstall: true}
@@ -227,11 +234,6 @@ func (e Entry) changing(r *run, isKept func(file string) bool) (found []manifest
 // sort returns the documents of the rendered files in the order of helm.
 func (e Entry) sort(c *loaded, files map[string]string) (documents []document, err error) {
 	maps.DeleteFunc(files, func(name, _ string) bool { return strings.HasSuffix(name, "NOTES.txt") })
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := checkKeys(name, files[name]); err != nil {
-			return nil, err
-		}
-	}
 	hooks, manifests, err := releaseutil.SortManifests(files, nil, releaseutil.InstallOrder)
 	if err != nil {
 		return nil, err

@@ -7,9 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"regexp"
-	"regexp/syntax"
 	"slices"
-	"strings"
 	"text/template"
 	"time"
 
@@ -31,13 +29,14 @@ func (r *run) functions() template.FuncMap {
 			return nil
 		})
 	}
-	for name, sizeOf := range sizes {
-		functions[name] = before(functions[name], func(arguments []reflect.Value) error {
-			if name == "printf" && address.MatchString(arguments[0].String()) {
-				r.change("printing an address")
-			}
-			return r.take(sizeOf(arguments))
-		})
+	functions["printf"] = before(functions["printf"], func(arguments []reflect.Value) error {
+		if address.MatchString(arguments[0].String()) {
+			r.change("printing an address")
+		}
+		return nil
+	})
+	for _, name := range []string{"repeat", "indent", "nindent", "replace"} {
+		functions[name] = before(functions[name], checkSize)
 	}
 	for _, name := range []string{"env", "expandenv", "fail", "toJson", "mustToJson", "fromJson"} { // of Helm itself, or of none
 		delete(functions, name)
@@ -49,11 +48,7 @@ func (r *run) functions() template.FuncMap {
 // executeName returns the name that a nameTemplate makes.
 func executeName(original string) (string, error) {
 	r := newRun()
-	rewritten, err := r.rewrite("nameTemplate", "", original, nil)
-	if err != nil {
-		return "", err
-	}
-	t, err := template.New("nameTemplate").Funcs(r.functions()).Parse(rewritten)
+	t, err := template.New("nameTemplate").Funcs(r.functions()).Parse(r.rewrite("nameTemplate", "", original, nil))
 	if err != nil {
 		return "", err
 	}
@@ -133,90 +128,26 @@ func before(f any, check func(arguments []reflect.Value) error) any {
 	return reflect.MakeFunc(reflect.FuncOf(in, []reflect.Type{t.Out(0), failure}, t.IsVariadic()), checked).Interface()
 }
 
-var (
-	address = regexp.MustCompile(`%[^a-zA-Z%]*p`)
-	wide    = regexp.MustCompile(`%[^a-zA-Z%]*(\d{4}|\*)`)
-)
+var address = regexp.MustCompile(`%[^a-zA-Z%]*p`)
 
-// sizes are upper bounds of the work and results of functions that make much of little. Others are counted by their results.
-var sizes = map[string]func(a []reflect.Value) int{
-	"repeat": product, "indent": product, "nindent": product, "join": product,
-	"print": product, "println": product, "cat": product, "quote": product, "squote": product, "toString": product, "toStrings": product,
-	"replace": productOfLast, "wrapWith": productOfLast, "until": rangeSize, "untilStep": rangeSize, "seq": rangeSize, "split": splitSize, "splitList": splitSize,
-	"printf": func(a []reflect.Value) int {
-		each := 1_000 + extent(a[1])
-		if wide.MatchString(a[0].String()) {
-			each += 1_000_000 // the limit of fmt
+// maxText bounds a text that a function makes of little at once, in bytes: the system may refuse the memory for more
+// before the watchdog sees it.
+const maxText = 1 << 28
+
+var errLarge = errors.New("makes too large a text: write less")
+
+// checkSize returns an error if the product of the last two arguments, numbers or texts, is too large.
+func checkSize(arguments []reflect.Value) error {
+	size := 1.0
+	for _, v := range arguments[len(arguments)-2:] {
+		if v.Kind() == reflect.Int {
+			size *= float64(v.Int())
+		} else {
+			size *= float64(1 + v.Len())
 		}
-		return strings.Count(a[0].String(), "%") * each
-	},
-	"regexMatch": matchSize, "mustRegexMatch": matchSize, "regexFind": matchSize, "mustRegexFind": matchSize,
-	"regexFindAll": matchSize, "mustRegexFindAll": matchSize, "regexSplit": matchSize, "mustRegexSplit": matchSize,
-	"regexReplaceAll": replaceSize, "mustRegexReplaceAll": replaceSize, "regexReplaceAllLiteral": replaceSize, "mustRegexReplaceAllLiteral": replaceSize,
-	"derivePassword": func([]reflect.Value) int { return 1 << 24 },
-}
-
-// product returns the product of the extents of arguments.
-func product(a []reflect.Value) int {
-	size := 1
-	for _, v := range a {
-		size = min(size*(1+extent(v)), maxWork+1)
 	}
-	return size
-}
-
-func productOfLast(a []reflect.Value) int { return product(a[1:]) }
-
-// rangeSize returns the memory of integers between others.
-func rangeSize(a []reflect.Value) (size int) {
-	for _, v := range a {
-		size += 32 * extent(v)
+	if size > maxText {
+		return errLarge
 	}
-	return size
-}
-
-// extent returns the amount of an integer, or the length of the text of another argument.
-func extent(v reflect.Value) (size int) {
-	switch v.Kind() {
-	case reflect.Int:
-		size = int(min(max(v.Int(), -v.Int(), 0), maxWork))
-	case reflect.String:
-		size = v.Len()
-	case reflect.Slice:
-		for i := range v.Len() {
-			size += 1 + extent(v.Index(i))
-		}
-	default:
-		size = len(fmt.Sprint(v.Interface()))
-	}
-	return size
-}
-
-func splitSize(a []reflect.Value) int {
-	return 1 << 10 * strings.Count(a[1].String(), a[0].String())
-}
-
-// matchSize returns the steps to match a regular expression.
-func matchSize(a []reflect.Value) int {
-	expression, text := a[0].String(), a[1].String()
-	if len(expression) > maxExpression {
-		return maxWork
-	}
-	parsed, err := syntax.Parse(expression, syntax.Perl)
-	if err != nil {
-		return 0
-	}
-	program, err := syntax.Compile(parsed.Simplify())
-	if err != nil {
-		return 0
-	}
-	return len(program.Inst) * (1 + len(text))
-}
-
-// maxExpression bounds the length of a regular expression.
-const maxExpression = 1 << 14
-
-// replaceSize returns the steps to replace matches, each by a text that may have the match for each $.
-func replaceSize(a []reflect.Value) int {
-	return matchSize(a) + (1+a[1].Len())*(1+a[2].Len())
+	return nil
 }

@@ -13,8 +13,8 @@ import (
 // site is an action of a template, or an action around lines of it.
 type site struct {
 	Position
-	end     int     // its last line
-	sources []*site // actions that set the variables in it
+	end     int                // its last line
+	sources map[string][]*site // actions that set the variables in it
 	reads   reads
 }
 
@@ -53,14 +53,11 @@ type rewriter struct {
 
 // rewrite returns a template that writes the same as the text of a file, or of tpl at a caller. A text that is no template
 // stays as it is: Helm reports it.
-func (r *run) rewrite(template, file, original string, caller *site) (string, error) {
-	if strings.Count(original, "{{") > maxActions {
-		return "", errLarge
-	}
+func (r *run) rewrite(template, file, original string, caller *site) string {
 	main, trees := parse.New(template), map[string]*parse.Tree{}
 	main.Mode = parse.SkipFuncCheck
 	if _, err := main.Parse(original, "", "", trees); err != nil {
-		return original, nil //nolint:nilerr // see above
+		return original
 	}
 	w := &rewriter{run: r, file: file, starts: []int{0}, caller: caller, line: 1, variables: map[string][]*site{}}
 	for i, c := range []byte(original) {
@@ -84,7 +81,7 @@ func (r *run) rewrite(template, file, original string, caller *site) (string, er
 		w.node(n)
 	}
 	writeUpTo(parse.Pos(len(original)))
-	return w.String(), nil
+	return w.String()
 }
 
 func (w *rewriter) define(t *parse.Tree) {
@@ -155,7 +152,7 @@ func (w *rewriter) node(n parse.Node) {
 // enter begins a site at a line.
 func (w *rewriter) enter(line int) {
 	w.last = max(w.last, line)
-	w.site = &site{Position: Position{w.file, line}, end: line, reads: reads{}}
+	w.site = &site{Position: Position{w.file, line}, end: line, sources: map[string][]*site{}, reads: reads{}}
 	if w.caller != nil {
 		w.site.Position, w.site.end = w.caller.Position, w.caller.end
 	}
@@ -168,9 +165,6 @@ func (w *rewriter) branch(keyword string, b *parse.BranchNode, isWhole bool) {
 	s := w.site
 	w.open(b.Line)
 	w.write(keyword + " " + w.pipe(b.Pipe, isWhole) + "}}")
-	if keyword == "range" {
-		w.write("{{gatehouseRound}}")
-	}
 	w.node(b.List)
 	if b.ElseList != nil {
 		w.write("{{else}}")
@@ -215,24 +209,16 @@ func function(c *parse.CommandNode) string {
 func (w *rewriter) command(c *parse.CommandNode, isWhole bool) (command string, usesWhole bool) {
 	name := function(c)
 	if name == "" && len(c.Args) == 1 {
-		return w.value(c.Args[0], isWhole), isWhole
+		return w.operand(c.Args[0], isWhole), isWhole
 	}
 	isPassing, isLooking := slices.Contains(passing, name), slices.Contains(looking, name)
 	usesWhole = !isLooking && (isWhole || !isPassing)
-	words := w.words(c, name, usesWhole)
-	if isParser(name) && len(words) == 1 {
-		words = []string{"gatehouseParse |", name}
-	}
-	command = strings.Join(words, " ")
+	command = strings.Join(w.words(c, name, usesWhole), " ")
 	switch {
 	case name == "include", name == "tpl":
 		command += " | gatehouseReturn"
-	case isPassing && isWhole:
-		command += " | gatehouseWeigh"
-	case strings.Contains(name, "Yaml"), strings.Contains(name, "Toml"):
-		command += " | gatehouseFormat"
 	case !isPassing && !isLooking:
-		command += " | gatehouseCount"
+		command += " | gatehouseResult"
 	}
 	return command, usesWhole
 }
@@ -254,20 +240,6 @@ func (w *rewriter) words(c *parse.CommandNode, name string, usesWhole bool) (wor
 	return words
 }
 
-// value returns an operand that is a command of its own.
-func (w *rewriter) value(n parse.Node, isWhole bool) string {
-	value := w.operand(n, isWhole)
-	if strings.HasSuffix(value, ".AsConfig") || strings.HasSuffix(value, ".AsSecrets") {
-		value += " | gatehouseFormat"
-	}
-	return value
-}
-
-// isParser reports whether a function parses a text.
-func isParser(name string) bool {
-	return strings.HasPrefix(name, "from") || strings.HasPrefix(name, "mustFrom")
-}
-
 // argument returns the argument number i of a function.
 func (w *rewriter) argument(i int, n parse.Node, function string, isWhole bool) string {
 	word := w.operand(n, isWhole)
@@ -276,8 +248,6 @@ func (w *rewriter) argument(i int, n parse.Node, function string, isWhole bool) 
 		return "(gatehouseCall " + word + ")"
 	case i == 1 && function == "tpl":
 		return "(gatehouseTpl " + word + ")"
-	case isParser(function):
-		return "(gatehouseParse " + word + ")"
 	}
 	return word
 }
@@ -294,7 +264,7 @@ func (w *rewriter) split(n parse.Node, isWhole bool) (base string, fields []stri
 	case *parse.FieldNode:
 		return ".", n.Ident
 	case *parse.VariableNode:
-		w.site.sources = append(w.site.sources, w.variables[n.Ident[0]]...)
+		w.site.sources[n.Ident[0]] = w.variables[n.Ident[0]]
 		return n.Ident[0], n.Ident[1:]
 	case *parse.ChainNode:
 		base, fields = w.split(n.Node, false)

@@ -128,11 +128,6 @@ func (r *reader) add(name string, data []byte) error {
 	if strings.HasSuffix(name, ".tgz") && isDependency(name) {
 		return r.unpack(strings.TrimSuffix(name, ".tgz")+archived, data)
 	}
-	if base := path.Base(name); base == "values.yaml" || base == "Chart.yaml" {
-		if err := checkKeys(strings.ReplaceAll(name, archived, ".tgz"), string(data)); err != nil {
-			return err
-		}
-	}
 	r.found = append(r.found, &archive.BufferedFile{Name: name, Data: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))})
 	return nil
 }

@@ -45,8 +45,10 @@ func (r reads) has(keys []string) bool {
 // all returns the reads of a site and its variables.
 func (s *site) all() reads {
 	all := maps.Clone(s.reads)
-	for _, of := range s.sources {
-		all.addAll(of.reads)
+	for _, sources := range s.sources {
+		for _, of := range sources {
+			all.addAll(of.reads)
+		}
 	}
 	return all
 }

@@ -1,39 +1,24 @@
 package charts
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"text/template"
 
 	"helm.sh/helm/v4/pkg/chart/common"
 )
 
-// A run may take maxWork: a byte or more for each byte that templates write, and for each action, round of a loop and
-// call of a template. Templates may call each other maxDepth deep. A text may have maxText bytes, and a list or map
-// maxItems items, items of items included, maxNesting deep. A template may have maxActions.
-const (
-	maxWork    = 1 << 30
-	maxDepth   = 400
-	maxText    = 16 << 20
-	maxItems   = 1 << 18
-	maxNesting = 200
-	maxActions = 50_000
-	maxKeys    = 100_000 // of YAML
-)
+// maxDepth bounds how deep templates call each other.
+const maxDepth = 400
 
-var (
-	errEndless = errors.New("takes too long, or writes too much: bound its loops, and the templates that include themselves")
-	errDeep    = fmt.Errorf("templates include each other over %d deep: end the recursion", maxDepth)
-	errLarge   = errors.New("makes too large a text or list: write less")
-)
+var errDeep = fmt.Errorf("templates include each other over %d deep: end the recursion", maxDepth)
 
 // run is one execution of the templates of a chart. Go neither interrupts nor observes a template: so
 // each template is rewritten, and calls functions of the run.
@@ -45,10 +30,9 @@ type run struct {
 
 	always   reads // of Helm itself
 	values   map[string]any
-	work     int
-	file     string // the template that Helm executes
-	at       *site
-	last     int // chain that was read
+	file     string               // the template that Helm executes
+	at       atomic.Pointer[site] // the watchdog reads it
+	last     int                  // chain that was read
 	calls    []call
 	paths    map[uintptr][]string // of the mappings in values
 	pieces   map[string][]piece   // by file
@@ -77,18 +61,14 @@ type change struct {
 }
 
 func newRun() *run {
-	return &run{work: maxWork, always: reads{}, ofTpl: map[string]string{}, paths: map[uintptr][]string{}, pieces: map[string][]piece{}}
+	return &run{always: reads{}, ofTpl: map[string]string{}, paths: map[uintptr][]string{}, pieces: map[string][]piece{}}
 }
 
 // rewriteAll rewrites the templates of a chart and its dependencies.
-func (r *run) rewriteAll(c *loaded) error {
+func (r *run) rewriteAll(c *loaded) {
 	for _, of := range withDependencies(c.Chart) {
 		for _, f := range of.Templates {
-			rewritten, err := r.rewrite(f.Name, c.sources[f], string(f.Data), nil)
-			if err != nil {
-				return fmt.Errorf("%s:1: %w", path.Join(of.ChartFullPath(), f.Name), err)
-			}
-			f.Data = []byte(rewritten)
+			f.Data = []byte(r.rewrite(f.Name, c.sources[f], string(f.Data), nil))
 		}
 		for _, m := range of.Metadata.Maintainers {
 			r.addresses = append(r.addresses, fmt.Sprintf("%p", m))
@@ -97,15 +77,14 @@ func (r *run) rewriteAll(c *loaded) error {
 			r.addresses = append(r.addresses, fmt.Sprintf("%p", d))
 		}
 	}
-	return nil
 }
 
 // actions returns the functions that rewritten templates call.
 func (r *run) actions() template.FuncMap {
 	return template.FuncMap{
-		"gatehouseFile": r.enterFile, "gatehouseAt": r.enter, "gatehouseText": r.text, "gatehousePrint": r.print, "gatehouseRound": r.round,
+		"gatehouseFile": r.enterFile, "gatehouseAt": r.enter, "gatehouseText": r.text, "gatehousePrint": r.print,
 		"gatehouseCall": r.call, "gatehouseInline": r.inline, "gatehouseTpl": r.tpl, "gatehouseReturn": r.leave,
-		"gatehouseRead": r.read, "gatehouseParse": r.parse, "gatehouseCount": r.count, "gatehouseWeigh": r.weigh, "gatehouseFormat": r.format,
+		"gatehouseRead": r.read, "gatehouseResult": r.result,
 	}
 }
 
@@ -125,14 +104,6 @@ func (r *run) describe(err error) error {
 	return errors.New(message)
 }
 
-// take takes an amount of work.
-func (r *run) take(amount int) error {
-	if r.work -= amount; r.work < 0 {
-		return errEndless
-	}
-	return nil
-}
-
 // enterFile begins a file, unless a template includes it.
 func (r *run) enterFile(context any) string {
 	if len(r.calls) == 0 {
@@ -142,19 +113,16 @@ func (r *run) enterFile(context any) string {
 }
 
 // enter begins an action.
-func (r *run) enter(i int) (string, error) {
-	r.at = r.sites[i]
-	return "", r.take(1 << 4)
+func (r *run) enter(i int) string {
+	r.at.Store(r.sites[i])
+	return ""
 }
 
-// round begins a round of a loop.
-func (r *run) round() (string, error) { return "", r.take(1 << 10) }
-
 // text returns a text of a template.
-func (r *run) text(i int) (string, error) {
+func (r *run) text(i int) string {
 	t := r.texts[i]
 	r.emit(piece{len(t.content), t.line, true})
-	return t.content, r.take(len(t.content))
+	return t.content
 }
 
 // printer prints a value as each action does: a method String of a pointer counts where the value has an address.
@@ -165,15 +133,12 @@ func (r *run) print(value reflect.Value) (any, error) {
 	if !value.IsValid() {
 		return "<no value>", nil // Helm removes this text
 	}
-	if _, err := r.weigh(value); err != nil {
-		return nil, err
-	}
 	var printed strings.Builder
 	if err := printer.Execute(&printed, value); err != nil {
 		return value.Interface(), nil //nolint:nilerr // the action itself reports it
 	}
-	r.emit(piece{printed.Len(), r.at.Line, false})
-	return r.count(printed.String())
+	r.emit(piece{printed.Len(), r.at.Load().Line, false})
+	return r.result(printed.String()), nil
 }
 
 // emit records a piece of the text that the file writes.
@@ -209,111 +174,49 @@ func (r *run) lines(file string) (lines []int) {
 }
 
 // call begins a call of a template.
-func (r *run) call(name any) (any, error) { return name, r.open(call{r.at, false}) }
+func (r *run) call(name any) (any, error) { return name, r.open(call{r.at.Load(), false}) }
 
-func (r *run) inline() (string, error) { return "", r.open(call{r.at, true}) }
+func (r *run) inline() (string, error) { return "", r.open(call{r.at.Load(), true}) }
 
 func (r *run) open(c call) error {
 	if r.calls = append(r.calls, c); len(r.calls) > maxDepth {
 		return errDeep
 	}
-	return r.take(1 << 10)
+	return nil
 }
 
 // tpl begins the call of a text, and returns the rewritten text.
 func (r *run) tpl(text string) (string, error) {
-	key := fmt.Sprintf("%p %s", r.at, text)
+	key := fmt.Sprintf("%p %s", r.at.Load(), text)
 	rewritten, isKnown := r.ofTpl[key]
-	err := errors.Join(r.take(len(text)), r.open(call{r.at, false}))
-	if !isKnown && err == nil {
-		rewritten, err = r.rewrite("tpl", "", text, r.at)
+	if !isKnown {
+		rewritten = r.rewrite("tpl", "", text, r.at.Load())
 		r.ofTpl[key] = rewritten
 	}
-	return rewritten, err
+	return rewritten, r.open(call{r.at.Load(), false})
 }
 
 // leave ends a call.
-func (r *run) leave(result any) (any, error) {
+func (r *run) leave(result any) any {
 	last := len(r.calls) - 1
-	r.at, r.calls = r.calls[last].site, r.calls[:last]
-	return r.count(result)
+	r.at.Store(r.calls[last].site)
+	r.calls = r.calls[:last]
+	return r.result(result)
 }
 
-// count counts the result of a function.
-func (r *run) count(result any) (any, error) {
-	size := 1 << 5
-	switch v := reflect.ValueOf(result); v.Kind() {
-	case reflect.String:
-		size = v.Len()
-		isAddress := func(address string) bool { return strings.Contains(v.String(), address) }
-		if strings.Contains(v.String(), "0x") && slices.ContainsFunc(r.addresses, isAddress) {
-			r.change("printing an address")
-		}
-	case reflect.Slice, reflect.Map:
-		size += 16 * v.Len()
-	}
-	if size > maxText {
-		return nil, errLarge
-	}
-	return result, r.take(size)
-}
-
-// parse counts a text that a function parses. Its result is much larger, and each key is compared with each other key.
-func (r *run) parse(text string) (string, error) {
-	keys := strings.Count(text, ":")
-	return text, r.take(len(text)<<6 + keys*keys>>4)
-}
-
-// checkKeys returns an error for a document of YAML that has more keys than can be compared with each other.
-func checkKeys(name, content string) error {
-	for document := range strings.SplitSeq(content, "\n---") {
-		if strings.Count(document, ":") > maxKeys {
-			return fmt.Errorf("%s:1: has over %d keys in one document: write less", name, maxKeys)
-		}
-	}
-	return nil
-}
-
-// format counts the result of a function that writes or reads YAML, which takes longer.
-func (r *run) format(result any) (any, error) {
+// result checks the result of a function, and returns it.
+func (r *run) result(result any) any {
 	text, _ := result.(string)
-	if err := r.take(len(text) << 4); err != nil {
-		return nil, err
+	isAddress := func(address string) bool { return strings.Contains(text, address) }
+	if strings.Contains(text, "0x") && slices.ContainsFunc(r.addresses, isAddress) {
+		r.change("printing an address")
 	}
-	return r.count(result)
-}
-
-// weigh counts a value with all below.
-func (r *run) weigh(value reflect.Value) (reflect.Value, error) {
-	items, bytes := maxItems, 4*maxText
-	var visit func(v reflect.Value, depth int) error
-	visit = func(v reflect.Value, depth int) (err error) {
-		for v.Kind() == reflect.Interface {
-			v = v.Elem()
-		}
-		if items--; items < 0 || bytes < 0 || depth > maxNesting {
-			return errLarge
-		}
-		switch v.Kind() {
-		case reflect.String:
-			bytes -= v.Len()
-		case reflect.Map:
-			for entries := v.MapRange(); err == nil && entries.Next(); {
-				err = visit(entries.Value(), depth+1)
-			}
-		case reflect.Slice:
-			for i := 0; err == nil && i < v.Len() && v.Type().Elem().Kind() == reflect.Interface; i++ {
-				err = visit(v.Index(i), depth+1)
-			}
-		}
-		return cmp.Or(err, r.take(1<<7))
-	}
-	return value, visit(value, 0)
+	return result
 }
 
 // change records a call of a function whose result changes.
 func (r *run) change(function string) {
-	r.changing = append(r.changing, change{r.at, r.file, function})
+	r.changing = append(r.changing, change{r.at.Load(), r.file, function})
 }
 
 // locate records the paths of the mappings in a value. Helm puts the same mapping of global values at several paths: the
@@ -334,7 +237,7 @@ func (r *run) locate(value any, path []string) {
 
 // read records that an action reads keys of a value, and returns the value: with its address, if it has one, as a
 // method may need that.
-func (r *run) read(i int, value reflect.Value, more ...any) (reflect.Value, error) {
+func (r *run) read(i int, value reflect.Value, more ...any) reflect.Value {
 	r.last, r.chains[i].isRun = i, true
 	c := r.chains[i]
 	keys := slices.Clone(c.keys)
@@ -348,7 +251,8 @@ func (r *run) read(i int, value reflect.Value, more ...any) (reflect.Value, erro
 	path := r.pathOf(item, nil)
 	for _, key := range keys {
 		if values, is := item.(common.Values); is && reflect.ValueOf(values).MethodByName(key).IsValid() {
-			return value, r.use(item, path) // a method reads all
+			r.markAll(item, path) // a method reads all
+			return value
 		}
 		if path != nil {
 			path = append(slices.Clip(path), key)
@@ -358,13 +262,13 @@ func (r *run) read(i int, value reflect.Value, more ...any) (reflect.Value, erro
 			break
 		}
 	}
-	if c.isWhole {
-		return value, r.use(item, path)
-	}
-	if path != nil {
+	switch {
+	case c.isWhole:
+		r.markAll(item, path)
+	case path != nil:
 		r.mark(path, !isContainer(item))
 	}
-	return value, nil
+	return value
 }
 
 func isContainer(value any) bool {
@@ -401,42 +305,39 @@ func child(of any, key string) any {
 	return nil
 }
 
-// use records that a value is read with all below.
-func (r *run) use(value any, path []string) error {
-	err := error(nil)
-	if isContainer(value) {
-		_, err = r.weigh(reflect.ValueOf(value))
-	} else if text, is := value.(string); is {
-		err = r.take(len(text))
-	}
-	if err != nil {
-		return err
-	}
-	r.markAll(value, path)
-	return nil
-}
-
 // markAll marks a value, or the values in a mapping or list that templates made.
 func (r *run) markAll(value any, path []string) {
-	if path = r.pathOf(value, path); path != nil {
-		r.mark(path, true)
-		return
-	}
-	switch value := plainMap(value).(type) {
-	case map[string]any:
-		for _, item := range value {
-			r.markAll(item, nil)
+	seen := map[uintptr]bool{} // mappings and lists: a template may put one into many, or into itself
+	var visit func(value any, path []string)
+	visit = func(value any, path []string) {
+		if path = r.pathOf(value, path); path != nil {
+			r.mark(path, true)
+			return
 		}
-	case []any:
-		for _, item := range value {
-			r.markAll(item, nil)
+		if isContainer(value) {
+			at := reflect.ValueOf(value).Pointer()
+			if seen[at] {
+				return
+			}
+			seen[at] = true
+		}
+		switch value := plainMap(value).(type) {
+		case map[string]any:
+			for _, item := range value {
+				visit(item, nil)
+			}
+		case []any:
+			for _, item := range value {
+				visit(item, nil)
+			}
 		}
 	}
+	visit(value, path)
 }
 
 // mark records that the current action, and the callers of its template, read a value.
 func (r *run) mark(path []string, isWhole bool) {
-	r.at.reads.add(joinPath(path), isWhole)
+	r.at.Load().reads.add(joinPath(path), isWhole)
 	for _, c := range r.calls {
 		c.reads.add(joinPath(path), isWhole)
 	}

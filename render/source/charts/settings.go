@@ -65,7 +65,7 @@ func layersOf(file string, content []byte) []layer {
 		return nil
 	}
 	for _, d := range text.Split(content) {
-		if root, _, err := d.Parse(); err == nil && root != nil {
+		if root, err := d.Parse(); err == nil && root != nil {
 			return []layer{{file, root, values}}
 		}
 	}

@@ -54,7 +54,7 @@ func standInCertificate() (certificate, key string) {
 
 // IsOwn reports whether Helm would accept the input that a problem refuses.
 func IsOwn(p manifest.Problem) bool {
-	for _, err := range []error{errChanging, errEndless, errDeep, errLarge, errLacking} {
+	for _, err := range []error{errChanging, errDeep, errLarge, errLacking} {
 		if strings.Contains(p.Message, err.Error()) {
 			return true
 		}

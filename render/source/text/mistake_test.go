@@ -88,7 +88,7 @@ func TestMistakesAreDescribedAtTheirLines(t *testing.T) {
 		"a: b\nc:\n  [d, e\n  f: g:\nh: {i}}\n\n]":  "4 " + quoteColon,
 	} {
 		documents := Split([]byte(content))
-		_, _, err := documents[0].Parse()
+		_, err := documents[0].Parse()
 		var got Error
 		errors.As(err, &got)
 		text := fmt.Sprintf("%d %s", got.Line, strings.TrimPrefix(got.message, "malformed YAML: "))
@@ -106,7 +106,7 @@ func TestMistakesHaveALineOfTheDocument(t *testing.T) {
 		for i := range content {
 			content[i] = alphabet[random.IntN(len(alphabet))]
 		}
-		_, _, err := Document{Content: content, first: 1}.Parse()
+		_, err := Document{Content: content, first: 1}.Parse()
 		var got Error
 		if err != nil && (!errors.As(err, &got) || got.Line < 1 || got.Line > 1+strings.Count(string(content), "\n")) {
 			t.Fatalf("%q: %#v", content, err)

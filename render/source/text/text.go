@@ -74,36 +74,22 @@ func isBlank(line []byte) bool {
 	return len(line) == 0 || line[0] == '#'
 }
 
-// Parse returns the node of the document, nil if it is empty, and the bytes that its aliases
-// add. An error is an Error with its line in the file.
-func (d Document) Parse() (root *yaml.Node, growth int, err error) {
+// Parse returns the node of the document, nil if it is empty. An error is an Error with its line in the file.
+func (d Document) Parse() (root *yaml.Node, err error) {
 	if err = cmp.Or(d.checkCharacters(), d.checkMarkers()); err == nil {
 		root, err = d.unmarshal()
 	}
 	if err == nil && root != nil {
-		growth, err = measure(root, len(d.Content))
+		err = checkNesting(root, nil)
 	}
 	if err == nil && root != nil {
 		err = d.checkKeys(root)
 	}
 	if err != nil {
-		return nil, 0, d.inFile(err)
+		return nil, d.inFile(err)
 	}
 	d.setLines(root)
-	return root, growth, nil
-}
-
-// Measure is Parse for a text that may be anything: malformed YAML is empty. The only error is a
-// document that grows too large.
-func (d Document) Measure() (root *yaml.Node, growth int, err error) {
-	if root, err = d.unmarshal(); err != nil || root == nil {
-		return nil, 0, nil //nolint:nilerr // malformed YAML is empty
-	}
-	if growth, err = measure(root, len(d.Content)); err != nil {
-		err = d.inFile(err)
-	}
-	d.setLines(root)
-	return root, growth, err
+	return root, nil
 }
 
 func (d Document) unmarshal() (*yaml.Node, error) {

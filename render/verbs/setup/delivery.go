@@ -101,7 +101,7 @@ func readDeliveries(file string) (all []*delivery, objects []*yamlv3.Node, err e
 	}
 	var errs []error
 	for _, document := range text.Split(content) {
-		root, _, err := document.Parse()
+		root, err := document.Parse()
 		if err != nil {
 			var at text.Error
 			errors.As(err, &at)

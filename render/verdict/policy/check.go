@@ -3,7 +3,6 @@
 package policy
 
 import (
-	"cmp"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -18,10 +17,10 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/policy/generic"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/matching"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
-	"k8s.io/apiserver/pkg/apis/cel"
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
+	"example.com/gatehouse/render/watchdog"
 )
 
 // Kinds are the kinds of an environment.
@@ -54,12 +53,8 @@ type evaluation struct {
 	namespaces namespaces
 	policies   []*policy
 	dispatcher generic.Dispatcher[validating.PolicyHook]
-	spent      atomic.Int64 // the cost of all evaluations
+	current    atomic.Pointer[policy] // the watchdog reads it
 }
-
-// maxCost bounds the cost of all evaluations. The API server bounds the cost of one policy for one
-// request, to about a second.
-const maxCost = 5 * cel.RuntimeCELCostBudget
 
 // Check returns the objections of the policies among valid objects to the others. Position returns
 // the file and line of an object.
@@ -70,9 +65,7 @@ func Check(objects []manifest.Object, kinds Kinds, position func(manifest.Object
 	}
 	e.dispatcher = validating.NewDispatcher(unknownAuthorizer{}, generic.NewPolicyMatcher(matching.NewMatcher(e.namespaces, nil)))
 	found := make([][]objection, len(objects))
-	if problems := e.each(func(i int) { found[i] = e.judge(objects[i]) }); len(problems) > 0 {
-		return problems
-	}
+	e.each(func(i int) { found[i] = e.judge(objects[i]) })
 	for _, objection := range slices.Concat(found...) {
 		problems = append(problems, objection.problem(position))
 	}
@@ -88,20 +81,18 @@ func newEvaluation(objects []manifest.Object, kinds Kinds, kind string) *evaluat
 	return e
 }
 
-// each calls evaluate for the index of each object. It stops if the evaluations cost too much, and returns the
-// problem of the most expensive policy.
-func (e *evaluation) each(evaluate func(i int)) []manifest.Problem {
+// each calls evaluate for the index of each object.
+func (e *evaluation) each(evaluate func(i int)) {
 	parallel.For(len(e.objects), func(i int) {
-		if e.spent.Load() < maxCost {
-			evaluate(i)
-		}
+		defer watchdog.Part(func() manifest.Problem {
+			p := manifest.Problem{Object: e.objects[i].String()}
+			if current := e.current.Load(); current != nil {
+				p.Object, p.Message = current.object.String(), "judging "+p.Object
+			}
+			return p
+		})()
+		evaluate(i)
 	})
-	if e.spent.Load() < maxCost {
-		return nil
-	}
-	costly := slices.MaxFunc(e.policies, func(a, b *policy) int { return cmp.Compare(a.spent.Load(), b.spent.Load()) })
-	const message = "its expressions take too long for all objects of the environment: match fewer objects, or nest fewer loops"
-	return []manifest.Problem{manifest.NewProblem(costly.object, "", manifest.Value{}, message)}
 }
 
 // boundPolicies returns the policies of a kind that have bindings, in the order of objects. All versions of
@@ -123,7 +114,7 @@ func (e *evaluation) boundPolicies(kind string) (bound []*policy) {
 			continue
 		}
 		p := &policy{ValidatingAdmissionPolicy: decoded, mutating: changing, object: o, bindings: bindings[decoded.Name]}
-		p.compiled = sync.OnceValue(func() compiled { return compile(p, &p.spent, &e.spent) })
+		p.compiled = sync.OnceValue(func() compiled { return compile(p) })
 		if decoded.Spec.ParamKind != nil {
 			p.params = e.newParams(decoded.Spec.ParamKind)
 		}

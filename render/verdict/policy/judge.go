@@ -73,9 +73,7 @@ func (e *evaluation) judge(o manifest.Object) (objections []objection) {
 	}
 	for _, p := range e.policies {
 		for _, binding := range p.bindings {
-			if e.spent.Load() >= maxCost {
-				return nil
-			}
+			e.current.Store(p)
 			objections = append(objections, e.dispatch(r, p, binding)...)
 		}
 	}

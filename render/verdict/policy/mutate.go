@@ -61,9 +61,7 @@ func Mutate(objects []manifest.Object, kinds Kinds) ([]Mutation, []manifest.Prob
 	matcher := matching.NewMatcher(e.namespaces, nil)
 	m := mutator{e, generic.NewPolicyMatcher(matcher), mutating.NewDispatcher(unknownAuthorizer{}, matcher, types{e})}
 	all := make([]Mutation, len(objects))
-	if problems := e.each(func(i int) { all[i] = m.mutate(objects[i]) }); len(problems) > 0 {
-		return all, problems
-	}
+	e.each(func(i int) { all[i] = m.mutate(objects[i]) })
 	return all, e.problems(all)
 }
 

@@ -3,7 +3,6 @@ package policy
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 
 	requestv1 "k8s.io/api/admission/v1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -29,8 +28,7 @@ type policy struct {
 	object   manifest.Object
 	bindings []*admissionv1.ValidatingAdmissionPolicyBinding
 	compiled func() compiled
-	params   params       // if it has a paramKind
-	spent    atomic.Int64 // the cost of its evaluations
+	params   params // if it has a paramKind
 }
 
 // hookOf returns a policy of either kind with its bindings for the dispatcher of the API server.
@@ -49,9 +47,8 @@ type compiled struct {
 }
 
 // compile is compilePolicy of k8s.io/apiserver, for both kinds, which is private. It compiles conditions on
-// demand: most policies match few objects, and many match conditions exclude all of them. It adds the cost of
-// evaluations to the spent costs.
-func compile(p *policy, spent ...*atomic.Int64) compiled {
+// demand: most policies match few objects, and many match conditions exclude all of them.
+func compile(p *policy) compiled {
 	spec, failurePolicy := p.Spec, p.Spec.FailurePolicy
 	compiler, err := cel.NewCompositedCompiler(baseEnvironment())
 	if err != nil {
@@ -70,7 +67,7 @@ func compile(p *policy, spent ...*atomic.Int64) compiled {
 	later := func(expressions []cel.ExpressionAccessor, declared cel.OptionalVariableDeclarations) cel.ConditionEvaluator {
 		return lazyEvaluator{sync.OnceValue(func() cel.ConditionEvaluator {
 			return compiler.CompileCondition(expressions, declared, environment.StoredExpressions)
-		}), spent}
+		})}
 	}
 	validations, messages := make([]cel.ExpressionAccessor, len(spec.Validations)), make([]cel.ExpressionAccessor, len(spec.Validations))
 	for i, validation := range spec.Validations {
@@ -86,7 +83,7 @@ func compile(p *policy, spent ...*atomic.Int64) compiled {
 	var patchers []patch.Patcher
 	for _, mutation := range p.mutating.Spec.Mutations {
 		evaluator := func(expression cel.ExpressionAccessor) cel.MutatingEvaluator {
-			return meteredEvaluator{compiler.CompileMutatingEvaluator(expression, forPatches, environment.StoredExpressions), spent}
+			return compiler.CompileMutatingEvaluator(expression, forPatches, environment.StoredExpressions)
 		}
 		if mutation.PatchType == admissionv1.PatchTypeJSONPatch {
 			patchers = append(patchers, patch.NewJSONPatcher(evaluator(&patch.JSONPatchCondition{Expression: mutation.JSONPatch.Expression})))
@@ -113,35 +110,13 @@ var baseEnvironment = sync.OnceValue(func() *environment.EnvSet {
 	return environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
 })
 
-// lazyEvaluator compiles expressions on the first evaluation, and adds the costs of evaluations.
-type lazyEvaluator struct {
-	compiled func() cel.ConditionEvaluator
-	spent    []*atomic.Int64
-}
+// lazyEvaluator compiles expressions on the first evaluation.
+type lazyEvaluator struct{ compiled func() cel.ConditionEvaluator }
 
 // ForInput evaluates the expressions.
 func (l lazyEvaluator) ForInput(ctx context.Context, attributes *admission.VersionedAttributes, request *requestv1.AdmissionRequest, variables cel.OptionalVariableBindings, namespace *corev1.Namespace, budget int64) ([]cel.EvaluationResult, int64, error) {
-	results, remaining, err := l.compiled().ForInput(ctx, attributes, request, variables, namespace, budget)
-	for _, spent := range l.spent {
-		spent.Add(budget - max(remaining, 0))
-	}
-	return results, remaining, err
+	return l.compiled().ForInput(ctx, attributes, request, variables, namespace, budget)
 }
 
 // CompilationErrors returns the errors of the expressions.
 func (l lazyEvaluator) CompilationErrors() []error { return l.compiled().CompilationErrors() }
-
-// meteredEvaluator adds the costs of evaluations.
-type meteredEvaluator struct {
-	cel.MutatingEvaluator
-	spent []*atomic.Int64
-}
-
-// ForInput evaluates the expression.
-func (m meteredEvaluator) ForInput(ctx context.Context, attributes *admission.VersionedAttributes, request *requestv1.AdmissionRequest, variables cel.OptionalVariableBindings, namespace *corev1.Namespace, budget int64) (cel.EvaluationResult, int64, error) {
-	result, remaining, err := m.MutatingEvaluator.ForInput(ctx, attributes, request, variables, namespace, budget)
-	for _, spent := range m.spent {
-		spent.Add(budget - max(remaining, 0))
-	}
-	return result, remaining, err
-}
