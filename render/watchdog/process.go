@@ -24,7 +24,11 @@ const (
 // that memory. In a container the limit is at most 3/4 of its memory, and in a run at most 9/10 of the memory that
 // the run may have.
 func Start() {
-	samples := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	samples := []metrics.Sample{
+		{Name: "/gc/heap/live:bytes"},
+		{Name: "/memory/classes/total:bytes"},
+		{Name: "/memory/classes/heap/released:bytes"},
+	}
 	isTuned := os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == ""
 	most := int64(noLimit)
 	if isTuned {

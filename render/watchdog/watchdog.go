@@ -41,7 +41,10 @@ const (
 // of returns the limits of an input of some bytes.
 func (l Limits) of(input int64) Limits {
 	more := max(input-smallInput, 0)
-	return Limits{cmp.Or(l.CPU, leastCPU+time.Duration(more)*cpuForByte), cmp.Or(l.Memory, leastMemory+more*memoryOfByte)}
+	return Limits{
+		cmp.Or(l.CPU, leastCPU+time.Duration(more)*cpuForByte),
+		cmp.Or(l.Memory, leastMemory+more*memoryOfByte),
+	}
 }
 
 // usage is the CPU time of the process, the memory of its heap and stacks, and the part that was in use at the last

@@ -26,20 +26,36 @@ func TestBombsEndTheProcess(t *testing.T) {
 	const inTemplate = "environments/prod/charts/app/templates/a.yaml:2: prod: reading: chart app: takes over "
 	aliases := "l0: &l0 [x, x, x, x, x, x, x, x, x, x]\n"
 	for i := range 9 {
-		aliases += fmt.Sprintf("l%d: &l%d [%s]\n", i+1, i+1, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*l%d, ", i), 10), ", "))
+		aliases += fmt.Sprintf(
+			"l%d: &l%d [%s]\n",
+			i+1,
+			i+1,
+			strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*l%d, ", i), 10), ", "),
+		)
 	}
 	replacements := ""
 	for i := range 60 {
-		replacements += fmt.Sprintf("- {source: {kind: Widget, fieldPath: spec}, targets: [{select: {kind: Widget}, fieldPaths: [spec.k%d], options: {create: true}}]}\n", i)
+		replacements += fmt.Sprintf(
+			"- {source: {kind: Widget, fieldPath: spec}, targets: [{select: {kind: Widget}, fieldPaths: [spec.k%d], options: {create: true}}]}\n",
+			i,
+		)
 	}
-	diamond := map[string]string{"kustomization.yaml": "resources: [l0a, l0b]\n", "end/kustomization.yaml": "resources: [a.yaml]\n", "end/a.yaml": ok}
+	diamond := map[string]string{
+		"kustomization.yaml":     "resources: [l0a, l0b]\n",
+		"end/kustomization.yaml": "resources: [a.yaml]\n",
+		"end/a.yaml":             ok,
+	}
 	for i := range 40 {
 		for _, side := range []string{"a", "b"} {
 			next := fmt.Sprintf("../l%da, ../l%db", i+1, i+1)
 			if i == 39 {
 				next = "../end"
 			}
-			diamond[fmt.Sprintf("l%d%s/kustomization.yaml", i, side)] = fmt.Sprintf("namePrefix: %s-\nresources: [%s]\n", side, next)
+			diamond[fmt.Sprintf("l%d%s/kustomization.yaml", i, side)] = fmt.Sprintf(
+				"namePrefix: %s-\nresources: [%s]\n",
+				side,
+				next,
+			)
 		}
 	}
 	list := "[" + strings.Repeat("1,", 99) + "1]"
@@ -88,9 +104,20 @@ spec: {policyName: p, validationActions: [Deny]}
 					t.Fatal(err)
 				}
 			}
-			out, err := process(t, "", "--all", "--root", root, "--max-cpu", "1s", "--max-memory", "300Mi").CombinedOutput()
+			out, err := process(
+				t,
+				"",
+				"--all",
+				"--root",
+				root,
+				"--max-cpu",
+				"1s",
+				"--max-memory",
+				"300Mi",
+			).CombinedOutput()
 			var exit *exec.ExitError
-			if !errors.As(err, &exit) || exit.ExitCode() != exitError || !strings.Contains(string(out), test.want) || !strings.Contains(string(out), ", raise --max-") {
+			if !errors.As(err, &exit) || exit.ExitCode() != exitError || !strings.Contains(string(out), test.want) ||
+				!strings.Contains(string(out), ", raise --max-") {
 				t.Errorf("%v: %.2000s\nwant exit code 2 and %s", err, out, test.want)
 			}
 			if _, err := os.Stat(filepath.Join(root, "rendered")); err == nil {
