@@ -23,8 +23,8 @@ func addRootFlag(cmd *cobra.Command, root *string) {
 	cmd.Flags().StringVar(root, "root", "", "the folder with environments/ (default: the nearest one at or above the current folder)")
 	_ = cmd.MarkFlagDirname("root")
 	const bySize = " (default: by the size of its files)"
-	cmd.Flags().Duration("max-cpu", 0, "the CPU time that an environment may take, like 30s"+bySize)
-	cmd.Flags().Var(&resource.QuantityValue{}, "max-memory", "the memory that an environment may take, like 2Gi"+bySize)
+	cmd.Flags().Duration("max-cpu", 0, "the CPU `TIME` that an environment may take, like 30s"+bySize)
+	cmd.Flags().Var(&resource.QuantityValue{}, "max-memory", "the `SIZE` of the memory that an environment may take, like 2Gi"+bySize)
 }
 
 // armWatchdog lets the watchdog end the process, by the flags of a command. It prints the problem before.

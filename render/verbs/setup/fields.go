@@ -103,7 +103,7 @@ func decode(raw *apiextensionsv1.JSON) (value any) {
 }
 
 // commonFlags are the flags of every kind's command.
-var commonFlags = []string{"env", "help", "namespace", "root"}
+var commonFlags = []string{"env", "help", "max-cpu", "max-memory", "namespace", "root"}
 
 // wordStart matches the letters around the start of a word: yL in memoryLimit, LPa in URLPath.
 var wordStart = regexp.MustCompile(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])`)
