@@ -4,7 +4,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -88,9 +87,7 @@ func Define[T, S any, P interface {
 	if d.Warnings != nil {
 		erased.Warnings = func(objects []Rendered[Object], e Environment) []Warning { return d.Warnings(view(objects, e)) }
 	}
-	k := Kind{definition: erased}
-	k.schema = sync.OnceValues(k.readSchema)
-	return k
+	return Kind{definition: erased}
 }
 
 func (d *definition) GVK() schema.GroupVersionKind   { return d.data.GVK }

@@ -11,6 +11,7 @@
 package kind
 
 import (
+	"fmt"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
 )
 
 // Object is a typed object of Kubernetes, or an *unstructured.Unstructured.
@@ -81,7 +83,7 @@ type Definition[T, S any] struct {
 	Gate string
 
 	// TimeField is the path of a text field with a time that ParseTime reads, such as
-	// spec.schedule; empty for none. The page of an environment draws the times as a timeline.
+	// spec.schedule; empty for none. The page of an environment sorts objects by it.
 	TimeField string
 
 	// KeepDefaults are the paths of fields whose defaults render writes into the committed
@@ -129,7 +131,6 @@ type Child struct {
 // functions take objects of the Go type.
 type Kind struct {
 	*definition
-	schema func() (*apiextensionsv1.JSONSchemaProps, error)
 }
 
 // IsDefined reports whether Define made the kind.
@@ -154,4 +155,22 @@ func (k *Kind) Plural() string {
 		return "" // registry.New reports it
 	}
 	return crd.Spec.Names.Plural
+}
+
+// ReadCRD returns the CustomResourceDefinition and the version of the kind in it, or nil if it lacks
+// that version.
+func (k *Kind) ReadCRD() (*apiextensionsv1.CustomResourceDefinition, *apiextensionsv1.CustomResourceDefinitionVersion, error) {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.UnmarshalStrict(k.CRD(), crd); err != nil {
+		return nil, nil, fmt.Errorf("embed the file that controller-gen writes: %w", err)
+	}
+	if want := apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"); crd.GroupVersionKind() != want {
+		return nil, nil, fmt.Errorf("it is %q, not %s: embed the file that controller-gen writes", crd.GroupVersionKind(), want)
+	}
+	for i := range crd.Spec.Versions {
+		if crd.Spec.Versions[i].Name == k.GVK().Version {
+			return crd, &crd.Spec.Versions[i], nil
+		}
+	}
+	return crd, nil, nil
 }

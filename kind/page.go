@@ -49,7 +49,7 @@ type Environment struct {
 }
 
 // Page is the part for a kind of the page of an environment, rendered/<environment>/README.md: a summary
-// and a table. For a kind with a TimeField, render adds a timeline.
+// and a table.
 type Page struct {
 	// Summary is text above the table.
 	Summary []Text
@@ -83,9 +83,6 @@ type Column struct {
 type Row struct {
 	// Cells has a cell for each of Page.Columns. Cells at the end may be left out.
 	Cells []Cell
-
-	// Mark is a word beside the object in the timeline, such as suspended.
-	Mark string
 }
 
 // Cell is a cell of a table: a sequence of texts.

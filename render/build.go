@@ -3,8 +3,6 @@ package render
 import (
 	"slices"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/release"
@@ -26,9 +24,7 @@ type built struct {
 	invalid []manifest.Problem
 	// releases are the charts that controllers install, and installed their objects in the cluster.
 	releases  []release.Release
-	installed []release.Installed
-	// releaseOf maps each installed object to its release.
-	releaseOf map[*unstructured.Unstructured]release.Installed
+	installed []*release.Installed
 	// cluster is the cluster that charts are rendered for.
 	cluster func() charts.Cluster
 }

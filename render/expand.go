@@ -162,21 +162,19 @@ var leadingField = regexp.MustCompile(`^(spec|metadata)[.\[][^\s:]*`)
 // overridden has the rendered objects of an environment, with overrides and final names.
 type overridden struct {
 	objects []manifest.Object
-	// originals maps each overridden object to its version before the overrides.
-	originals map[*unstructured.Unstructured]manifest.Object
 	// forbidden are forbidden changes by overrides, and invalid names.
 	forbidden []manifest.Problem
 }
 
 // override applies the overrides of the environment to rendered objects and completes their names.
 func (in *input) override(b built, rendered []manifest.Object) (o overridden, problems []manifest.Problem) {
-	objects, originals := rendered, map[*unstructured.Unstructured]manifest.Object(nil)
+	objects := rendered
 	if in.overrides != "" {
 		result, problems := kustomize.Override(b.paths, in.overrides, rendered)
 		if manifest.HasErrors(problems) {
 			return o, problems
 		}
-		objects, originals = slices.Concat(result.Unchanged, result.Changed), result.Before
+		objects = slices.Concat(result.Unchanged, result.Changed)
 		for _, p := range contract.Overridden(in.kinds, rendered, objects) {
 			o.forbidden = append(o.forbidden, in.locateInOverrides(p))
 		}
@@ -184,13 +182,12 @@ func (in *input) override(b built, rendered []manifest.Object) (o overridden, pr
 		o.forbidden = append(o.forbidden, invalid...)
 	}
 	named, invalid := in.completeNames(objects)
-	o.objects, o.originals, o.forbidden = make([]manifest.Object, len(named)), map[*unstructured.Unstructured]manifest.Object{}, append(o.forbidden, invalid...)
+	o.objects = make([]manifest.Object, len(named))
+	o.forbidden = append(o.forbidden, invalid...)
 	for i := range named {
-		if o.objects[i] = dropEmpty(b.checker, named[i]); o.objects[i].IsRendered() {
+		o.objects[i] = dropEmpty(b.checker, named[i])
+		if o.objects[i].IsRendered() {
 			o.objects[i] = flux.Protect(o.objects[i]) // after the hash in the name, which must stay
-		}
-		if original, isOverridden := originals[objects[i].Unstructured]; isOverridden {
-			o.originals[o.objects[i].Unstructured] = original
 		}
 	}
 	all := slices.Concat(rendered, o.objects)

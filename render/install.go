@@ -5,8 +5,6 @@ import (
 	"slices"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
@@ -21,21 +19,18 @@ func (in *input) releasesOf(objects []manifest.Object) []release.Release {
 	if !slices.ContainsFunc(objects, release.Is) {
 		return nil
 	}
-	originals := map[*unstructured.Unstructured]manifest.Object{}
 	applied := make([]manifest.Object, len(objects))
 	for i, r := range in.postBuild.Substitute(objects, nil) {
 		applied[i] = r.Object
-		originals[r.Unstructured] = objects[i]
+		if r.IsSubstituted {
+			applied[i].InGit = &objects[i]
+		}
 	}
-	releases := release.Find(applied)
-	for i, r := range releases {
-		releases[i] = r.WithSources(func(o manifest.Object) manifest.Object { return originals[o.Unstructured] })
-	}
-	return releases
+	return release.Find(applied)
 }
 
 // install returns the objects of releases whose charts are in files.
-func (b *built) install(in *input, files charts.Files, releases []release.Release) ([]release.Installed, []manifest.Problem) {
+func (b *built) install(in *input, files charts.Files, releases []release.Release) ([]*release.Installed, []manifest.Problem) {
 	return release.Installer{
 		Files: files, Cluster: b.cluster, Memo: in.shared,
 		PostRender: func(k map[string]any, objects []manifest.Object) ([]manifest.Object, error) {
@@ -47,19 +42,19 @@ func (b *built) install(in *input, files charts.Files, releases []release.Releas
 
 // Install returns the objects that controllers install by applied objects, with charts in files. Each has the
 // name of a file in its chart.
-func (e *Examination) Install(objects []manifest.Object, files charts.Files) ([]release.Installed, []manifest.Problem) {
+func (e *Examination) Install(objects []manifest.Object, files charts.Files) ([]*release.Installed, []manifest.Problem) {
 	all, problems := e.pipeline.install(e.pipeline.input, files, release.Find(objects))
-	for i, installed := range all {
+	for _, installed := range all {
 		for j, o := range installed.Objects {
 			installed.Objects[j] = e.pipeline.checker.WithNamespace(o, installed.Namespace)
 		}
-		all[i].Objects = e.pipeline.placeInstalled(installed)
+		installed.Objects = e.pipeline.placeInstalled(installed)
 	}
 	return all, problems
 }
 
 // placeInstalled gives each object of a release a name of a file in its chart.
-func (b *built) placeInstalled(r release.Installed) (objects []manifest.Object) {
+func (b *built) placeInstalled(r *release.Installed) (objects []manifest.Object) {
 	for _, p := range tree.Layout(r.Objects, b.checker.IsNamespaced) {
 		if p.Taken == nil {
 			p.File = path.Join(r.Archive, p.Path)
@@ -108,24 +103,21 @@ func (b *built) admissible() (objects []manifest.Object) {
 // judgeInstalled returns the problems of installed objects, and of their CustomResourceDefinitions, as
 // problems of their releases.
 func (b *built) judgeInstalled(invalid []manifest.Problem) []manifest.Problem {
-	of := map[*unstructured.Unstructured]release.Installed{}
-	b.releaseOf = of
 	for _, o := range b.objects {
 		if _, isKnown := b.checker.IsNamespaced(o.GroupVersionKind()); release.Is(o) && !isKnown {
 			invalid = append(invalid, release.Misfits(o)...)
 		}
 	}
-	for i, r := range b.installed {
+	for _, r := range b.installed {
 		for j, o := range r.Objects {
 			r.Objects[j] = b.checker.WithNamespace(o, r.Namespace)
-			of[o.Unstructured], of[r.Objects[j].Unstructured] = r, r
 		}
-		invalid = append(invalid, b.checker.Installed(b.installed[i].Objects)...)
-		b.installed[i].Objects = b.placeInstalled(r)
+		invalid = append(invalid, b.checker.Installed(r.Objects)...)
+		r.Objects = b.placeInstalled(r)
 	}
 	for i, p := range invalid {
-		if r, is := of[p.Subject.Unstructured]; is {
-			invalid[i] = r.Blame(p)
+		if d := p.Subject.Delivery; d != nil {
+			invalid[i] = d.Blame(p)
 		}
 	}
 	return invalid

@@ -29,12 +29,12 @@ func (in *input) judge(b built) (stored []manifest.Object, problems []manifest.P
 func (in *input) judgeRendered(checker *verdict.Checker, o overridden) (problems []manifest.Problem) {
 	_, found := checker.Objects(o.objects)
 	refused, warned := manifest.SplitProblems(found)
-	causes := causes{in.kinds, checker, map[*unstructured.Unstructured][]trial{}}
+	causes := causes{in.kinds, checker, map[manifest.ID][]trial{}}
 	known := map[string]bool{}
 	for _, p := range slices.Concat(refused, warned) {
-		original, isOverridden := o.originals[p.Subject.Unstructured]
+		original := p.Subject.Rendered
 		switch {
-		case isOverridden && !isSameField(original, p):
+		case original != nil && !isSameField(*original, p):
 			p.Object = original.String() // overrides use the name before the hash
 			problems = append(problems, in.locateInOverrides(p))
 		case !p.Subject.IsRendered():
@@ -59,47 +59,39 @@ func isSameField(original manifest.Object, p manifest.Problem) bool {
 // admit returns the problems that the admission of a cluster has with valid objects. A problem of an installed
 // object is one of its release.
 func (in *input) admit(checker *verdict.Checker, objects []manifest.Object, b built) []manifest.Problem {
-	applied, originals := checker.Applied(objects)
-	own := applied
-	applied = slices.Concat(applied, b.admissible())
-	original := func(o manifest.Object) manifest.Object {
-		if original, ok := originals[o.Unstructured]; ok {
-			return original
-		}
-		return o
-	}
+	own := checker.Applied(objects)
 	position := func(p manifest.Problem) string {
-		if r, is := b.releaseOf[p.Subject.Unstructured]; is {
-			p = r.Blame(p)
+		if d := p.Subject.Delivery; d != nil {
+			p = d.Blame(p)
 		}
-		p.Subject = original(p.Subject)
+		p.Subject = p.Subject.Committed()
 		return in.locate(p).Position()
 	}
-	problems := checker.Admit(applied, position, warn.IsController)
+	problems := checker.Admit(slices.Concat(own, b.admissible()), position, warn.IsController)
 	for i, p := range problems {
-		if r, is := b.releaseOf[p.Subject.Unstructured]; is {
-			problems[i] = r.Blame(p)
+		if d := p.Subject.Delivery; d != nil {
+			problems[i] = d.Blame(p)
 			continue
 		}
-		problems[i].Subject = original(p.Subject)
+		problems[i].Subject = p.Subject.Committed()
 		if p.Subject.IsRendered() && p.Field != "" && in.locate(p).Line == 0 { // no source file has the field
 			problems[i] = blameSource(p, "")
 		}
 	}
-	if len(originals) == 0 || in.postBuild.Values == nil {
+	if in.postBuild == nil || in.postBuild.Values == nil {
 		return problems
 	}
-	return append(problems, in.sameNames(tree.Layout(own, checker.IsNamespaced), original)...)
+	return append(problems, in.sameNames(tree.Layout(own, checker.IsNamespaced))...)
 }
 
 // sameNames returns the problems of applied objects that are one object in the cluster by the values of
 // their variables.
-func (in *input) sameNames(placed []tree.Placed, original func(manifest.Object) manifest.Object) (problems []manifest.Problem) {
+func (in *input) sameNames(placed []tree.Placed) (problems []manifest.Problem) {
 	for _, p := range placed {
 		if p.Taken == nil {
 			continue
 		}
-		o, other := original(p.Object), original(*p.Taken)
+		o, other := p.Committed(), p.Taken.Committed()
 		if o.ID() != other.ID() { // or else the layout finds it
 			where := in.locate(manifest.NewProblem(other, "", manifest.Value{}, "")).Position()
 			message := fmt.Sprintf("duplicate object: with the values of its variables it is %s, like %s in %s; remove or rename one", p.Object, other, where)
@@ -141,7 +133,7 @@ func blameSource(p manifest.Problem, field string) manifest.Problem {
 type causes struct {
 	kinds   *registry.Kinds
 	checker *verdict.Checker
-	trials  map[*unstructured.Unstructured][]trial // by source object
+	trials  map[manifest.ID][]trial // by source object
 }
 
 // trial is a source object rendered without one field.
@@ -154,14 +146,14 @@ type trial struct {
 // field returns the path of the source field that causes a problem of a rendered object; empty if
 // no single field does. The kind copies the value of that field, or the problem disappears without it.
 func (c causes) field(p manifest.Problem) string {
-	owner := p.Subject.Written
+	owner := p.Subject.Source()
 	if path := copiedField(owner.Object, p); path != nil {
 		return manifest.JoinField(path)
 	}
-	if _, isTried := c.trials[owner]; !isTried {
-		c.trials[owner] = c.tryFields(owner.Object)
+	if _, isTried := c.trials[owner.ID()]; !isTried {
+		c.trials[owner.ID()] = c.tryFields(owner.Object)
 	}
-	for _, t := range c.trials[owner] {
+	for _, t := range c.trials[owner.ID()] {
 		if t.err == nil && !slices.ContainsFunc(t.problems, func(other manifest.Problem) bool {
 			return other.Subject.GroupVersionKind() == p.Subject.GroupVersionKind() && other.Field == p.Field && other.Message == p.Message
 		}) {

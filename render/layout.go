@@ -44,9 +44,7 @@ func (p *pipeline) layOut() (objects []manifest.Object, files []tree.File, probl
 	if problems = p.duplicates(placed); len(problems) > 0 {
 		return nil, nil, problems
 	}
-	sources := p.objects[:len(p.built.objects)]
-	positions, problems := kustomize.Order(p.paths, sources, p.objects)
-	slices.SortStableFunc(placed, func(a, b tree.Placed) int { return cmp.Compare(positions[a.Unstructured], positions[b.Unstructured]) })
+	placed, problems = p.order(placed)
 	objects, files = make([]manifest.Object, len(placed)), make([]tree.File, len(placed))
 	errs := make([]error, len(placed))
 	parallel.For(len(placed), func(i int) {
@@ -58,6 +56,21 @@ func (p *pipeline) layOut() (objects []manifest.Object, files []tree.File, probl
 		}
 	})
 	return objects, files, append(problems, problemsOfErrors(objects, errs)...)
+}
+
+// order sorts placed objects by the sortOptions of the environment.
+func (p *pipeline) order(placed []tree.Placed) (sorted []tree.Placed, problems []manifest.Problem) {
+	objects, order := make([]manifest.Object, len(placed)), make([]int, len(placed))
+	for i := range placed {
+		objects[i] = placed[i].Object
+		order[i] = i
+	}
+	positions, problems := kustomize.Order(p.paths, p.built.objects, objects)
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(positions[i], positions[j]) })
+	for _, i := range order {
+		sorted = append(sorted, placed[i])
+	}
+	return sorted, problems
 }
 
 // yamlKey is the memo key of the YAML of an object.

@@ -22,8 +22,6 @@ import (
 	"path"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"example.com/gatehouse/render/flux"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
@@ -59,7 +57,7 @@ type Rendering struct {
 	// Unchecked are the kinds of Objects without a definition.
 	Unchecked []Unchecked
 	// Installed are the objects that controllers install. They are in no file.
-	Installed []release.Installed
+	Installed []*release.Installed
 	// Charts are the charts of the kustomizations.
 	Charts []source.Chart
 }
@@ -145,19 +143,17 @@ func (e *Examination) Locate(o manifest.Object) manifest.Problem {
 // LocateProblem returns a problem with its source file and line, or those of the release that installs the object.
 func (e *Examination) LocateProblem(p manifest.Problem) manifest.Problem {
 	o := p.Subject
-	if r, is := e.pipeline.releaseOf[o.Unstructured]; is {
-		p.Subject, p.Field = r.Source, ""
+	if o.Delivery != nil {
+		p.Subject = o.Delivery.Object()
+		p.Field = ""
 	}
 	located := e.pipeline.locate(p)
 	located.Subject = o
 	return located
 }
 
-// BeforeOverrides returns an overridden object as it was before the overrides, and their folder.
-func (e *Examination) BeforeOverrides(o manifest.Object) (original manifest.Object, folder string, ok bool) {
-	original, ok = e.pipeline.originals[o.Unstructured]
-	return original, e.pipeline.overrides, ok
-}
+// Overrides returns the folder of the overrides, if there are any.
+func (e *Examination) Overrides() string { return e.pipeline.overrides }
 
 // Rendered returns the rendered objects before the overrides.
 func (e *Examination) Rendered() []manifest.Object { return e.pipeline.rendered }
@@ -202,8 +198,8 @@ func (e *Examination) JudgeRest(of *Examination) []manifest.Problem {
 	isRefused := func(o manifest.Object) bool { return refused[o.ID()] || o.IsRendered() && refused[o.Source().ID()] }
 	rest, other := *e.pipeline, of.pipeline
 	rest.objects = slices.DeleteFunc(slices.Clone(other.objects), isRefused)
-	o := overridden{originals: other.originals}
-	if other.originals != nil {
+	var o overridden
+	if other.isOverridden {
 		o.objects = slices.DeleteFunc(slices.Clone(other.objects[len(other.built.objects):]), isRefused)
 	}
 	rest.problems = slices.Clone(e.Problems)
@@ -220,12 +216,11 @@ func (e *Examination) Kubernetes() string {
 type Mutation = policy.Mutation
 
 // Mutations returns the mutations of the objects.
-func (e *Examination) Mutations() map[*unstructured.Unstructured]Mutation {
-	applied, _ := e.pipeline.checker.Applied(e.pipeline.objects)
-	all, _ := e.pipeline.checker.Mutations(applied)
-	mutations := map[*unstructured.Unstructured]Mutation{}
+func (e *Examination) Mutations() map[manifest.ID]Mutation {
+	all, _ := e.pipeline.checker.Mutations(e.pipeline.checker.Applied(e.pipeline.objects))
+	mutations := map[manifest.ID]Mutation{}
 	for i, m := range all {
-		mutations[e.pipeline.objects[i].Unstructured] = m
+		mutations[e.pipeline.objects[i].ID()] = m
 	}
 	return mutations
 }
@@ -238,11 +233,10 @@ type pipeline struct {
 	objects []manifest.Object
 	// rendered are the rendered objects before the overrides.
 	rendered []manifest.Object
-	// originals maps each overridden object to its version before the overrides.
-	originals map[*unstructured.Unstructured]manifest.Object
-	problems  []manifest.Problem
-	// isBuilt reports whether all objects are built, and isAdmitted whether all stages ran.
-	isBuilt, isAdmitted bool
+	problems []manifest.Problem
+	// isBuilt reports whether all objects are built, isOverridden whether these are overridden and
+	// expanded, and isAdmitted whether all stages ran.
+	isBuilt, isOverridden, isAdmitted bool
 	// release ends the use of kustomize's schemas.
 	release func()
 }
@@ -296,7 +290,8 @@ func runPipeline(repository *Repository, name string, show func(step string)) *p
 	if p.addProblems(problems) {
 		return p
 	}
-	p.objects, p.originals = slices.Concat(expanded.sources, overridden.objects), overridden.originals
+	p.objects = slices.Concat(expanded.sources, overridden.objects)
+	p.isOverridden = true
 	if p.addProblems(p.judgeRendered(p.checker, overridden)) {
 		return p
 	}

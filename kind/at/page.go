@@ -18,11 +18,7 @@ import (
 func page(v kind.View[cnatv1alpha1.At]) kind.Page {
 	p := kind.Page{Columns: []kind.Column{{Name: "Runs"}, {Name: "Image", Shared: "All in the table run in %s."}, {Name: "Notes"}}}
 	for _, at := range v.Objects {
-		row := kind.Row{Cells: pageCells(at)}
-		if at.Object.Spec.Suspend {
-			row.Mark = "suspended"
-		}
-		p.Rows = append(p.Rows, row)
+		p.Rows = append(p.Rows, kind.Row{Cells: pageCells(at)})
 	}
 	return p
 }

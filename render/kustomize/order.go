@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/kustomize/api/types"
 
@@ -14,13 +13,13 @@ import (
 	"example.com/gatehouse/render/source"
 )
 
-// Order returns the positions of objects by the sortOptions of the environment's kustomization. Without
+// Order returns the position of each object by the sortOptions of the environment's kustomization. Without
 // sortOptions all have the same position.
-func Order(paths *Paths, built, objects []manifest.Object) (positions map[*unstructured.Unstructured]int, problems []manifest.Problem) {
+func Order(paths *Paths, built, objects []manifest.Object) (positions []int, problems []manifest.Problem) {
 	s, k := paths.Sources, paths.Loaded[paths.Folder]
 	switch {
 	case k.SortOptions == nil:
-		return nil, nil
+		return make([]int, len(objects)), nil
 	case k.SortOptions.Order == types.FIFOSortOrder:
 		return fifoOrder(built, objects), nil
 	}
@@ -34,35 +33,43 @@ func Order(paths *Paths, built, objects []manifest.Object) (positions map[*unstr
 
 // fifoOrder keeps the order of the build. All rendered objects of a source object share the position after
 // it, and objects that overrides add come last.
-func fifoOrder(built, objects []manifest.Object) map[*unstructured.Unstructured]int {
-	positions := make(map[*unstructured.Unstructured]int, len(objects))
+func fifoOrder(built, objects []manifest.Object) []int {
+	nth := make(map[manifest.ID]int, len(built))
 	for i, o := range built {
-		positions[o.Unstructured] = 2 * i
+		nth[o.ID()] = i
 	}
-	for _, o := range objects {
+	positions := make([]int, len(objects))
+	for i, o := range objects {
 		switch {
 		case o.Written == nil:
-			positions[o.Unstructured] = 2 * len(built)
+			positions[i] = 2 * len(built)
 		case o.IsRendered():
-			positions[o.Unstructured] = positions[o.Written] + 1
+			positions[i] = 2*nth[o.Source().ID()] + 1
+		default:
+			positions[i] = 2 * nth[o.ID()]
 		}
 	}
 	return positions
 }
 
 // legacyOrder is kustomize's legacy order: by kind, and within a kind by namespace and name.
-func legacyOrder(fs *source.FileSystem, options *types.SortOptions, objects []manifest.Object) (map[*unstructured.Unstructured]int, error) {
+func legacyOrder(fs *source.FileSystem, options *types.SortOptions, objects []manifest.Object) ([]int, error) {
 	kinds, err := legacyOrderOfKinds(fs, options, objects)
 	if err != nil {
 		return nil, err
 	}
 	name := func(o manifest.Object) string { return cmp.Or(o.GetNamespace(), "~X") + "|" + o.GetName() }
-	sorted := slices.SortedFunc(slices.Values(objects), func(a, b manifest.Object) int {
+	sorted := make([]int, len(objects))
+	for i := range sorted {
+		sorted[i] = i
+	}
+	slices.SortFunc(sorted, func(i, j int) int {
+		a, b := objects[i], objects[j]
 		return cmp.Or(cmp.Compare(kinds[a.GroupVersionKind()], kinds[b.GroupVersionKind()]), cmp.Compare(name(a), name(b)))
 	})
-	positions := make(map[*unstructured.Unstructured]int, len(objects))
-	for i, o := range sorted {
-		positions[o.Unstructured] = i
+	positions := make([]int, len(objects))
+	for position, i := range sorted {
+		positions[i] = position
 	}
 	return positions, nil
 }

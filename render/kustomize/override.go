@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
@@ -22,9 +21,6 @@ import (
 type Overridden struct {
 	// Unchanged are the rendered objects that the overrides cannot change. Changed are overridden objects.
 	Unchanged, Changed []manifest.Object
-	// Before maps each overridden object to its version before the overrides. It lacks objects that the
-	// overrides add or rename.
-	Before map[*unstructured.Unstructured]manifest.Object
 }
 
 // Override builds rendered objects with the overrides in a folder.
@@ -48,7 +44,7 @@ func Override(paths *Paths, folder string, rendered []manifest.Object) (o Overri
 	if len(problems) > 0 {
 		return o, problems
 	}
-	o.findBefore(rendered)
+	o.link(rendered)
 	return o, nil
 }
 
@@ -190,18 +186,19 @@ func buildVirtual(fs *source.FileSystem, k types.Kustomization, files map[string
 	return buildFolder(fs.With(virtual), virtualFolder)
 }
 
-// findBefore fills Before, and gives each overridden object the source of its earlier version.
-func (o *Overridden) findBefore(rendered []manifest.Object) {
-	byID := map[manifest.ID]manifest.Object{}
-	for _, r := range rendered {
-		byID[r.ID()] = r
+// link gives each overridden object its version before the overrides, and the source of that.
+func (o *Overridden) link(rendered []manifest.Object) {
+	byID := map[manifest.ID]*manifest.Object{}
+	for i, r := range rendered {
+		byID[r.ID()] = &rendered[i]
 	}
-	o.Before = map[*unstructured.Unstructured]manifest.Object{}
-	for i, changed := range o.Changed {
-		before, ok := byID[changed.ID()]
-		o.Changed[i].Written, o.Changed[i].Origin = before.Written, before.Origin // nil of an added object
-		if ok {
-			o.Before[changed.Unstructured] = before
+	for i := range o.Changed {
+		changed := &o.Changed[i]
+		changed.Written = nil // of an added object
+		if before := byID[changed.ID()]; before != nil {
+			changed.Written = before.Written
+			changed.Origin = before.Origin
+			changed.Rendered = before
 		}
 	}
 }

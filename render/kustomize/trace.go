@@ -64,11 +64,11 @@ func TraceOverrides(paths *Paths, folder string, rendered []manifest.Object, o m
 		}
 		result, problems := Override(until, folder, rendered)
 		for _, changed := range result.Changed {
-			if result.Before[changed.Unstructured].Unstructured == o.Unstructured {
+			if changed.Rendered != nil && changed.Rendered.ID() == o.ID() {
 				return changed.Unstructured, true
 			}
 		}
-		if slices.ContainsFunc(result.Unchanged, func(other manifest.Object) bool { return other.Unstructured == o.Unstructured }) {
+		if slices.ContainsFunc(result.Unchanged, func(other manifest.Object) bool { return other.ID() == o.ID() }) {
 			return o.Unstructured, true
 		}
 		return nil, !manifest.HasErrors(problems)

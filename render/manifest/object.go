@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Object is one object of an environment.
+// Object is one object of an environment as one stage leaves it, with links to its earlier stages.
 type Object struct {
 	*unstructured.Unstructured
 
@@ -28,6 +28,35 @@ type Object struct {
 	// Generator is the name of an object without the hash that kustomize added, if the content has
 	// changed since; otherwise empty.
 	Generator string
+
+	// Rendered is an overridden object before the overrides; nil if these leave the object alone, add or
+	// rename it.
+	Rendered *Object
+
+	// InGit is an applied object as it is in git, if Flux substitutes its variables or a policy changes it.
+	InGit *Object
+
+	// ChangedBy names the policies that change an applied object.
+	ChangedBy string
+
+	// Delivery installs the object; nil for an object with a file in rendered/.
+	Delivery Delivery
+}
+
+// Delivery is an object whose tool makes other objects from files, such as a HelmRelease.
+type Delivery interface {
+	// Blame turns a problem of an installed object into a problem of the delivery.
+	Blame(p Problem) Problem
+	// Object returns the delivery itself.
+	Object() Object
+}
+
+// Committed returns the object as it is in git.
+func (o Object) Committed() Object {
+	for o.InGit != nil {
+		o = *o.InGit
+	}
+	return o
 }
 
 // IsRendered reports whether the object was rendered from another object.

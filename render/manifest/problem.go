@@ -7,8 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"example.com/gatehouse/kind"
 )
+
+// FieldUnknown is the code of a field that the kind does not have.
+const FieldUnknown metav1.CauseType = "FieldUnknown"
 
 // Problem is an error, which keeps an environment from being rendered, or a warning, which does not.
 type Problem struct {
@@ -21,6 +26,11 @@ type Problem struct {
 	// Field is the API server's path of the wrong field, such as spec.env[0].name; empty if the
 	// problem is with the whole object.
 	Field string `json:"field,omitempty"`
+	// Code is the cause for programs, as in the API server's answer; empty if none is known. No program reads
+	// the Message.
+	Code metav1.CauseType `json:"-"`
+	// Supported are the values that the API server accepts, if Code is FieldValueNotSupported.
+	Supported []string `json:"-"`
 	// Message names the mistake and the remedy.
 	Message string `json:"message"`
 	// Warning reports whether the problem is only a warning.

@@ -6,10 +6,8 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -22,15 +20,19 @@ import (
 // maxRows is the maximum length of a table: hosts do not show pages of over half a megabyte.
 const maxRows = 250
 
-// filePaths maps objects to the paths of their files.
-type filePaths map[*unstructured.Unstructured]string
+// filePaths has the path of the file of each object.
+type filePaths map[manifest.ID]string
 
-// Files returns the Markdown page of an environment and the schema for editors. The version of Kubernetes
-// may be empty. Neither file depends on the time. The error names a kind whose Page panics.
+func (p filePaths) of(o *unstructured.Unstructured) string {
+	return p[manifest.Object{Unstructured: o}.ID()]
+}
+
+// Files returns the Markdown page of an environment, empty without objects of a kind, and the schema for editors.
+// The version of Kubernetes may be empty. Neither file depends on the time. The error names a kind whose Page panics.
 func Files(kinds *registry.Kinds, name string, kubernetes string, objects []manifest.Object, files []tree.File) ([]tree.File, error) {
 	all, paths, folders := make([]*unstructured.Unstructured, len(objects)), filePaths{}, map[string]bool{}
 	for i, o := range objects {
-		all[i], paths[o.Unstructured] = o.Unstructured, files[i].Path
+		all[i], paths[o.ID()] = o.Unstructured, files[i].Path
 		if folder := path.Dir(files[i].Path); folder != tree.ClusterFolder {
 			folders[folder] = true
 		}
@@ -40,25 +42,30 @@ func Files(kinds *registry.Kinds, name string, kubernetes string, objects []mani
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(views, func(a, b registry.View) int { // kinds with a timeline come last
+	slices.SortStableFunc(views, func(a, b registry.View) int { // kinds with a time come last
 		return cmp.Compare(min(1, len(a.Kind.TimeField())), min(1, len(b.Kind.TimeField())))
 	})
 
 	var page bytes.Buffer
 	page.WriteString(tree.PageHeader + "\n")
 	writeHeading(&page, name, kubernetes, len(objects), len(folders), views)
+	hasSection := false
 	for _, v := range views {
 		if len(v.Objects) == 0 {
 			continue
 		}
+		hasSection = true
 		s, err := newSection(v, paths)
 		if err != nil {
 			return nil, err
 		}
 		s.write(&page)
 	}
-	writeObjects(&page, kinds, objects)
-	return []tree.File{{Path: tree.PageFile, Content: page.Bytes()}, {Path: tree.SchemaFile, Content: schema}}, nil
+	beside := []tree.File{{Path: tree.PageFile}, {Path: tree.SchemaFile, Content: schema}}
+	if hasSection {
+		beside[0].Content = page.Bytes()
+	}
+	return beside, nil
 }
 
 // writeHeading writes the numbers of all objects and of the source objects of each kind.
@@ -83,29 +90,4 @@ func writeHeading(page *bytes.Buffer, name string, kubernetes string, objects, n
 	if kubernetes != "" {
 		fmt.Fprintf(page, "\nFor Kubernetes %s.\n", kubernetes)
 	}
-}
-
-// writeObjects writes the numbers of workloads that are not rendered, and of objects by kind.
-func writeObjects(page *bytes.Buffer, known *registry.Kinds, objects []manifest.Object) {
-	kinds, workloads := map[string]int{}, map[string]int{}
-	for _, o := range objects {
-		kinds[o.GetKind()]++
-		if manifest.MakesPods(o.Unstructured) && known.RenderedFrom(o.Unstructured) == nil {
-			workloads[o.GetKind()]++
-		}
-	}
-	page.WriteString("\n## Objects\n\n")
-	if len(workloads) > 0 {
-		counts := make([]string, 0, len(workloads))
-		for _, kind := range slices.Sorted(maps.Keys(workloads)) {
-			counts = append(counts, count(workloads[kind], kind))
-		}
-		fmt.Fprintf(page, "Other workloads: %s.\n\n", strings.Join(counts, ", "))
-	}
-	page.WriteString("<details>\n<summary>By kind</summary>\n\n")
-	sorted := slices.Sorted(maps.Keys(kinds))
-	numbers := newColumn("Objects", sorted, func(kind string) string { return fmt.Sprint(kinds[kind]) })
-	numbers.isNumber = true
-	writeTable(page, len(kinds), "kinds", []column{newColumn("Kind", sorted, word), numbers})
-	page.WriteString("\n</details>\n")
 }

@@ -108,13 +108,11 @@ func TestTotalsAreOfOverriddenObjects(t *testing.T) {
 	mustHave(t, page,
 		"9 objects in 3 namespaces, among them 4 Memcacheds and no At.\n",
 		"Memory requested: **50Mi**, by 5 Pods of 4 Memcacheds. The exporter is `two`.\n",
-		"| billing | 1 | 3 | 30Mi |\n| shop | 3 | 2 | 20Mi |\n| **all** | **4** | **5** | **50Mi** |\n",
 		"| billing | [a](billing/memcached-a.yaml) | 3 | [10Mi](billing/deployment-other.yaml) | 30Mi | `one` |\n"+
 			"| shop | [a](shop/memcached-a.yaml) | 0 | [10Mi](shop/deployment-other.yaml) | none | `three` |\n"+
 			"| shop | [b](shop/memcached-b.yaml) | 2 | [10Mi](shop/deployment-other.yaml) | 20Mi | `one` |\n"+
 			"| shop | [gone](shop/memcached-gone.yaml) | no Deployment | | | |\n"+
-			"| **all** | | **5** | | **50Mi** | |\n",
-		"Other workloads: 1 CronJob, 1 Deployment.\n")
+			"| **all** | | **5** | | **50Mi** | |\n")
 }
 
 func TestAutoscalerDecidesTheNumberOfPods(t *testing.T) {
@@ -139,8 +137,7 @@ func TestAtsAreSortedByTime(t *testing.T) {
 		"| `2027-01-04T05:00:00.5+00:30`<br>2027-01-04 04:30:00.5 UTC | shop | [early](shop/at-early.yaml) | `/bin/report --all now` | `tools` | **suspended**, starts at most 1d late, [Pod](shop/pod-early-0123456789.yaml) |\n"+
 		"| `2027-01-04T05:00:00Z` | billing | [c-same](billing/at-c-same.yaml) | `date` | `busybox` | [Pod](billing/pod-c-same-0123456789.yaml) |\n"+
 		"| `2027-01-04T05:00:00Z` | shop | [b-same](shop/at-b-same.yaml) | `date` | `busybox` | [Pod](shop/pod-b-same-0123456789.yaml) |\n"+
-		"| `2027-01-04T06:00:00+01:00[Europe/Berlin]`<br>2027-01-04 05:00 UTC | shop | [late](shop/at-late.yaml) | `echo $HOME` | `tools` | runs at most 1h30m, [Pod](shop/pod-late-0123456789.yaml) |\n",
-		"```mermaid\ntimeline\n2027-01-04 04#58;30#58;00.5\n  : shop/early (suspended)\n2027-01-04 05#58;00\n  : billing/c-same\n  : shop/b-same\n  : shop/late\n```\n")
+		"| `2027-01-04T06:00:00+01:00[Europe/Berlin]`<br>2027-01-04 05:00 UTC | shop | [late](shop/at-late.yaml) | `echo $HOME` | `tools` | runs at most 1h30m, [Pod](shop/pod-late-0123456789.yaml) |\n")
 }
 
 func TestPageDoesNotDependOnTheOrderOfObjects(t *testing.T) {
@@ -160,7 +157,7 @@ func TestPageDoesNotDependOnTheOrderOfObjects(t *testing.T) {
 }
 
 func TestPageOfAHugeEnvironmentIsWithinTheLimitsOfHosts(t *testing.T) {
-	const n, githubShows, gitlabDraws = 600, 512_000, 2000
+	const n, githubShows = 600, 512_000
 	long := strings.Repeat("n", 52)
 	image := strings.Repeat("`|", 256)
 	var manifests []string
@@ -175,10 +172,5 @@ func TestPageOfAHugeEnvironmentIsWithinTheLimitsOfHosts(t *testing.T) {
 	if len(page) >= githubShows {
 		t.Errorf("%d bytes", len(page))
 	}
-	_, diagram, _ := strings.Cut(page, "```mermaid\n")
-	if diagram, _, _ = strings.Cut(diagram, "```"); len(diagram) >= gitlabDraws {
-		t.Errorf("a diagram of %d bytes:\n%s", len(diagram), diagram)
-	}
-	mustHave(t, page, "| and 350 more namespaces |", "| **all** | **600** | **600** | **600Mi** |",
-		"| and 350 more Memcacheds |", "| **all** | | **600** | | **600Mi** |", "| and 350 more Ats |", "of 600 Ats.", "more kinds |")
+	mustHave(t, page, "| and 350 more Memcacheds |", "| **all** | | **600** | | **600Mi** |", "| and 350 more Ats |")
 }

@@ -115,9 +115,6 @@ func (s *section) write(page *bytes.Buffer) {
 	kinds, isTimed := kind.Plural(s.kind.GVK().Kind), s.kind.TimeField() != ""
 	fmt.Fprintf(page, "\n## %s\n\n", kinds)
 	var summary []string
-	if isTimed {
-		summary = append(summary, writeTimeline(page, s.entries, s.kind.GVK().Kind))
-	}
 	if len(s.page.Summary) > 0 {
 		summary = append(summary, s.markdown(s.page.Summary))
 	}
@@ -125,8 +122,6 @@ func (s *section) write(page *bytes.Buffer) {
 	if summary = append(summary, sentences...); len(summary) > 0 {
 		page.WriteString(strings.Join(summary, " ") + "\n\n")
 	}
-	s.writeNamespaces(page, columns)
-
 	columns = slices.Insert(columns, 0,
 		newColumn("Namespace", s.entries, func(e *entry) string { return word(e.namespace) }),
 		newColumn(s.kind.GVK().Kind, s.entries, func(e *entry) string { return s.link(word(e.name), e.object.Object) }))
@@ -139,31 +134,6 @@ func (s *section) write(page *bytes.Buffer) {
 	writeTable(page, len(s.entries), kinds, columns)
 }
 
-// writeNamespaces writes a table of totals by namespace, if there are several.
-func (s *section) writeNamespaces(page *bytes.Buffer, columns []column) {
-	counts := map[string]int{}
-	for _, e := range s.entries {
-		counts[e.namespace]++
-	}
-	if s.page.Totals == nil || len(counts) < 2 {
-		return
-	}
-	namespaces := slices.Sorted(maps.Keys(counts))
-	name := newColumn("Namespace", namespaces, word)
-	name.totals = map[string]string{"": "all"}
-	objects := newColumn(kind.Plural(s.kind.GVK().Kind), namespaces, func(namespace string) string { return fmt.Sprint(counts[namespace]) })
-	objects.isNumber, objects.totals = true, map[string]string{"": fmt.Sprint(len(s.entries))}
-	sums := []column{name, objects}
-	for _, c := range columns {
-		if c.totals[""] != "" {
-			c.cells = newColumn("", namespaces, func(namespace string) string { return c.totals[namespace] }).cells
-			sums = append(sums, c)
-		}
-	}
-	writeTable(page, len(namespaces), "namespaces", sums)
-	page.WriteString("\n")
-}
-
 // times returns the schedule, and its time in UTC if the schedule has another offset.
 func (e *entry) times() string {
 	written, _, err := kind.ParseTime(e.schedule)
@@ -171,6 +141,18 @@ func (e *entry) times() string {
 		return code(e.schedule)
 	}
 	return code(e.schedule) + "<br>" + stamp(e.due) + " UTC"
+}
+
+// stamp formats a time to the minute, or as precisely as necessary.
+func stamp(t time.Time) string {
+	clock := "15:04"
+	switch {
+	case t.Nanosecond() != 0:
+		clock = "15:04:05.999999999"
+	case t.Second() != 0:
+		clock = "15:04:05"
+	}
+	return t.Format("2006-01-02 " + clock)
 }
 
 func (s *section) markdown(texts []kind.Text) string {
@@ -193,8 +175,8 @@ func (s *section) markdown(texts []kind.Text) string {
 
 // link returns a link to an object's file, or the text alone if the object has no file.
 func (s *section) link(text string, to *unstructured.Unstructured) string {
-	path, ok := s.paths[to]
-	if !ok {
+	path := s.paths.of(to)
+	if path == "" {
 		return text
 	}
 	return "[" + text + "](" + (&url.URL{Path: path}).EscapedPath() + ")"
@@ -210,7 +192,7 @@ func (s *section) links(objects []*unstructured.Unstructured) string {
 	links := slices.Sorted(maps.Keys(byKind))
 	for i, kind := range links {
 		same := byKind[kind]
-		slices.SortFunc(same, func(a, b *unstructured.Unstructured) int { return cmp.Compare(s.paths[a], s.paths[b]) })
+		slices.SortFunc(same, func(a, b *unstructured.Unstructured) int { return cmp.Compare(s.paths.of(a), s.paths.of(b)) })
 		if len(same) == 1 {
 			links[i] = s.link("1 "+kind, same[0])
 			continue

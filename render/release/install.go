@@ -47,7 +47,7 @@ type Installed struct {
 
 // Install returns the releases with their objects, and warnings of missing charts if the repository has a
 // lock of charts.
-func (i Installer) Install(releases []Release) (all []Installed, problems []manifest.Problem) {
+func (i Installer) Install(releases []Release) (all []*Installed, problems []manifest.Problem) {
 	locked, hasLock, problems := i.readLock()
 	if manifest.HasErrors(problems) {
 		return nil, problems
@@ -61,12 +61,13 @@ func (i Installer) Install(releases []Release) (all []Installed, problems []mani
 }
 
 // install returns a release with its objects.
-func (i Installer) install(r Release, locked []charts.Locked, hasLock bool) (result Installed, problems []manifest.Problem) {
+func (i Installer) install(r Release, locked []charts.Locked, hasLock bool) (result *Installed, problems []manifest.Problem) {
+	result = &Installed{Release: r}
 	archive, digest, found := i.find(r, locked, hasLock)
 	if found != nil {
 		problems = append(problems, *found)
 	}
-	if result.Release = r; archive == "" {
+	if archive == "" {
 		return result, problems
 	}
 	if len(r.Unknown) > 0 {
@@ -92,12 +93,19 @@ func (i Installer) install(r Release, locked []charts.Locked, hasLock bool) (res
 	if len(nested) > 0 {
 		problems = append(problems, r.Warning("installs "+manifest.FirstOf(3, nested)+", whose objects are not judged: list it in the environment"))
 	}
-	return Installed{r, strings.TrimPrefix(archive, "/"), slices.Clone(rendered.objects), rendered.settings, rendered.documents}, problems
+	result.Archive = strings.TrimPrefix(archive, "/")
+	result.Objects = slices.Clone(rendered.objects)
+	result.Settings = rendered.settings
+	result.documents = rendered.documents
+	for i := range result.Objects {
+		result.Objects[i].Delivery = result
+	}
+	return result, problems
 }
 
 // Blame turns a problem of an installed object into a problem of its release: at the value that causes it, as far as
 // that is known.
-func (r Installed) Blame(p manifest.Problem) manifest.Problem {
+func (r *Installed) Blame(p manifest.Problem) manifest.Problem {
 	verb := "installs an invalid"
 	if p.Warning {
 		verb = "installs"

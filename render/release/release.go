@@ -22,7 +22,7 @@ import (
 
 // Release is a chart that a controller installs.
 type Release struct {
-	// Source is the HelmRelease or Application.
+	// Source is the HelmRelease or Application, as it is in git.
 	Source manifest.Object `json:"-"`
 	// Chart, Version and Repository name the chart. Repository is a URL, or empty if unknown.
 	Chart, Version, Repository string
@@ -99,6 +99,9 @@ func Find(objects []manifest.Object) (all []Release) {
 			all = append(all, ofApplication(o)...)
 		}
 	}
+	for i := range all {
+		all[i].Source = all[i].Source.Committed()
+	}
 	return all
 }
 
@@ -169,6 +172,9 @@ func (r *Release) setFolder(name string) {
 	}
 }
 
+// Object returns the HelmRelease or Application.
+func (r Release) Object() manifest.Object { return r.Source }
+
 // add merges the values of a source over the values.
 func (r *Release) add(s valueSource) {
 	r.Values = loader.MergeMaps(r.Values, runtime.DeepCopyJSON(s.values))
@@ -197,16 +203,6 @@ func (r *Release) setErr(err error, of valueSource) {
 	}
 }
 
-// WithSources returns the release with other objects in the place of its sources.
-func (r Release) WithSources(of func(manifest.Object) manifest.Object) Release {
-	r.Source = of(r.Source)
-	r.errSource.object = of(r.errSource.object)
-	for i, s := range r.sources {
-		r.sources[i].object = of(s.object)
-	}
-	return r
-}
-
 // problem returns a problem of a value, at the source that sets it.
 func (r Release) problem(keys []string, message string) manifest.Problem {
 	best, longest := valueSource{object: r.Source, field: r.valuesField}, 0
@@ -224,7 +220,7 @@ func (r Release) problem(keys []string, message string) manifest.Problem {
 
 // problemIn returns a problem of a value in a source. It is one of the release, whichever object has the value.
 func (r Release) problemIn(s valueSource, keys []string, message string) manifest.Problem {
-	p := manifest.NewProblem(s.object, s.field, manifest.Value{}, message)
+	p := manifest.NewProblem(s.object.Committed(), s.field, manifest.Value{}, message)
 	if s.form == mapping {
 		p.Field = manifest.JoinField(append(manifest.SplitField(s.field), keys...))
 		return p

@@ -64,7 +64,7 @@ func New(m *memo.Memo, kinds *registry.Kinds, kubernetes apiserver.Version, obje
 	crds := slices.DeleteFunc(slices.Clone(objects), func(o manifest.Object) bool { return !crd.Is(o.Unstructured) })
 	known, problemsOfKnown := embeddedKinds(kinds, kubernetes)
 	type key struct {
-		manifest.Object
+		*unstructured.Unstructured
 		kubernetes apiserver.Version
 	}
 	type definition struct {
@@ -74,7 +74,7 @@ func New(m *memo.Memo, kinds *registry.Kinds, kubernetes apiserver.Version, obje
 	all := make([]definition, len(crds))
 	parallel.For(len(all), func(i int) {
 		defer watchObject(crds[i])()
-		all[i] = memo.Get(m, key{crds[i], kubernetes}, func() (d definition) {
+		all[i] = memo.Get(m, key{crds[i].Unstructured, kubernetes}, func() (d definition) {
 			d.kinds, d.problems = known.define(crds[i], kubernetes)
 			if !manifest.HasErrors(d.problems) {
 				d.problems = append(d.problems, problem.FromErrors(crds[i], apply.Errors(crds[i].Unstructured, nil, nil))...)
@@ -84,9 +84,12 @@ func New(m *memo.Memo, kinds *registry.Kinds, kubernetes apiserver.Version, obje
 	})
 	c := &Checker{kinds: kinds, kubernetes: kubernetes, custom: maps.Clone(known), memo: m}
 	var problems []manifest.Problem
-	for _, d := range all {
+	for i, d := range all {
 		c.custom.replace(d.kinds)
-		problems = append(problems, d.problems...)
+		for _, p := range d.problems {
+			p.Subject = crds[i] // the memo may have it of another environment
+			problems = append(problems, p)
+		}
 	}
 	return c, append(problems, problemsOfKnown...)
 }
@@ -103,7 +106,8 @@ func (c *Checker) Objects(objects []manifest.Object) (valid []manifest.Object, p
 	})
 	for i, o := range objects {
 		if !manifest.HasErrors(found[i]) {
-			valid = append(valid, manifest.Object{Unstructured: stored[i], Written: o.Written, Origin: o.Origin})
+			o.Unstructured = stored[i]
+			valid = append(valid, o)
 		}
 		problems = append(problems, found[i]...)
 	}
@@ -131,11 +135,11 @@ func watchObject(o manifest.Object) (done func()) {
 func (c *Checker) Admit(objects []manifest.Object, position func(manifest.Problem) string, isController func(manifest.Object) bool) []manifest.Problem {
 	defer c.kubernetes.Enter()()
 	mutations, problems := c.Mutations(objects)
-	mutated, changed, invalid := c.mutated(objects, mutations)
+	mutated, invalid := c.mutated(objects, mutations)
 	original := func(p manifest.Problem) manifest.Problem {
-		if i, ok := changed[p.Subject.Unstructured]; ok {
-			p.Subject = objects[i]
-			p.Message += fmt.Sprintf(" (after its change by %s)", mutations[i].Names())
+		if policies := p.Subject.ChangedBy; policies != "" {
+			p.Subject = *p.Subject.InGit
+			p.Message += fmt.Sprintf(" (after its change by %s)", policies)
 		}
 		return p
 	}

@@ -3,8 +3,6 @@ package verdict
 import (
 	"slices"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verdict/policy"
 	"example.com/gatehouse/render/verdict/secret"
@@ -17,9 +15,9 @@ func (c *Checker) Mutations(objects []manifest.Object) ([]policy.Mutation, []man
 	return policy.Mutate(objects, c.admitter())
 }
 
-// mutated returns objects as policies leave them, the indexes of the changed ones, and the problems of these.
-func (c *Checker) mutated(objects []manifest.Object, mutations []policy.Mutation) (all []manifest.Object, changed map[*unstructured.Unstructured]int, problems []manifest.Problem) {
-	all, changed = slices.Clone(objects), map[*unstructured.Unstructured]int{}
+// mutated returns objects as policies leave them, and the problems of the changed ones.
+func (c *Checker) mutated(objects []manifest.Object, mutations []policy.Mutation) (all []manifest.Object, problems []manifest.Problem) {
+	all = slices.Clone(objects)
 	for i, m := range mutations {
 		if m.After == nil {
 			continue
@@ -27,11 +25,11 @@ func (c *Checker) mutated(objects []manifest.Object, mutations []policy.Mutation
 		if custom, ok := c.custom[objects[i].GroupVersionKind()]; ok { // the API server drops unknown fields of policies
 			m.After, _ = custom.defaulted(manifest.Object{Unstructured: m.After})
 		}
-		all[i], changed[m.After] = manifest.Object{Unstructured: m.After, Written: m.After}, i
+		all[i] = manifest.Object{Unstructured: m.After, Written: m.After, InGit: &objects[i], ChangedBy: m.Names()}
 		if !secret.Is(m.After) { // its values are unknown
 			_, found := c.check(all[i])
 			problems = append(problems, slices.DeleteFunc(found, func(p manifest.Problem) bool { return p.Warning })...)
 		}
 	}
-	return all, changed, problems
+	return all, problems
 }

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/flux"
@@ -151,28 +149,31 @@ func (c *Checker) explainVariables(o manifest.Object, problems []manifest.Proble
 // field is no such problem, nor is a value of a Secret, which is judged as it is.
 func isOfVariable(p manifest.Problem, o manifest.Object) bool {
 	path := manifest.SplitField(p.Field)
-	if len(path) == 0 || strings.HasPrefix(p.Message, problem.Unknown) || slices.Contains(secret.ValueFields, path[0]) && secret.Is(o.Unstructured) {
+	isValueOfSecret := secret.Is(o.Unstructured) && len(path) > 0 && slices.Contains(secret.ValueFields, path[0])
+	if len(path) == 0 || p.Code == manifest.FieldUnknown || isValueOfSecret {
 		return false
 	}
 	return flux.HasVariables(decoding.At(o.Object, path)) || flux.HasVariables(p.Value.Is) // the API server's path may lead nowhere
 }
 
-// Applied returns valid objects as Flux applies them, and the originals of the substituted ones.
-func (c *Checker) Applied(objects []manifest.Object) (all []manifest.Object, originals map[*unstructured.Unstructured]manifest.Object) {
+// Applied returns valid objects as Flux applies them.
+func (c *Checker) Applied(objects []manifest.Object) []manifest.Object {
 	if c.PostBuild == nil {
-		return objects, nil
+		return objects
 	}
 	defer c.kubernetes.Enter()()
-	all, originals = slices.Clone(objects), map[*unstructured.Unstructured]manifest.Object{}
+	all := slices.Clone(objects)
 	for i, applied := range c.substitute(objects) {
-		if applied.IsSubstituted {
-			if all[i] = applied.Object; c.PostBuild.Values == nil {
-				all[i] = c.withoutUnknown(applied.Object).Object
-			}
-			originals[all[i].Unstructured] = objects[i]
+		if !applied.IsSubstituted {
+			continue
 		}
+		all[i] = applied.Object
+		if c.PostBuild.Values == nil {
+			all[i] = c.withoutUnknown(applied.Object).Object
+		}
+		all[i].InGit = &objects[i]
 	}
-	return all, originals
+	return all
 }
 
 // Unjudged returns the names of objects with values that are not judged because they are unknown.
@@ -211,13 +212,13 @@ func (c *Checker) withoutUnknown(o manifest.Object) judgeable {
 		}
 	}
 	for _, p := range before {
-		_, supported, _ := strings.Cut(p.Message, "supported values: ")
-		for value := range strings.SplitSeq(supported, ", ") {
-			if value, err := strconv.Unquote(value); err == nil && isOfVariable(p, o) {
-				trial := rest.Copy()
-				decoding.Replace(trial.Object, manifest.SplitField(p.Field), value)
-				rest.trials = append(rest.trials, trial)
-			}
+		if !isOfVariable(p, o) {
+			continue
+		}
+		for _, value := range p.Supported {
+			trial := rest.Copy()
+			decoding.Replace(trial.Object, manifest.SplitField(p.Field), value)
+			rest.trials = append(rest.trials, trial)
 		}
 	}
 	return rest
@@ -243,7 +244,7 @@ func (j judgeable) problems(c *Checker) []manifest.Problem {
 // around it, or of a missing field there.
 func isOfAbsence(p manifest.Problem, removed []string) bool {
 	path := manifest.SplitField(p.Field)
-	if n := len(path); n > 1 && strings.Contains(p.Message, field.ErrorTypeRequired.String()) {
+	if n := len(path); n > 1 && p.Code == metav1.CauseTypeFieldValueRequired {
 		path = path[:n-1]
 	}
 	return p.Field != "" && len(path) <= len(removed) && slices.Equal(path, removed[:len(path)])

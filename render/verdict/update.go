@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
@@ -56,7 +55,7 @@ func (c *Checker) Updated(before, after manifest.Object) *unstructured.Unstructu
 func (c *Checker) MayStay(p manifest.Problem) bool {
 	defer c.kubernetes.Enter()()
 	o := p.Subject
-	if o.Unstructured == nil || p.Field == "" || strings.HasPrefix(p.Message, problem.Unknown) {
+	if o.Unstructured == nil || p.Field == "" || p.Code == manifest.FieldUnknown {
 		return false
 	}
 	if kind, ok := c.custom[o.GroupVersionKind()]; ok {

@@ -65,12 +65,15 @@ func ofKinds(in Input) (warnings []manifest.Problem) {
 	if !slices.ContainsFunc(in.Kinds.All, func(k kind.Kind) bool { return k.Warnings != nil }) {
 		return nil
 	}
-	sources, rendered := map[manifest.ID]manifest.Object{}, map[*unstructured.Unstructured][]manifest.Object{}
+	sources, rendered := map[manifest.ID]manifest.Object{}, map[manifest.ID][]manifest.Object{}
 	for _, o := range in.Objects {
 		if in.Kinds.Find(o.GroupVersionKind()) != nil {
 			sources[o.ID()] = o
 		}
-		rendered[o.Written] = append(rendered[o.Written], o)
+		if o.Written != nil {
+			source := o.Source().ID()
+			rendered[source] = append(rendered[source], o)
+		}
 	}
 	for _, v := range in.Kinds.Views(kind.Environment{All: untyped(in.Objects), Now: in.Now}, untyped(in.Local)) {
 		found, err := v.Warnings()
@@ -79,7 +82,7 @@ func ofKinds(in Input) (warnings []manifest.Problem) {
 		}
 		for _, w := range found {
 			o, ok := sources[manifest.ID{Group: v.Kind.GVK().Group, Kind: v.Kind.GVK().Kind, Namespace: w.Object.GetNamespace(), Name: w.Object.GetName()}]
-			isOld := ok && w.IfNew && !slices.ContainsFunc(rendered[o.Written], func(o manifest.Object) bool { return !in.IsWritten(o) })
+			isOld := ok && w.IfNew && !slices.ContainsFunc(rendered[o.ID()], func(o manifest.Object) bool { return !in.IsWritten(o) })
 			if !ok || isOld { // the rule made the object up, or was told before
 				continue
 			}

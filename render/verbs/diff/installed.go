@@ -15,7 +15,7 @@ import (
 
 // installed returns the objects that controllers installed by the previous objects, as they were applied. A
 // problem is a warning: these objects are not compared.
-func (b *previousRendering) installed(ctx context.Context, examined *render.Examination, before []manifest.Object) ([]release.Installed, []manifest.Problem) {
+func (b *previousRendering) installed(ctx context.Context, examined *render.Examination, before []manifest.Object) ([]*release.Installed, []manifest.Problem) {
 	if examined == nil || !slices.ContainsFunc(before, release.Is) {
 		return nil, nil
 	}
@@ -79,12 +79,12 @@ func (c committed) List(folder string) (names []string, err error) {
 
 // withInstalled is Objects with the objects that controllers install. A release that is there before and after
 // is compared if both of its charts are.
-func withInstalled(kinds *registry.Kinds, name string, before, after []manifest.Object, wasInstalled, isInstalled []release.Installed) EnvironmentDiff {
+func withInstalled(kinds *registry.Kinds, name string, before, after []manifest.Object, wasInstalled, isInstalled []*release.Installed) EnvironmentDiff {
 	type key struct {
 		manifest.ID
 		nth int // of the Application
 	}
-	keys := func(all []release.Installed) []key {
+	keys := func(all []*release.Installed) []key {
 		count, keys := map[manifest.ID]int{}, make([]key, len(all))
 		for i, r := range all {
 			id := r.Source.IDInNamespace()
@@ -93,13 +93,13 @@ func withInstalled(kinds *registry.Kinds, name string, before, after []manifest.
 		}
 		return keys
 	}
-	old := map[key]release.Installed{}
+	old := map[key]*release.Installed{}
 	for i, k := range keys(wasInstalled) {
 		old[k] = wasInstalled[i]
 	}
 	by := map[manifest.ID]manifest.ID{}
 	var unread []Unread
-	add := func(to *[]manifest.Object, r release.Installed, objects []manifest.Object) {
+	add := func(to *[]manifest.Object, r *release.Installed, objects []manifest.Object) {
 		for _, o := range objects {
 			by[o.IDInNamespace()] = r.Source.ID()
 			*to = append(*to, o)
@@ -124,9 +124,9 @@ func withInstalled(kinds *registry.Kinds, name string, before, after []manifest.
 	}
 	for _, was := range old {
 		add(&before, was, was.Objects)
-		gone := was
+		gone := *was
 		gone.Objects = nil
-		add(&after, was, upgraded(was, gone))
+		add(&after, was, upgraded(was, &gone))
 	}
 	e := Objects(kinds, name, before, after)
 	e.Unread = unread
@@ -138,7 +138,7 @@ func withInstalled(kinds *registry.Kinds, name string, before, after []manifest.
 
 // upgraded returns the objects of a release after an upgrade. Flux treats files of CustomResourceDefinitions by
 // a policy, and deletes none of these objects.
-func upgraded(was, is release.Installed) []manifest.Object {
+func upgraded(was, is *release.Installed) []manifest.Object {
 	if is.UpgradeCRDs == "" {
 		return is.Objects
 	}

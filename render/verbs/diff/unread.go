@@ -45,7 +45,7 @@ func newlyUnread(object manifest.ID, chart string, was, is *charts.Settings) []U
 }
 
 // unreadOfRelease returns the values that a release reads no more.
-func unreadOfRelease(was, is release.Installed) []Unread {
+func unreadOfRelease(was, is *release.Installed) []Unread {
 	if was.String() == is.String() && reflect.DeepEqual(was.Values, is.Values) {
 		return nil
 	}

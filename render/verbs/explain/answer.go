@@ -146,8 +146,7 @@ func (e explainer) explainSource(repository *render.Repository, file string) ([]
 // rendered objects.
 func (e explainer) dependsOn(o manifest.Object, file string) bool {
 	if o.IsRendered() {
-		before, folder, ok := e.BeforeOverrides(o)
-		return ok && e.Paths.OverridesUse(folder, before, "/"+file)
+		return o.Rendered != nil && e.Paths.OverridesUse(e.Overrides(), *o.Rendered, "/"+file)
 	}
 	if buildPath := e.pathOf(o); buildPath != nil {
 		return e.Paths.Uses(*buildPath, "/"+file)

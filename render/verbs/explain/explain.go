@@ -121,7 +121,7 @@ func (c Change) String() string {
 type explainer struct {
 	*render.Examination
 	Objects   []tree.Placed // see Examination.Objects
-	mutations map[*unstructured.Unstructured]render.Mutation
+	mutations map[manifest.ID]render.Mutation
 	// isBrief is true if explanations name kustomizations and no entries, as these take too long to find.
 	isBrief bool
 }
@@ -259,8 +259,8 @@ func alignItems(o, other *unstructured.Unstructured) *unstructured.Unstructured 
 
 // overrides returns the change of a rendered object by the overrides of the environment.
 func (e explainer) overrides(p tree.Placed) (h History) {
-	before, folder, ok := e.BeforeOverrides(p.Object)
-	if !ok {
+	before, folder := p.Rendered, e.Overrides()
+	if before == nil {
 		return h
 	}
 	renamed := before.DeepCopy()
@@ -271,7 +271,7 @@ func (e explainer) overrides(p tree.Placed) (h History) {
 		if e.isBrief {
 			return h
 		}
-		if steps, ok := kustomize.TraceOverrides(e.Paths, folder, e.Rendered(), before); ok {
+		if steps, ok := kustomize.TraceOverrides(e.Paths, folder, e.Examination.Rendered(), *before); ok {
 			h.Changes = e.setters(steps)
 		}
 	}
@@ -279,7 +279,7 @@ func (e explainer) overrides(p tree.Placed) (h History) {
 }
 
 func (x *Explanation) mutate(e explainer, p tree.Placed) {
-	m := e.mutations[p.Unstructured]
+	m := e.mutations[p.ID()]
 	for _, d := range m.Doubts {
 		at := e.Locate(d.Policy)
 		x.Unevaluated = append(x.Unevaluated, fmt.Sprintf("%s  %s: %s", at.Position(), d.Policy, d.Reason))

@@ -67,14 +67,14 @@ func Mutate(objects []manifest.Object, kinds Kinds) ([]Mutation, []manifest.Prob
 
 // problems returns the problems of mutations, with one doubt for each policy.
 func (e *evaluation) problems(all []Mutation) (problems []manifest.Problem) {
-	told := map[*unstructured.Unstructured]bool{}
+	told := map[manifest.ID]bool{}
 	for i, m := range all {
 		if m.refusal != "" {
 			problems = append(problems, manifest.NewProblem(e.objects[i], "", manifest.Value{}, "denied by a MutatingAdmissionPolicy: "+m.refusal))
 		}
 		for _, d := range m.Doubts {
-			if !told[d.Policy.Unstructured] {
-				told[d.Policy.Unstructured] = true
+			if !told[d.Policy.ID()] {
+				told[d.Policy.ID()] = true
 				p := manifest.NewProblem(d.Policy, "", manifest.Value{}, fmt.Sprintf("is not evaluated for objects such as %s: %s", e.objects[i], d.Reason))
 				p.Warning = true
 				problems = append(problems, p)

@@ -6,8 +6,10 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"example.com/gatehouse/render/decoding"
@@ -37,7 +39,23 @@ func FromError(o manifest.Object, err *field.Error) manifest.Problem {
 	default:
 		value.Is = err.BadValue
 	}
-	return manifest.NewProblem(o, err.Field, value, message(err))
+	p := manifest.NewProblem(o, err.Field, value, message(err))
+	p.Code = metav1.CauseType(err.Type)
+	if err.Type == field.ErrorTypeNotSupported {
+		p.Supported = supported(err.Detail)
+	}
+	return p
+}
+
+// supported returns the values in the detail of field.NotSupported, which has them as text only.
+func supported(detail string) (values []string) {
+	list, _ := strings.CutPrefix(detail, "supported values: ")
+	for quoted := range strings.SplitSeq(list, ", ") {
+		if value, err := strconv.Unquote(quoted); err == nil {
+			values = append(values, value)
+		}
+	}
+	return values
 }
 
 // wrongType matches the error of a custom kind for a value of another type: the type of Go, or nothing.
@@ -97,9 +115,6 @@ func warnedField(o manifest.Object, text string) string {
 // mostSiblings bounds how many fields a message suggests.
 const mostSiblings = 20
 
-// Unknown starts the message of each problem of an unknown field.
-const Unknown = "unknown field "
-
 // UnknownField returns the problem of a field that is not a known one. The hint, such as the version
 // of Kubernetes with the field, takes the place of a suggestion.
 func UnknownField(o manifest.Object, path string, known []string, hint string) manifest.Problem {
@@ -111,7 +126,9 @@ func UnknownField(o manifest.Object, path string, known []string, hint string) m
 		slices.Sort(known)
 		suggestion = ": write one of " + strings.Join(known, ", ")
 	}
-	return manifest.NewProblem(o, path, manifest.Value{}, fmt.Sprintf(Unknown+"%q%s", path, suggestion))
+	p := manifest.NewProblem(o, path, manifest.Value{}, fmt.Sprintf("unknown field %q%s", path, suggestion))
+	p.Code = manifest.FieldUnknown
+	return p
 }
 
 // simpler has a text for people for each part of a message that is a pattern for programs.
