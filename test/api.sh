@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages="kind kind/kindtest kind/registry cmd/render/command cmd/controller/command"
+packages="kind kindtest kind/registry cmd/render/command cmd/controller/command"
 apidiff() { go tool -modfile=test/tools/go.mod apidiff "$@"; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

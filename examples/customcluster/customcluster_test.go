@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"example.com/customcluster/apis/v1alpha1"
-	"example.com/gatehouse/kind/kindtest"
+	"example.com/gatehouse/kindtest"
 )
 
 // manifest is a Customcluster with a spec.

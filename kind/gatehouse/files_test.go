@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/gatehouse/kind/kindtest"
+	"example.com/gatehouse/kindtest"
 )
 
 // The files for users of kustomize are up to date.
