@@ -67,7 +67,8 @@ func (w *watches) check(request *http.Request) error {
 		case now.Sub(f.last) > aliveAfter:
 			delete(w.failing, r)
 		case now.Sub(f.since) > deadAfter:
-			return fmt.Errorf("watch %s: fails since %s: %w", r.TypeDescription(), f.since.UTC().Format(time.RFC3339), f.err)
+			return fmt.Errorf("watch %s: fails since %s: %w", r.TypeDescription(),
+				f.since.UTC().Format(time.RFC3339), f.err)
 		}
 	}
 	return nil

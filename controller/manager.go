@@ -28,7 +28,8 @@ import (
 
 // New returns a manager that runs controllers, with changes to its own options. Its error has all
 // problems of their kinds.
-func New(cfg *rest.Config, controllers []setup.Controller, options Options, changes ...func(*ctrl.Options)) (ctrl.Manager, error) {
+func New(cfg *rest.Config, controllers []setup.Controller, options Options,
+	changes ...func(*ctrl.Options)) (ctrl.Manager, error) {
 	if _, err := Kinds(controllers); err != nil {
 		return nil, err
 	}

@@ -53,8 +53,10 @@ func Define[T, S any, P interface {
 	}
 	erased := &definition{
 		data: Definition[struct{}, struct{}]{
-			GVK: d.GVK, CRD: slices.Clone(d.CRD), Fields: d.Fields.clone(), Children: slices.Clone(d.Children), Gate: d.Gate, TimeField: d.TimeField,
-			KeepDefaults: slices.Clone(d.KeepDefaults), HealthyPhases: slices.Clone(d.HealthyPhases), InitPatches: maps.Clone(d.InitPatches),
+			GVK: d.GVK, CRD: slices.Clone(d.CRD), Fields: d.Fields.clone(), Children: slices.Clone(d.Children),
+			Gate: d.Gate, TimeField: d.TimeField,
+			KeepDefaults: slices.Clone(d.KeepDefaults), HealthyPhases: slices.Clone(d.HealthyPhases),
+			InitPatches: maps.Clone(d.InitPatches),
 		},
 		statusType:  reflect.TypeFor[S](),
 		AddToScheme: d.AddToScheme,
@@ -85,7 +87,9 @@ func Define[T, S any, P interface {
 		erased.Page = func(objects []Rendered[Object], e Environment) Page { return d.Page(view(objects, e)) }
 	}
 	if d.Warnings != nil {
-		erased.Warnings = func(objects []Rendered[Object], e Environment) []Warning { return d.Warnings(view(objects, e)) }
+		erased.Warnings = func(objects []Rendered[Object], e Environment) []Warning {
+			return d.Warnings(view(objects, e))
+		}
 	}
 	return Kind{definition: erased}
 }

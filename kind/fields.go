@@ -63,7 +63,8 @@ func (k *Kind) KustomizeConfig() []byte {
 	if c.Add(k); c.isEmpty() {
 		return nil
 	}
-	return slices.Concat([]byte("# The fields of "+k.GVK().Kind+" that kustomize build transforms. render knows them by itself.\n"), c.YAML())
+	return slices.Concat([]byte("# The fields of "+k.GVK().Kind+
+		" that kustomize build transforms. render knows them by itself.\n"), c.YAML())
 }
 
 // KustomizeConfig is the Fields of kinds in the form of a file for `configurations:` of a kustomization.

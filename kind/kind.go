@@ -159,13 +159,15 @@ func (k *Kind) Plural() string {
 
 // ReadCRD returns the CustomResourceDefinition and the version of the kind in it, or nil if it lacks
 // that version.
-func (k *Kind) ReadCRD() (*apiextensionsv1.CustomResourceDefinition, *apiextensionsv1.CustomResourceDefinitionVersion, error) {
+func (k *Kind) ReadCRD() (*apiextensionsv1.CustomResourceDefinition,
+	*apiextensionsv1.CustomResourceDefinitionVersion, error) {
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	if err := yaml.UnmarshalStrict(k.CRD(), crd); err != nil {
 		return nil, nil, fmt.Errorf("embed the file that controller-gen writes: %w", err)
 	}
 	if want := apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"); crd.GroupVersionKind() != want {
-		return nil, nil, fmt.Errorf("it is %q, not %s: embed the file that controller-gen writes", crd.GroupVersionKind(), want)
+		return nil, nil, fmt.Errorf("it is %q, not %s: embed the file that controller-gen writes",
+			crd.GroupVersionKind(), want)
 	}
 	for i := range crd.Spec.Versions {
 		if crd.Spec.Versions[i].Name == k.GVK().Version {

@@ -129,7 +129,8 @@ func find[P kind.Object, T any](c *Cluster[T], names []string) (found []*unstruc
 	c.t.Helper()
 	for _, u := range c.objects {
 		isNamed := func(name string) bool { return u.GetName() == name || registry.IsHashName(u.GetName(), name) }
-		if _, ok := setup.NewObject(u.GroupVersionKind()).(P); ok && (len(names) == 0 || slices.ContainsFunc(names, isNamed)) {
+		if _, ok := setup.NewObject(u.GroupVersionKind()).(P); ok &&
+			(len(names) == 0 || slices.ContainsFunc(names, isNamed)) {
 			found = append(found, u)
 		}
 	}
@@ -160,7 +161,8 @@ func (c *Cluster[T]) Status() *T {
 	for _, problem := range condition.Violations(c.owner) {
 		c.t.Errorf("status: %s: %v", problem, decided.Status)
 	}
-	if observed, _, _ := unstructured.NestedInt64(decided.Status, "observedGeneration"); observed != c.owner.GetGeneration() {
+	if observed, _, _ := unstructured.NestedInt64(decided.Status,
+		"observedGeneration"); observed != c.owner.GetGeneration() {
 		c.t.Errorf("status: observedGeneration is not the generation, %d: %v", c.owner.GetGeneration(), decided.Status)
 	}
 	if again := c.decide().Status; !reflect.DeepEqual(again, decided.Status) {
@@ -209,7 +211,8 @@ func (c *Cluster[T]) children() (children []kind.Object) {
 // isChild reports whether an object has the namespace and labels of a child.
 func (c *Cluster[T]) isChild(u *unstructured.Unstructured) bool {
 	labels := u.GetLabels()
-	return u.GetNamespace() == c.owner.GetNamespace() && labels[c.kind.Label()] == c.owner.GetName() && labels[kind.ManagedByLabel] == kind.ManagedBy
+	return u.GetNamespace() == c.owner.GetNamespace() && labels[c.kind.Label()] == c.owner.GetName() &&
+		labels[kind.ManagedByLabel] == kind.ManagedBy
 }
 
 // put adds or replaces an object.
@@ -263,6 +266,7 @@ func (c *Cluster[T]) remove(u *unstructured.Unstructured) {
 // index returns the index of the object with the kind and name of u, or -1.
 func index(objects []*unstructured.Unstructured, u *unstructured.Unstructured) int {
 	return slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool {
-		return o.GroupVersionKind() == u.GroupVersionKind() && o.GetNamespace() == u.GetNamespace() && o.GetName() == u.GetName()
+		return o.GroupVersionKind() == u.GroupVersionKind() && o.GetNamespace() == u.GetNamespace() &&
+			o.GetName() == u.GetName()
 	})
 }

@@ -14,7 +14,8 @@ import (
 // Convert returns an object of an older version in the rendered version, with defaults. It fails the
 // test for each field of the spec that back does not restore from the result: the Convert of the kind
 // forgets it. Call it with an object that sets every field. Others must include the rendered version.
-func Convert[N, T any, Q pointer[N], P pointer[T]](t testing.TB, k kind.Kind, object P, back func(Q) P, others ...kind.Kind) Q {
+func Convert[N, T any, Q pointer[N], P pointer[T]](t testing.TB, k kind.Kind, object P, back func(Q) P,
+	others ...kind.Kind) Q {
 	t.Helper()
 	old := toUnstructured(t, k.GVK(), object)
 	stored, _ := expand(t, newKinds(t, k, others), old)
@@ -22,7 +23,8 @@ func Convert[N, T any, Q pointer[N], P pointer[T]](t testing.TB, k kind.Kind, ob
 	convert(t, stored.Object, converted)
 	restored := toUnstructured(t, k.GVK(), back(converted))
 	for _, path := range changed(old.Object["spec"], restored.Object["spec"], field.NewPath("spec")) {
-		t.Errorf("%s: Convert forgets it: the conversion back from %s does not restore it", path, stored.GetAPIVersion())
+		t.Errorf("%s: Convert forgets it: the conversion back from %s does not restore it", path,
+			stored.GetAPIVersion())
 	}
 	return converted
 }

@@ -48,7 +48,8 @@ func Object[T any, P pointer[T]](t testing.TB, k kind.Kind, text string, others 
 	stored, refused := checker.Objects([]manifest.Object{o})
 	failOnErrors(t, append(problems, refused...))
 	for _, misfit := range decoding.Find(stored[0].Object, reflect.TypeFor[T](), decoding.Options{}) {
-		t.Errorf("%s: fits the CustomResourceDefinition, but not the Go type: run controller-gen", strings.Join(misfit.Path, "."))
+		t.Errorf("%s: fits the CustomResourceDefinition, but not the Go type: run controller-gen",
+			strings.Join(misfit.Path, "."))
 	}
 	object := P(new(T))
 	convert(t, stored[0].Object, object)
@@ -78,7 +79,8 @@ func Expand(t testing.TB, k kind.Kind, object kind.Object, others ...kind.Kind) 
 }
 
 // expand renders a source object twice. It returns the object with its defaults, and its children.
-func expand(t testing.TB, kinds *registry.Kinds, source *unstructured.Unstructured) (stored *unstructured.Unstructured, objects []*unstructured.Unstructured) {
+func expand(t testing.TB, kinds *registry.Kinds, source *unstructured.Unstructured) (stored *unstructured.Unstructured,
+	objects []*unstructured.Unstructured) {
 	t.Helper()
 	var texts [2]string
 	for i := range texts {
@@ -87,7 +89,8 @@ func expand(t testing.TB, kinds *registry.Kinds, source *unstructured.Unstructur
 		failOnErrors(t, problems)
 		stored, objects = single.Stored.Unstructured, nil
 		if rendering := registry.RenderingOf(single.Source.Unstructured).String(); rendering != "" {
-			_ = unstructured.SetNestedField(stored.Object, rendering, "metadata", "annotations", registry.RenderingAnnotation)
+			_ = unstructured.SetNestedField(stored.Object, rendering, "metadata", "annotations",
+				registry.RenderingAnnotation)
 		}
 		for _, o := range single.Objects {
 			objects = append(objects, o.Unstructured)
@@ -185,7 +188,8 @@ func Golden[C []byte | string | []*unstructured.Unstructured](t testing.TB, path
 		t.Fatalf("%v: run the test with -kindtest.update", err)
 	}
 	if string(want) != text {
-		t.Errorf("%srun the test with -kindtest.update to accept the change", udiff.Unified(path, "test", string(want), text))
+		t.Errorf("%srun the test with -kindtest.update to accept the change",
+			udiff.Unified(path, "test", string(want), text))
 	}
 }
 

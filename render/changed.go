@@ -26,7 +26,8 @@ func (r *Repository) changed(names, files []string) (changed []string) {
 		for _, file := range files {
 			file = strings.TrimSuffix(file, "/") // a repository in this one
 			may[i] = may[i] || !areAll || mayChangeAll(file) || isLookedAt(looks, onDisk, file) ||
-				isBelow(file, path.Join(tree.EnvironmentsFolder, names[i])) || isBelow(file, path.Join(tree.Folder, names[i]))
+				isBelow(file, path.Join(tree.EnvironmentsFolder, names[i])) ||
+				isBelow(file, path.Join(tree.Folder, names[i]))
 		}
 	})
 	for i, name := range names {
@@ -105,7 +106,9 @@ func installsFolder(d source.Document) bool {
 	case "Application":
 		spec := node.Field(d.Node(), "spec")
 		return node.Text(spec, "source", "path") != "" ||
-			slices.ContainsFunc(node.Items(node.Field(spec, "sources")), func(s *yaml.Node) bool { return node.Text(s, "path") != "" })
+			slices.ContainsFunc(node.Items(node.Field(spec, "sources")), func(s *yaml.Node) bool {
+				return node.Text(s, "path") != ""
+			})
 	}
 	return false
 }
@@ -118,7 +121,8 @@ func mayChangeAll(file string) bool {
 	case ".gitattributes", "Dockerfile", "Makefile", "go.mod", "go.sum":
 		return true
 	}
-	return top == charts.Folder || path.Ext(file) == ".go" || path.Ext(file) != ".md" && (!isBelow || strings.HasPrefix(top, "."))
+	return top == charts.Folder || path.Ext(file) == ".go" ||
+		path.Ext(file) != ".md" && (!isBelow || strings.HasPrefix(top, "."))
 }
 
 func isBelow(file, folder string) bool { return strings.HasPrefix(file, folder+"/") }

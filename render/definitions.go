@@ -82,7 +82,8 @@ func (in *input) definition(d source.Document) (manifest.Object, error) {
 
 // WithoutStatus returns a CustomResourceDefinition without the fields that a cluster adds.
 func WithoutStatus(o manifest.Object) manifest.Object {
-	definition := &unstructured.Unstructured{Object: map[string]any{"apiVersion": o.GetAPIVersion(), "kind": o.GetKind(), "spec": o.Object["spec"]}}
+	definition := &unstructured.Unstructured{Object: map[string]any{"apiVersion": o.GetAPIVersion(),
+		"kind": o.GetKind(), "spec": o.Object["spec"]}}
 	definition.SetName(o.GetName())
 	definition.SetAnnotations(o.GetAnnotations())
 	return manifest.Object{Unstructured: definition, Written: definition, Origin: o.Origin, File: o.File}

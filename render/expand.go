@@ -32,7 +32,8 @@ type expanded struct {
 }
 
 // expand renders valid objects. Stored are the built objects with their defaults.
-func (in *input) expand(checker *verdict.Checker, built, stored []manifest.Object) (e expanded, problems []manifest.Problem) {
+func (in *input) expand(checker *verdict.Checker, built, stored []manifest.Object) (e expanded,
+	problems []manifest.Problem) {
 	e.sources, e.stored = make([]manifest.Object, len(built)), slices.Clone(stored)
 	for i, o := range built {
 		if e.sources[i] = o; in.isSource(o) {
@@ -49,7 +50,8 @@ func (in *input) expand(checker *verdict.Checker, built, stored []manifest.Objec
 		if hangs.Load() {
 			return
 		}
-		if e.sources[i], children[i], errs[i] = in.expandObject(checker, e.sources[i], e.stored[i]); errors.Is(errs[i], registry.ErrHangs) {
+		if e.sources[i], children[i], errs[i] = in.expandObject(checker, e.sources[i], e.stored[i]); errors.Is(errs[i],
+			registry.ErrHangs) {
 			hangs.Store(true)
 		}
 		e.stored[i].Written = e.sources[i].Unstructured
@@ -62,7 +64,8 @@ func (in *input) expand(checker *verdict.Checker, built, stored []manifest.Objec
 func (in *input) isSource(o manifest.Object) bool { return in.kinds.Find(o.GroupVersionKind()) != nil }
 
 // expandObject returns an object as it is committed, and its rendered objects.
-func (in *input) expandObject(checker *verdict.Checker, o, stored manifest.Object) (committed manifest.Object, rendered []manifest.Object, err error) {
+func (in *input) expandObject(checker *verdict.Checker, o, stored manifest.Object) (committed manifest.Object,
+	rendered []manifest.Object, err error) {
 	if !in.isSource(stored) {
 		return dropEmpty(checker, o), nil, nil
 	}
@@ -78,8 +81,10 @@ func (in *input) expandObject(checker *verdict.Checker, o, stored manifest.Objec
 	var errs []error
 	for _, child := range result.Objects {
 		if namespaced, known := checker.IsNamespaced(child.GroupVersionKind()); known && !namespaced {
-			errs = append(errs, fmt.Errorf("%s %s: it has no namespace in a cluster, and all that is rendered from kind %s has that of its object: write it in the environment by itself",
-				child.GetKind(), child.GetName(), stored.GetKind()))
+			errs = append(errs,
+				fmt.Errorf("%s %s: it has no namespace in a cluster, and all that is rendered from kind %s has that "+
+					"of its object: write it in the environment by itself",
+					child.GetKind(), child.GetName(), stored.GetKind()))
 		}
 		rendered = append(rendered, manifest.Object{Unstructured: child, Written: o.Unstructured, Origin: o.Origin})
 	}
@@ -191,7 +196,8 @@ func (in *input) override(b built, rendered []manifest.Object) (o overridden, pr
 		}
 	}
 	all := slices.Concat(rendered, o.objects)
-	return o, slices.Concat(kustomize.UnmatchedPatches(b.paths, in.overrides, b.objects, all), kustomize.UnmatchedImages(b.paths, slices.Concat(b.objects, all)))
+	return o, slices.Concat(kustomize.UnmatchedPatches(b.paths, in.overrides, b.objects, all),
+		kustomize.UnmatchedImages(b.paths, slices.Concat(b.objects, all)))
 }
 
 // completeNames gives immutable objects their final names, with a hash.

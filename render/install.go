@@ -30,7 +30,8 @@ func (in *input) releasesOf(objects []manifest.Object) []release.Release {
 }
 
 // install returns the objects of releases whose charts are in files.
-func (b *built) install(in *input, files charts.Files, releases []release.Release) ([]*release.Installed, []manifest.Problem) {
+func (b *built) install(in *input, files charts.Files, releases []release.Release) ([]*release.Installed,
+	[]manifest.Problem) {
 	return release.Installer{
 		Files: files, Cluster: b.cluster, Memo: in.shared,
 		PostRender: func(k map[string]any, objects []manifest.Object) ([]manifest.Object, error) {
@@ -42,7 +43,8 @@ func (b *built) install(in *input, files charts.Files, releases []release.Releas
 
 // Install returns the objects that controllers install by applied objects, with charts in files. Each has the
 // name of a file in its chart.
-func (e *Examination) Install(objects []manifest.Object, files charts.Files) ([]*release.Installed, []manifest.Problem) {
+func (e *Examination) Install(objects []manifest.Object, files charts.Files) ([]*release.Installed,
+	[]manifest.Problem) {
 	all, problems := e.pipeline.install(e.pipeline.input, files, release.Find(objects))
 	for _, installed := range all {
 		for j, o := range installed.Objects {

@@ -94,7 +94,8 @@ func (in *input) sameNames(placed []tree.Placed) (problems []manifest.Problem) {
 		o, other := p.Committed(), p.Taken.Committed()
 		if o.ID() != other.ID() { // or else the layout finds it
 			where := in.locate(manifest.NewProblem(other, "", manifest.Value{}, "")).Position()
-			message := fmt.Sprintf("duplicate object: with the values of its variables it is %s, like %s in %s; remove or rename one", p.Object, other, where)
+			message := fmt.Sprintf("duplicate object: with the values of its variables it is %s, like %s in %s; "+
+				"remove or rename one", p.Object, other, where)
 			problems = append(problems, manifest.NewProblem(o, "", manifest.Value{}, message))
 		}
 	}
@@ -155,7 +156,8 @@ func (c causes) field(p manifest.Problem) string {
 	}
 	for _, t := range c.trials[owner.ID()] {
 		if t.err == nil && !slices.ContainsFunc(t.problems, func(other manifest.Problem) bool {
-			return other.Subject.GroupVersionKind() == p.Subject.GroupVersionKind() && other.Field == p.Field && other.Message == p.Message
+			return other.Subject.GroupVersionKind() == p.Subject.GroupVersionKind() && other.Field == p.Field &&
+				other.Message == p.Message
 		}) {
 			return manifest.JoinField(t.field)
 		}
@@ -177,7 +179,8 @@ func copiedField(content map[string]any, p manifest.Problem) []string {
 	for i := range keys {
 		for _, path := range [][]string{keys[i:], append([]string{"spec"}, keys[i:]...)} {
 			own := decoding.At(content, path)
-			if _, isMapping := own.(map[string]any); len(path) > 1 && own != nil && (isMapping || reflect.DeepEqual(own, value)) {
+			if _, isMapping := own.(map[string]any); len(path) > 1 && own != nil &&
+				(isMapping || reflect.DeepEqual(own, value)) {
 				return path
 			}
 		}

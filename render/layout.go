@@ -29,9 +29,11 @@ func (in *input) duplicate(p tree.Placed) manifest.Problem {
 	}
 	switch {
 	case problem.Object != other.Object:
-		problem.Message = fmt.Sprintf("duplicate object: %s in %s would be the same file, %s; remove or rename one", other.Object, other.Position(), p.Path)
+		problem.Message = fmt.Sprintf("duplicate object: %s in %s would be the same file, %s; remove or rename one",
+			other.Object, other.Position(), p.Path)
 	case other.Subject.String() != other.Object:
-		problem.Message = fmt.Sprintf("duplicate object: %s in %s is rendered to it as well; remove or rename one", other.Subject, other.Position())
+		problem.Message = fmt.Sprintf("duplicate object: %s in %s is rendered to it as well; remove or rename one",
+			other.Subject, other.Position())
 	default:
 		problem.Message = manifest.Duplicate(other.Position()).Message
 	}
@@ -109,7 +111,8 @@ func (in *input) unlisted(repository *Repository) (warnings []manifest.Problem) 
 		for _, name := range all {
 			file := path.Join(source.Relative(folder), name)
 			_, isRead := slices.BinarySearch(read, file)
-			if isRead || !source.IsYAML(name) || name[0] == '.' || slices.Contains(konfig.RecognizedKustomizationFileNames(), name) {
+			if isRead || !source.IsYAML(name) || name[0] == '.' ||
+				slices.Contains(konfig.RecognizedKustomizationFileNames(), name) {
 				continue
 			}
 			content, _ := regular.ReadFile(repository.root, file)
@@ -118,8 +121,11 @@ func (in *input) unlisted(repository *Repository) (warnings []manifest.Problem) 
 			}
 		}
 		if len(names) > 0 {
-			warnings = append(warnings, manifest.Problem{Warning: true, File: source.Relative(k.File), Line: in.sources.Line(k.File, "resources"),
-				Message: "no kustomization of the environment lists " + manifest.FirstOf(3, names) + " beside it: list them under resources, or annotate their objects with " + konfig.IgnoredByKustomizeAnnotation + `: "true"`})
+			warnings = append(warnings, manifest.Problem{Warning: true, File: source.Relative(k.File),
+				Line: in.sources.Line(k.File, "resources"),
+				Message: "no kustomization of the environment lists " + manifest.FirstOf(3, names) +
+					" beside it: list them under resources, or annotate their objects with " +
+					konfig.IgnoredByKustomizeAnnotation + `: "true"`})
 		}
 	}
 	return warnings

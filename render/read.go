@@ -58,7 +58,9 @@ func readInput(repository *Repository, name string) (*input, []manifest.Problem)
 	go verdict.Prepare(repository.kinds)
 	go kustomize.LoadSchemas()
 	files := repository.fileSystem()
-	in := &input{name: name, kinds: repository.kinds, memo: repository.Memo, shared: cmp.Or(repository.Memo, repository.shared), standIns: repository.definitions, isCompared: repository.isCompared}
+	in := &input{name: name, kinds: repository.kinds, memo: repository.Memo,
+		shared: cmp.Or(repository.Memo, repository.shared), standIns: repository.definitions,
+		isCompared: repository.isCompared}
 	folder, _, err := files.Resolve(path.Join("/", tree.EnvironmentsFolder, name))
 	if err != nil {
 		return in, []manifest.Problem{{File: path.Join(tree.EnvironmentsFolder, name), Message: err.Error()}}
@@ -67,11 +69,13 @@ func readInput(repository *Repository, name string) (*input, []manifest.Problem)
 	folders := []string{}
 	if overrides := path.Join(folder, overridesFolder); files.Exists(overrides) {
 		if files.KustomizationFile(overrides) == "" {
-			return in, []manifest.Problem{{File: path.Join(source.Relative(overrides), "kustomization.yaml"), Message: "does not exist: write one of kind Component"}}
+			return in, []manifest.Problem{{File: path.Join(source.Relative(overrides), "kustomization.yaml"),
+				Message: "does not exist: write one of kind Component"}}
 		}
 		in.overrides, folders = overrides, []string{overrides}
 	}
-	in.sources = source.Read(in.memo, in.shared, files, in.kinds.KustomizeConfig(), clusterOf, definitionFolders(folder), folder, folders...)
+	in.sources = source.Read(in.memo, in.shared, files, in.kinds.KustomizeConfig(), clusterOf,
+		definitionFolders(folder), folder, folders...)
 	var problems []manifest.Problem
 	in.targetCluster, problems = readTargetCluster(in.sources, folder, repository.kubernetes)
 	return in, slices.Concat(problems, in.sources.Problems, in.sources.NumberProblems(), in.timeProblems())
@@ -184,7 +188,8 @@ func CheckKubernetes(text string) error {
 
 // readTargetCluster reads the cluster of the environment in a folder. Kubernetes, unless empty, is the version to
 // judge by instead of the environment's own.
-func readTargetCluster(sources *source.Sources, folder, kubernetes string) (c targetCluster, problems []manifest.Problem) {
+func readTargetCluster(sources *source.Sources, folder, kubernetes string) (c targetCluster,
+	problems []manifest.Problem) {
 	read := func(name string, use func(value string) error) {
 		problems = append(problems, readAnnotation(sources, folder, name, use)...)
 	}
@@ -209,7 +214,8 @@ func readTargetCluster(sources *source.Sources, folder, kubernetes string) (c ta
 
 // readAnnotation calls use with an annotation of the environment's kustomization, if it has that.
 // The annotation has no effect on the kustomizations of bases: there it is a problem.
-func readAnnotation(sources *source.Sources, folder, name string, use func(value string) error) (problems []manifest.Problem) {
+func readAnnotation(sources *source.Sources, folder, name string,
+	use func(value string) error) (problems []manifest.Problem) {
 	own := sources.Kustomizations[folder]
 	_, ownHas := annotationOf(own, name)
 	for _, k := range sources.Kustomizations {
@@ -222,11 +228,13 @@ func readAnnotation(sources *source.Sources, folder, name string, use func(value
 				message = err.Error()
 			}
 		case !ownHas:
-			message = "only the kustomization of an environment says this: write it in " + path.Join(source.Relative(folder), "kustomization.yaml")
+			message = "only the kustomization of an environment says this: write it in " +
+				path.Join(source.Relative(folder), "kustomization.yaml")
 		}
 		if message != "" {
 			line := sources.Line(k.File, "metadata", "annotations", name)
-			problems = append(problems, manifest.Problem{File: source.Relative(k.File), Line: line, Message: name + ": " + message})
+			problems = append(problems, manifest.Problem{File: source.Relative(k.File), Line: line,
+				Message: name + ": " + message})
 		}
 	}
 	return problems
@@ -248,7 +256,8 @@ func readPostBuild(read func(path string) ([]byte, error), folder, file string) 
 	}
 	content, err := read(path.Join(folder, file))
 	if err != nil {
-		return nil, fmt.Errorf("%w: write the path of a file with the ConfigMaps that have the values, or %s", err, flux.Unknown)
+		return nil, fmt.Errorf("%w: write the path of a file with the ConfigMaps that have the values, or %s", err,
+			flux.Unknown)
 	}
 	b, err := flux.Read(source.Documents(content))
 	if err != nil {
@@ -268,7 +277,8 @@ func (p *pipeline) unknownValues(objects []manifest.Object) []manifest.Problem {
 		Warning: true,
 		File:    source.Relative(k.File),
 		Line:    p.sources.Line(k.File, "metadata", "annotations", flux.Annotation),
-		Message: fmt.Sprintf("%s: values that Flux substitutes are not judged, as in %s: name the file with their ConfigMaps here instead of %s",
+		Message: fmt.Sprintf("%s: values that Flux substitutes are not judged, as in %s: name the file with their "+
+			"ConfigMaps here instead of %s",
 			flux.Annotation, manifest.FirstOf(3, names), flux.Unknown),
 	}}
 }

@@ -72,7 +72,8 @@ func Render(repository *Repository, name string, progress func(step string)) (*R
 
 // ExamineOrGone renders an environment. It is a problem if an environment is gone that was asked for;
 // otherwise it has an empty rendering and no examination.
-func (r *Repository) ExamineOrGone(name string, isAskedFor bool, progress func(step string)) (*Examination, *Rendering, []manifest.Problem) {
+func (r *Repository) ExamineOrGone(name string, isAskedFor bool, progress func(step string)) (*Examination, *Rendering,
+	[]manifest.Problem) {
 	switch {
 	case r.hasEnvironment(name):
 		p := runPipeline(r, name, progress)
@@ -106,7 +107,8 @@ func Examine(repository *Repository, environment string, progress func(step stri
 		return nil, err
 	}
 	if !repository.hasEnvironment(environment) {
-		return &Examination{Environment: environment, Problems: []manifest.Problem{repository.missing(environment)}}, nil
+		return &Examination{Environment: environment, Problems: []manifest.Problem{repository.missing(environment)}},
+			nil
 	}
 	p := runPipeline(repository, environment, progress)
 	defer p.release()
@@ -203,7 +205,8 @@ func (e *Examination) JudgeRest(of *Examination) []manifest.Problem {
 		o.objects = slices.DeleteFunc(slices.Clone(other.objects[len(other.built.objects):]), isRefused)
 	}
 	rest.problems = slices.Clone(e.Problems)
-	rest.addProblems(slices.Concat(rest.judgeRendered(rest.checker, o), rest.admit(rest.checker, rest.objects, rest.built)))
+	rest.addProblems(slices.Concat(rest.judgeRendered(rest.checker, o),
+		rest.admit(rest.checker, rest.objects, rest.built)))
 	return manifest.SortProblems(rest.problems)
 }
 
@@ -338,7 +341,8 @@ func (p *pipeline) rendering(repository *Repository) *Rendering {
 
 // warnings returns the warnings about the objects and about unknown values of variables.
 func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) []manifest.Problem {
-	environment := warn.Input{Kinds: p.kinds, Objects: objects, Local: p.local, IsNamespaced: p.checker.IsNamespaced, Now: repository.Now}
+	environment := warn.Input{Kinds: p.kinds, Objects: objects, Local: p.local, IsNamespaced: p.checker.IsNamespaced,
+		Now: repository.Now}
 	_, noRendering := repository.root.Lstat(path.Join(tree.Folder, p.name))
 	environment.IsWritten = func(o manifest.Object) bool {
 		_, err := repository.root.Lstat(o.File)

@@ -67,7 +67,8 @@ func Open(dir string, kinds *registry.Kinds) (*Repository, error) {
 	r := &Repository{kinds: kinds, root: root, dir: resolved, shared: &memo.Memo{}}
 	if !r.fileSystem().IsDir("/" + tree.EnvironmentsFolder) {
 		r.Close()
-		return nil, fmt.Errorf("%s has no folder %s: create it with render init, or name the folder that holds it", resolved, tree.EnvironmentsFolder)
+		return nil, fmt.Errorf("%s has no folder %s: create it with render init, or name the folder that holds it",
+			resolved, tree.EnvironmentsFolder)
 	}
 	return r, nil
 }
@@ -159,7 +160,9 @@ func FindRoot(dir string) (string, error) {
 			return at, nil
 		}
 		if at == filepath.Dir(at) {
-			return "", fmt.Errorf("no folder %s at or above %s: create it with render init, or name the folder that holds it with --root", tree.EnvironmentsFolder, dir)
+			return "",
+				fmt.Errorf("no folder %s at or above %s: create it with render init, or name the folder that holds "+
+					"it with --root", tree.EnvironmentsFolder, dir)
 		}
 	}
 }
@@ -175,7 +178,8 @@ func (r *Repository) Environments() ([]string, error) {
 	files := r.fileSystem()
 	var names []string
 	for _, entry := range entries {
-		k, err := readHead(path.Join("/", tree.EnvironmentsFolder, entry.Name()), files.ReadFile) // rendering reports other errors
+		// rendering reports other errors
+		k, err := readHead(path.Join("/", tree.EnvironmentsFolder, entry.Name()), files.ReadFile)
 		if entry.Name() != baseFolder && !errors.Is(err, fs.ErrNotExist) && k.Kind != types.ComponentKind {
 			names = append(names, entry.Name())
 		}
@@ -221,7 +225,8 @@ func (r *Repository) Charts(environment string) []source.Chart {
 
 // NeededCharts returns the charts that an environment names, in its kustomizations and, if it builds, in its
 // releases. The problems include warnings of charts without an exact version or a repository.
-func (r *Repository) NeededCharts(environment string, progress func(step string)) (all []NeededChart, problems []manifest.Problem) {
+func (r *Repository) NeededCharts(environment string, progress func(step string)) (all []NeededChart,
+	problems []manifest.Problem) {
 	progress("reading")
 	in, problems := readInput(r, environment)
 	p := &pipeline{input: in}
@@ -229,7 +234,8 @@ func (r *Repository) NeededCharts(environment string, progress func(step string)
 		for _, e := range in.sources.Charts {
 			if e.Repo != "" && e.Version != "" {
 				l := charts.Locked{Name: e.Name, Version: e.Version, Repository: strings.TrimRight(e.Repo, "/")}
-				all = append(all, NeededChart{strings.TrimPrefix(e.Home, "/"), l, charts.IsThere(in.sources.FS, e.Entry)})
+				all = append(all, NeededChart{strings.TrimPrefix(e.Home, "/"), l,
+					charts.IsThere(in.sources.FS, e.Entry)})
 			}
 		}
 	}
@@ -243,11 +249,14 @@ func (r *Repository) NeededCharts(environment string, progress func(step string)
 		switch {
 		case needed.Chart == "" || needed.Unjudged != "":
 		case !needed.IsExact():
-			p.addProblems([]manifest.Problem{needed.Warning("chart " + needed.String() + " has no exact version: write one")})
+			p.addProblems([]manifest.Problem{needed.Warning("chart " + needed.String() +
+				" has no exact version: write one")})
 		case needed.Repository == "":
-			p.addProblems([]manifest.Problem{needed.Warning("chart " + needed.String() + ": its repository is not in this environment: run helm pull -d " + charts.Folder)})
+			p.addProblems([]manifest.Problem{needed.Warning("chart " + needed.String() +
+				": its repository is not in this environment: run helm pull -d " + charts.Folder)})
 		default:
-			all = append(all, NeededChart{Folder: charts.Folder, Locked: charts.Locked{Name: needed.Chart, Version: needed.Version, Repository: needed.Repository}})
+			all = append(all, NeededChart{Folder: charts.Folder,
+				Locked: charts.Locked{Name: needed.Chart, Version: needed.Version, Repository: needed.Repository}})
 		}
 	}
 	return all, manifest.SortProblems(p.problems)

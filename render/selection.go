@@ -42,7 +42,8 @@ func (r *Repository) Select(selection Selection) ([]string, error) {
 	if selection.All {
 		all, err := r.Environments()
 		if err == nil && len(all) == 0 {
-			err = fmt.Errorf("%s/ has no environment: make a folder there with a kustomization.yaml", tree.EnvironmentsFolder)
+			err = fmt.Errorf("%s/ has no environment: make a folder there with a kustomization.yaml",
+				tree.EnvironmentsFolder)
 		}
 		errs = append(errs, err)
 		names = append(names, all...)
@@ -51,7 +52,8 @@ func (r *Repository) Select(selection Selection) ([]string, error) {
 		if !environmentName.MatchString(name) {
 			errs = append(errs, r.invalidName(name))
 		} else if name == baseFolder {
-			errs = append(errs, fmt.Errorf("%s/%s is not an environment: render the environments that build on it", tree.EnvironmentsFolder, baseFolder))
+			errs = append(errs, fmt.Errorf("%s/%s is not an environment: render the environments that build on it",
+				tree.EnvironmentsFolder, baseFolder))
 		}
 	}
 	if selection.All {
@@ -78,7 +80,8 @@ func (r *Repository) CheckedOut(names []string) (checkedOut, leftOut []string, w
 		}
 	}
 	if len(leftOut) > 0 {
-		message := "the sparse checkout leaves out environments, which are neither rendered nor compared" + ListNames(leftOut)
+		message := "the sparse checkout leaves out environments, which are neither rendered nor compared" +
+			ListNames(leftOut)
 		warnings = []manifest.Problem{{Warning: true, File: tree.EnvironmentsFolder, Message: message}}
 	}
 	return checkedOut, leftOut, warnings
@@ -88,7 +91,9 @@ func (r *Repository) CheckedOut(names []string) (checkedOut, leftOut []string, w
 // environments that it contains, as in environments/prod or prod,staging, or one with a similar
 // name. It returns "" without a suggestion.
 func suggestFlags(text string, environments []string) string {
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !strings.ContainsRune(nameCharacters, r) })
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !strings.ContainsRune(nameCharacters, r)
+	})
 	var flags []string
 	known := make([]string, len(environments))
 	for i, name := range environments {
@@ -113,7 +118,8 @@ const nameCharacters = "abcdefghijklmnopqrstuvwxyz0123456789-"
 // invalidName returns the error of an invalid name.
 func (r *Repository) invalidName(name string) error {
 	if all, _ := r.Environments(); slices.Contains(all, name) {
-		return fmt.Errorf("%s/%s: %q is not the name of an environment: rename the folder, with up to 63 lower case letters, digits and '-'", tree.EnvironmentsFolder, name, name)
+		return fmt.Errorf("%s/%s: %q is not the name of an environment: rename the folder, with up to 63 lower case "+
+			"letters, digits and '-'", tree.EnvironmentsFolder, name, name)
 	}
 	return fmt.Errorf("%q is not the name of an environment%s", name, r.unknown(name))
 }
@@ -135,7 +141,8 @@ func (r *Repository) hasEnvironment(name string) bool {
 
 // missing returns the problem of a missing environment.
 func (r *Repository) missing(name string) manifest.Problem {
-	return manifest.Problem{File: path.Join(tree.EnvironmentsFolder, name), Message: "no such environment" + r.unknown(name)}
+	return manifest.Problem{File: path.Join(tree.EnvironmentsFolder, name),
+		Message: "no such environment" + r.unknown(name)}
 }
 
 // unknown returns a hint for the name of a missing environment.

@@ -44,7 +44,8 @@ type TreeUpdate struct {
 // NewUpdate renders environments and plans the changes of rendered/. It calls progress with each
 // step. A caller that stages the update holds the lock of the repository until it closes the
 // update.
-func NewUpdate(ctx context.Context, repository *Repository, selection Selection, progress func(environment, step string)) (*Update, error) {
+func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
+	progress func(environment, step string)) (*Update, error) {
 	names, err := repository.Select(selection)
 	if err != nil {
 		return nil, err
@@ -96,7 +97,8 @@ const sideBySide = 2
 
 // UpdateOne plans the update of an environment and calls use with it, while no other run writes
 // to the repository. If the environment has errors, it returns the problems instead.
-func UpdateOne(ctx context.Context, repository *Repository, name string, progress func(step string), use func(TreeUpdate) ([]manifest.Problem, error)) ([]manifest.Problem, error) {
+func UpdateOne(ctx context.Context, repository *Repository, name string, progress func(step string),
+	use func(TreeUpdate) ([]manifest.Problem, error)) ([]manifest.Problem, error) {
 	unlock, err := repository.RLock(ctx)
 	if err != nil {
 		return nil, err
@@ -222,7 +224,8 @@ func (p *pipeline) unchecked(objects []manifest.Object) (all []Unchecked) {
 			continue
 		}
 		if byKind[gvk.GroupKind()] == nil {
-			byKind[gvk.GroupKind()] = &Unchecked{gvk.GroupKind(), 0, p.locate(manifest.NewProblem(o, "", manifest.Value{}, ""))}
+			byKind[gvk.GroupKind()] = &Unchecked{gvk.GroupKind(), 0,
+				p.locate(manifest.NewProblem(o, "", manifest.Value{}, ""))}
 		}
 		byKind[gvk.GroupKind()].Objects++
 	}
@@ -257,8 +260,10 @@ func (u *Update) warnUnchecked() {
 	}
 	for kind, t := range totals {
 		t.problem.Warning, t.problem.Object = true, ""
-		t.problem.Message = fmt.Sprintf("%s: objects without a CustomResourceDefinition are not checked (%d, in %s): run kubectl get crd $(kubectl api-resources --api-group=%s -o name) -o yaml > %s/%s/%[4]s.yaml",
-			kind, t.objects, manifest.FirstOf(3, t.environments), kind.Group, tree.EnvironmentsFolder, definitionsFolder)
+		t.problem.Message = fmt.Sprintf("%s: objects without a CustomResourceDefinition are not checked (%d, in "+
+			"%s): run kubectl get crd $(kubectl api-resources --api-group=%s -o name) -o yaml > %s/%s/%[4]s.yaml",
+			kind, t.objects, manifest.FirstOf(3, t.environments), kind.Group, tree.EnvironmentsFolder,
+			definitionsFolder)
 		first := &u.Environments[t.first]
 		first.Problems = manifest.SortProblems(append(first.Problems, t.problem))
 	}

@@ -45,7 +45,8 @@ func (o Opener) Reconcile(ctx context.Context, at *cnatv1alpha1.At) (reconcile.R
 // hasRecordedStart reports whether an object is an At with a recorded start that has not ended.
 func hasRecordedStart(object client.Object) bool {
 	at, ok := object.(*cnatv1alpha1.At)
-	return ok && at.DeletionTimestamp == nil && at.Status.Run != nil && isClaimed(*at.Status.Run) && at.Status.Run.FinishedTime == nil
+	return ok && at.DeletionTimestamp == nil && at.Status.Run != nil && isClaimed(*at.Status.Run) &&
+		at.Status.Run.FinishedTime == nil
 }
 
 // open opens the gate of a Pod. The At may have been edited since its start was recorded, and the

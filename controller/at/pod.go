@@ -41,11 +41,14 @@ func podOutcome(pod *corev1.Pod, now time.Time) *outcome {
 	case pod.Status.Phase != corev1.PodFailed:
 		return nil
 	case pod.Status.Reason == "DeadlineExceeded":
-		ended.reason, ended.message = ReasonActiveDeadlineExceeded, fmt.Sprintf("The command in Pod %s ran for longer than spec.activeDeadlineSeconds", pod.Name)
+		ended.reason, ended.message = ReasonActiveDeadlineExceeded,
+			fmt.Sprintf("The command in Pod %s ran for longer than spec.activeDeadlineSeconds", pod.Name)
 	case terminated != nil && terminated.ExitCode != 0 && pod.Status.Reason == "":
-		ended.reason, ended.message = ReasonCommandFailed, fmt.Sprintf("The command in Pod %s exited with %d%s", pod.Name, terminated.ExitCode, endOfLog(terminated.Message))
+		ended.reason, ended.message = ReasonCommandFailed, fmt.Sprintf("The command in Pod %s exited with %d%s",
+			pod.Name, terminated.ExitCode, endOfLog(terminated.Message))
 	default:
-		ended.reason, ended.message = ReasonPodFailed, fmt.Sprintf("Pod %s failed: %s %s", pod.Name, cmp.Or(pod.Status.Reason, "for no stated reason:"), cmp.Or(pod.Status.Message, "see its events"))
+		ended.reason, ended.message = ReasonPodFailed, fmt.Sprintf("Pod %s failed: %s %s", pod.Name,
+			cmp.Or(pod.Status.Reason, "for no stated reason:"), cmp.Or(pod.Status.Message, "see its events"))
 	}
 	return &ended
 }
@@ -69,14 +72,16 @@ func podProgress(pod *corev1.Pod) (reason, message string) {
 			return ReasonGated, fmt.Sprintf("Pod %s waits for its scheduling gate %s", pod.Name, gate.Name)
 		}
 	}
-	if scheduled := scheduledCondition(pod); scheduled.Status == corev1.ConditionFalse && scheduled.Reason == corev1.PodReasonUnschedulable {
+	if scheduled := scheduledCondition(pod); scheduled.Status == corev1.ConditionFalse &&
+		scheduled.Reason == corev1.PodReasonUnschedulable {
 		return ReasonUnschedulable, fmt.Sprintf("No node takes Pod %s: see its events", pod.Name)
 	}
 	switch status.WaitingReason(commandStatus(pod)) {
 	case ReasonImageNotPulled:
 		return ReasonImageNotPulled, fmt.Sprintf("The image of Pod %s cannot be pulled: see its events", pod.Name)
 	case ReasonContainerNotCreated:
-		return ReasonContainerNotCreated, fmt.Sprintf("The container of Pod %s cannot be created: see its events", pod.Name)
+		return ReasonContainerNotCreated,
+			fmt.Sprintf("The container of Pod %s cannot be created: see its events", pod.Name)
 	}
 	return ReasonRunning, fmt.Sprintf("The start of Pod %s is on record, and nothing holds it up", pod.Name)
 }
@@ -91,7 +96,9 @@ func openedTime(pod *corev1.Pod, now time.Time) time.Time {
 }
 
 func scheduledCondition(pod *corev1.Pod) corev1.PodCondition {
-	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodScheduled })
+	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodScheduled
+	})
 	if i < 0 {
 		return corev1.PodCondition{}
 	}
@@ -99,7 +106,9 @@ func scheduledCondition(pod *corev1.Pod) corev1.PodCondition {
 }
 
 func commandStatus(pod *corev1.Pod) corev1.ContainerStatus {
-	i := slices.IndexFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.Name == kindat.CommandContainer })
+	i := slices.IndexFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
+		return c.Name == kindat.CommandContainer
+	})
 	if i < 0 {
 		return corev1.ContainerStatus{}
 	}

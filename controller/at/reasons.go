@@ -19,7 +19,8 @@ const (
 )
 
 // conditionTypes are the condition types that Gatehouse owns in the status of an At.
-var conditionTypes = []string{condition.Ready, condition.Reconciling, condition.Stalled, Armed, Suspended, Complete, Failed}
+var conditionTypes = []string{condition.Ready, condition.Reconciling, condition.Stalled, Armed, Suspended,
+	Complete, Failed}
 
 // The reasons of an At's conditions. kubectl shows the reason of Ready as STATUS.
 const (

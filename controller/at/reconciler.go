@@ -80,7 +80,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, at *cnatv1alpha1.At) (reconc
 }
 
 // decide decides on an At and its Pods. Unseen reports that not all of their events arrive.
-func (r *Reconciler) decide(ctx context.Context, at *cnatv1alpha1.At) (m moment, decision Decision, unseen bool, err error) {
+func (r *Reconciler) decide(ctx context.Context, at *cnatv1alpha1.At) (m moment, decision Decision, unseen bool,
+	err error) {
 	pods, unseen, err := r.readPods(ctx, at)
 	m = moment{grace: r.Grace, lead: r.lead(at), now: r.Clock.Now()}
 	if err != nil {
@@ -227,11 +228,13 @@ func (r *Reconciler) record(ctx context.Context, at *cnatv1alpha1.At, m moment, 
 
 // hasRecord reports whether a stored status has the start that was to be recorded.
 func hasRecord(stored, claim cnatv1alpha1.AtStatus) bool {
-	return stored.Run != nil && isClaimed(*stored.Run) && stored.Run.PodUID == claim.Run.PodUID && stored.Run.Digest == claim.Run.Digest
+	return stored.Run != nil && isClaimed(*stored.Run) && stored.Run.PodUID == claim.Run.PodUID &&
+		stored.Run.Digest == claim.Run.Digest
 }
 
 // apply writes the status of an At, and returns the At that the API server stored.
-func (r *Reconciler) apply(ctx context.Context, at *cnatv1alpha1.At, next cnatv1alpha1.AtStatus) (*cnatv1alpha1.At, error) {
+func (r *Reconciler) apply(ctx context.Context, at *cnatv1alpha1.At,
+	next cnatv1alpha1.AtStatus) (*cnatv1alpha1.At, error) {
 	recorded, err := r.Server.Apply(ctx, at, next)
 	if err != nil {
 		return nil, fmt.Errorf("apply status of At %s: %w", client.ObjectKeyFromObject(at), err)
@@ -242,7 +245,8 @@ func (r *Reconciler) apply(ctx context.Context, at *cnatv1alpha1.At, next cnatv1
 
 // reportRefusal reports in the status of an At that the API server refuses a write, and returns the
 // error that makes the controller try again.
-func (r *Reconciler) reportRefusal(ctx context.Context, at *cnatv1alpha1.At, m moment, pod *corev1.Pod, refusal error) error {
+func (r *Reconciler) reportRefusal(ctx context.Context, at *cnatv1alpha1.At, m moment, pod *corev1.Pod,
+	refusal error) error {
 	refusal = errors.New(refusal.Error()) // it is no conflict of versions, even with that code
 	next := refusedStatus(at, m, pod, refusal)
 	if status.Equal(at.Status, next) {

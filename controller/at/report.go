@@ -20,10 +20,12 @@ import (
 // due now.
 func (r *Reconciler) reportOpened(ctx context.Context, at *cnatv1alpha1.At, decision Decision) {
 	delay := r.Clock.Now().Sub(decision.Due)
-	if armed := meta.FindStatusCondition(at.Status.Conditions, Armed); armed != nil && !armed.LastTransitionTime.After(decision.Due) {
+	if armed := meta.FindStatusCondition(at.Status.Conditions, Armed); armed != nil &&
+		!armed.LastTransitionTime.After(decision.Due) {
 		openDelay.Observe(delay.Seconds()) // an At that was armed later opens later
 	}
-	ctrl.LoggerFrom(ctx).Info("Opened the gate", "pod", decision.Open.Name, "due", decision.Due, "delay", delay.String())
+	ctrl.LoggerFrom(ctx).Info("Opened the gate", "pod", decision.Open.Name, "due", decision.Due, "delay",
+		delay.String())
 }
 
 // report logs and counts a written status, and records its event.
@@ -35,7 +37,8 @@ func (r *Reconciler) report(ctx context.Context, at *cnatv1alpha1.At, next cnatv
 	ctrl.LoggerFrom(ctx).Info("Status changed", "phase", next.Phase, "reason", after.Reason, "message", after.Message)
 
 	if next.Phase == cnatv1alpha1.AtRunning && at.Status.Phase != cnatv1alpha1.AtRunning {
-		r.Events.Eventf(at, nil, corev1.EventTypeNormal, "Opening", "Open", "The gate of Pod %s opens", next.Run.PodName)
+		r.Events.Eventf(at, nil, corev1.EventTypeNormal, "Opening", "Open", "The gate of Pod %s opens",
+			next.Run.PodName)
 	}
 	ended := next.Phase == cnatv1alpha1.AtDone && after.Reason != ReasonAlreadyRan
 	if ended {

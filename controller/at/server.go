@@ -36,7 +36,8 @@ type Server struct {
 }
 
 // errIgnored reports a write that succeeded and changed nothing: admission undid it.
-var errIgnored = errors.New("the API server accepted the request and did not make the change, as if a mutating webhook or policy had undone it")
+var errIgnored = errors.New("the API server accepted the request and did not make the change, as if a mutating " +
+	"webhook or policy had undone it")
 
 // Pods lists the Pods of an At from the cache.
 func (s *Server) Pods(ctx context.Context, at types.NamespacedName) ([]corev1.Pod, error) {

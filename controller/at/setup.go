@@ -76,7 +76,8 @@ func newBuilder(mgr ctrl.Manager, options setup.Options) *ctrl.Builder {
 	base := options.Controller()
 	base.NeedLeaderElection = ptr.To(false)
 	// Overdue Ats open soon after an API server is back, however long it was away.
-	base.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, 5*time.Second)
+	base.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond,
+		5*time.Second)
 	return ctrl.NewControllerManagedBy(mgr).WithOptions(base)
 }
 

@@ -64,8 +64,9 @@ func (s *snapshot) rejectSchedule(err error) Decision {
 // That may be true, so it does not run.
 func (s *snapshot) rejectClaim(field string) Decision {
 	conditions := s.newConditions()
-	conditions.Stalled(ReasonStatusOverwritten, fmt.Sprintf("By status.%s the command ran, and the controller did not write "+
-		"that: it does not run; to run it change spec.schedule, render, commit and sync", field))
+	conditions.Stalled(ReasonStatusOverwritten,
+		fmt.Sprintf("By status.%s the command ran, and the controller did not write "+
+			"that: it does not run; to run it change spec.schedule, render, commit and sync", field))
 	return Decision{Status: s.newStatus(cnatv1alpha1.AtPending, conditions)}
 }
 
@@ -79,7 +80,9 @@ func (s *snapshot) awaitPod() Decision {
 		if s.isCurrent(digestOfPod(newest)) {
 			message = fmt.Sprintf("Pod %s is being deleted: sync, once it is gone", newest.Name)
 		} else {
-			reason, message = ReasonRenderingStale, fmt.Sprintf("Pod %s was rendered from another spec of this At: render the environment, commit and sync", newest.Name)
+			reason, message = ReasonRenderingStale,
+				fmt.Sprintf("Pod %s was rendered from another spec of this At: render the environment, commit and sync",
+					newest.Name)
 		}
 	} else if len(s.pods) > 0 {
 		message += fmt.Sprintf(". Pod %s has its label but was not rendered from it, and is left alone", s.pods[0].Name)
@@ -93,7 +96,8 @@ func (s *snapshot) awaitPod() Decision {
 // knows the newest.
 func (s *snapshot) awaitPrune(candidates []*corev1.Pod) Decision {
 	return s.await(ReasonPodAmbiguous, fmt.Sprintf(
-		"Pods %s and %s were both rendered from this spec: sync and prune, so that one is left", candidates[0].Name, candidates[1].Name))
+		"Pods %s and %s were both rendered from this spec: sync and prune, so that one is left", candidates[0].Name,
+		candidates[1].Name))
 }
 
 // await waits for a sync.
@@ -101,7 +105,8 @@ func (s *snapshot) await(reason, message string) Decision {
 	conditions := s.newConditions()
 	s.addSuspended(conditions)
 	ends := conditions.Await(Armed, reason, message, s.grace)
-	return Decision{Status: s.newStatus(cnatv1alpha1.AtPending, conditions), Wake: status.Earliest(ends, justAfter(s.deadline()))}
+	return Decision{Status: s.newStatus(cnatv1alpha1.AtPending, conditions),
+		Wake: status.Earliest(ends, justAfter(s.deadline()))}
 }
 
 // newestRendered returns the newest rendered Pod of any spec of the At.
@@ -191,7 +196,8 @@ func (s *snapshot) recordRun(pod *corev1.Pod) Decision {
 	switch {
 	case s.run.ScheduledTime != nil && s.run.OpenedTime.Before(s.run.ScheduledTime):
 		return s.fail(conditions, ReasonOpenedEarly, fmt.Sprintf(
-			"Pod %s started before its time, and not by the controller: the command will not run again; to run it change spec.schedule, render, commit and sync", pod.Name))
+			"Pod %s started before its time, and not by the controller: the command will not run again; to run it "+
+				"change spec.schedule, render, commit and sync", pod.Name))
 	case ended == nil:
 		return s.reportProgress(pod)
 	case ended.reason == ReasonComplete:
@@ -208,7 +214,8 @@ func (s *snapshot) failLost() Decision {
 	conditions := s.newConditions()
 	s.addArmed(conditions)
 	return s.fail(conditions, ReasonPodLost, fmt.Sprintf(
-		"Pod %s went away before its end was seen and may have run: to run the command again change spec.schedule, render, commit and sync", s.run.PodName))
+		"Pod %s went away before its end was seen and may have run: to run the command again change spec.schedule, "+
+			"render, commit and sync", s.run.PodName))
 }
 
 // failMissed fails the run: it is too late to start it.
@@ -216,13 +223,15 @@ func (s *snapshot) failMissed() Decision {
 	conditions := s.newConditions()
 	s.addArmed(conditions)
 	return s.fail(conditions, ReasonDeadlineMissed, fmt.Sprintf(
-		"The command did not start in this cluster by %s, and will not: to run it change spec.schedule, render, commit and sync", s.deadline().Format(time.RFC3339Nano)))
+		"The command did not start in this cluster by %s, and will not: to run it change spec.schedule, render, "+
+			"commit and sync", s.deadline().Format(time.RFC3339Nano)))
 }
 
 // failForgotten fails a run that may have happened before.
 func (s *snapshot) failForgotten() Decision {
 	return s.fail(s.newConditions(), ReasonMayHaveRun, fmt.Sprintf(
-		"More specs of this At ran than its status can name, one of them due at %s: this one, due by then, may be among them and does not run; to run it change spec.schedule to a later time, render, commit and sync",
+		"More specs of this At ran than its status can name, one of them due at %s: this one, due by then, may be "+
+			"among them and does not run; to run it change spec.schedule to a later time, render, commit and sync",
 		s.forgotten.UTC().Format(time.RFC3339)))
 }
 
@@ -236,7 +245,8 @@ func (s *snapshot) fail(conditions *condition.Conditions, reason, message string
 // refuseRerun ends the run of an earlier spec that came back. Its gate stays closed.
 func (s *snapshot) refuseRerun() Decision {
 	conditions := s.newConditions()
-	conditions.Ready(ReasonAlreadyRan, "This spec ran before: to run the command again change spec.schedule, render, commit and sync")
+	conditions.Ready(ReasonAlreadyRan,
+		"This spec ran before: to run the command again change spec.schedule, render, commit and sync")
 	return Decision{Status: s.newStatus(cnatv1alpha1.AtDone, conditions)}
 }
 
@@ -248,7 +258,8 @@ func refusedStatus(at *cnatv1alpha1.At, m moment, pod *corev1.Pod, cause error) 
 	s.addSuspended(conditions)
 	s.addArmed(conditions)
 	conditions.Reconciling(ReasonOpenRefused, fmt.Sprintf(
-		"No write opens or holds the gate of Pod %s: look at the controller's RBAC, at admission policies and webhooks: %v", pod.Name, cause))
+		"No write opens or holds the gate of Pod %s: look at the controller's RBAC, at admission policies and "+
+			"webhooks: %v", pod.Name, cause))
 	next := s.newStatus(cnatv1alpha1.AtPending, conditions)
 	next.Run = at.Status.Run
 	return next
@@ -256,7 +267,8 @@ func refusedStatus(at *cnatv1alpha1.At, m moment, pod *corev1.Pod, cause error) 
 
 func (s *snapshot) addArmed(conditions *condition.Conditions) {
 	if s.run.PodUID != "" {
-		conditions.Add(Armed, metav1.ConditionTrue, ReasonArmed, fmt.Sprintf("Pod %s is the one that runs the command", s.run.PodName))
+		conditions.Add(Armed, metav1.ConditionTrue, ReasonArmed, fmt.Sprintf("Pod %s is the one that runs the command",
+			s.run.PodName))
 	}
 }
 

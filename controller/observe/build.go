@@ -13,10 +13,13 @@ import (
 type buildDifference string
 
 const (
-	sameBuild       buildDifference = ""
-	otherBuild      buildDifference = "Rendered by another build of the kind than the controller's: give render and the controller one build, render the environment, commit and sync"
-	olderRendering  buildDifference = "The rendering is older than the controller's build of the kind: render the environment with that build, commit and sync"
-	olderController buildDifference = "The controller's build of the kind is older than the rendering: roll out the controller of the build that rendered it"
+	sameBuild  buildDifference = ""
+	otherBuild buildDifference = "Rendered by another build of the kind than the controller's: give render and " +
+		"the controller one build, render the environment, commit and sync"
+	olderRendering buildDifference = "The rendering is older than the controller's build of the kind: render the " +
+		"environment with that build, commit and sync"
+	olderController buildDifference = "The controller's build of the kind is older than the rendering: roll out the " +
+		"controller of the build that rendered it"
 )
 
 // compareBuilds compares the committed rendering of the owner with this controller's expansion of

@@ -35,7 +35,8 @@ func decide(s snapshot) (next kind.Status, wake time.Time, err error) {
 	all, expanded, err := expandObserved(s.kind, s.owner)
 	if err != nil {
 		conditions.Stalled(ReasonExpandFailed, oneLine(err))
-		return kind.Status{ObservedGeneration: s.owner.GetGeneration(), Conditions: conditions.Sorted(), Rendering: s.lastMatch}, time.Time{}, err
+		return kind.Status{ObservedGeneration: s.owner.GetGeneration(), Conditions: conditions.Sorted(),
+			Rendering: s.lastMatch}, time.Time{}, err
 	}
 	committed, lastMatch := registry.RenderingOf(s.owner), s.lastMatch
 	if committed.Objects == expanded.Objects {
@@ -46,7 +47,8 @@ func decide(s snapshot) (next kind.Status, wake time.Time, err error) {
 		all = presentChildren(s.kind, s.children)
 	}
 	v := observe(s, all)
-	v.difference, v.isIncomplete = difference, difference != sameBuild && committed.Objects != registry.ObjectsDigest(all)
+	v.difference, v.isIncomplete = difference, difference != sameBuild &&
+		committed.Objects != registry.ObjectsDigest(all)
 	v.unobserved = unobserved(s.kind)
 	v.addAvailable(conditions, s.last)
 	wake = status.Earliest(v.addProgress(conditions, s.grace), v.wake)
@@ -142,7 +144,8 @@ func (v *observation) addAvailable(conditions *condition.Conditions, last []meta
 	case len(unavailable) > 0:
 		conditions.Add(Available, metav1.ConditionFalse, ReasonObjectsNotAvailable, "Not available: "+list(unavailable))
 	case len(v.available) > 0:
-		conditions.Add(Available, metav1.ConditionTrue, ReasonObjectsAvailable, "All objects that say whether they are available are")
+		conditions.Add(Available, metav1.ConditionTrue, ReasonObjectsAvailable,
+			"All objects that say whether they are available are")
 	}
 }
 
@@ -167,7 +170,8 @@ func (v *observation) addProgress(conditions *condition.Conditions, grace time.D
 		observed = ", not observed: " + strings.Join(v.unobserved, ", ")
 	}
 	if v.difference == sameBuild {
-		conditions.Add(Synced, metav1.ConditionTrue, ReasonSynced, "What the spec is rendered to is in the cluster"+observed)
+		conditions.Add(Synced, metav1.ConditionTrue, ReasonSynced,
+			"What the spec is rendered to is in the cluster"+observed)
 	} else {
 		conditions.Add(Synced, metav1.ConditionTrue, ReasonControllerDiffers, string(v.difference)+observed)
 	}

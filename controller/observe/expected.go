@@ -36,7 +36,8 @@ func presentChildren(k kind.Kind, children []kind.Object) (all []registry.Child)
 	for _, o := range renderedOf(children) {
 		if o.GetDeletionTimestamp() == nil {
 			key := keyOf(k, o)
-			all = append(all, registry.Child{GroupKind: key.GroupKind, Name: key.name, Digest: o.GetAnnotations()[kind.DigestAnnotation]})
+			all = append(all, registry.Child{GroupKind: key.GroupKind, Name: key.name,
+				Digest: o.GetAnnotations()[kind.DigestAnnotation]})
 		}
 	}
 	slices.SortFunc(all, byName)
@@ -46,7 +47,9 @@ func presentChildren(k kind.Kind, children []kind.Object) (all []registry.Child)
 // renderedOf returns the rendered objects among the children. Other children, like the Pods of a
 // Deployment, have a controller as owner.
 func renderedOf(children []kind.Object) []kind.Object {
-	return slices.DeleteFunc(slices.Clone(children), func(o kind.Object) bool { return metav1.GetControllerOf(o) != nil })
+	return slices.DeleteFunc(slices.Clone(children), func(o kind.Object) bool {
+		return metav1.GetControllerOf(o) != nil
+	})
 }
 
 func keyOf(k kind.Kind, o kind.Object) matchKey {
@@ -105,7 +108,8 @@ func newestFirst(a, b kind.Object) int {
 		}
 		return -1
 	}
-	return cmp.Or(b.GetCreationTimestamp().Compare(a.GetCreationTimestamp().Time), cmp.Compare(a.GetName(), b.GetName()))
+	return cmp.Or(b.GetCreationTimestamp().Compare(a.GetCreationTimestamp().Time),
+		cmp.Compare(a.GetName(), b.GetName()))
 }
 
 // beforeHash returns a name without its hash; empty for a name without a hash.

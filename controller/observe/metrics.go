@@ -22,7 +22,8 @@ func stateGauge(k kind.Kind, scheme *runtime.Scheme, objects client.Reader) (sta
 	}
 	plural := k.Plural()
 	desc := prometheus.NewDesc("gatehouse_"+strings.ReplaceAll(plural, "-", "_"),
-		fmt.Sprintf("Objects of %s.%s by which of the conditions Ready, Reconciling and Stalled is True.", plural, k.GVK().Group), []string{"state"}, nil)
+		fmt.Sprintf("Objects of %s.%s by which of the conditions Ready, Reconciling and Stalled is True.", plural,
+			k.GVK().Group), []string{"state"}, nil)
 	trueConditions := func(o runtime.Object) (types []string) {
 		for _, c := range conditionsOf(o.(kind.Object)) {
 			if c.Status == metav1.ConditionTrue {
@@ -31,5 +32,6 @@ func stateGauge(k kind.Kind, scheme *runtime.Scheme, objects client.Reader) (sta
 		}
 		return types
 	}
-	return status.StateGauge(desc, objects, empty.(client.ObjectList), trueConditions, condition.Ready, condition.Reconciling, condition.Stalled), nil
+	return status.StateGauge(desc, objects, empty.(client.ObjectList), trueConditions, condition.Ready,
+		condition.Reconciling, condition.Stalled), nil
 }

@@ -66,7 +66,8 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 
 // readWithChildren reads an object of the kind and its children. The object is nil if it does not
 // exist.
-func (r *reconciler) readWithChildren(ctx context.Context, key client.ObjectKey) (owner kind.Object, children []kind.Object, err error) {
+func (r *reconciler) readWithChildren(ctx context.Context, key client.ObjectKey) (owner kind.Object,
+	children []kind.Object, err error) {
 	owner = r.kind.New()
 	if err := r.client.Get(ctx, key, owner); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -77,7 +78,8 @@ func (r *reconciler) readWithChildren(ctx context.Context, key client.ObjectKey)
 	for _, gvk := range setup.ObservedTypes(r.kind) {
 		list := setup.NewList(gvk)
 		if err := r.rendered.List(ctx, list, key, client.UnsafeDisableDeepCopy); err != nil {
-			return nil, nil, fmt.Errorf("list objects of %s from %s %s: %w", gvk.GroupKind(), r.kind.GVK().Kind, key, err)
+			return nil, nil, fmt.Errorf("list objects of %s from %s %s: %w", gvk.GroupKind(),
+				r.kind.GVK().Kind, key, err)
 		}
 		err := meta.EachListItem(list, func(o runtime.Object) error {
 			children = append(children, o.(kind.Object))

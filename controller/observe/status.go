@@ -85,16 +85,19 @@ const largestStatus = 64 << 10
 // Decide decides the status of an object. If its kind has a Status function, that has the last
 // word. Children are the object's children as the controller caches them. Grace is how long a
 // rendered object may be missing before its source object is stalled.
-func Decide(k kind.Kind, owner kind.Object, children []kind.Object, now time.Time, grace time.Duration) (decision Decision, err error) {
+func Decide(k kind.Kind, owner kind.Object, children []kind.Object, now time.Time,
+	grace time.Duration) (decision Decision, err error) {
 	derived, wake, failure := decide(snapshot{
-		kind: k, owner: owner, last: conditionsOf(owner), lastMatch: renderingOf(owner), children: children, now: now, grace: grace,
+		kind: k, owner: owner, last: conditionsOf(owner), lastMatch: renderingOf(owner), children: children, now: now,
+		grace: grace,
 	})
 	if k.Status == nil {
 		decision, err = newDecision(k, derived, wake)
 		decision.Failure = failure
 		return decision, err
 	}
-	decision, failed := decideByKind(k, owner, kind.Observation{Children: children, Status: derived, Wake: wake, Now: now, Grace: grace})
+	decision, failed := decideByKind(k, owner, kind.Observation{Children: children, Status: derived, Wake: wake,
+		Now: now, Grace: grace})
 	if failed != nil {
 		decision, err = failedDecision(k, owner, failed, now)
 	}
@@ -132,7 +135,9 @@ func decideByKind(k kind.Kind, owner kind.Object, seen kind.Observation) (Decisi
 		return Decision{}, fmt.Errorf("its Status returns more than %d KiB: have it return less", largestStatus>>10)
 	}
 	if condition.FindReady(conditionsOf(decision.after)).Type == "" {
-		return Decision{}, errors.New("its Status returns no condition Ready: have it return the status of the snapshot, or conditions of its own")
+		return Decision{},
+			errors.New("its Status returns no condition Ready: have it return the status of the snapshot, or " +
+				"conditions of its own")
 	}
 	return decision, nil
 }

@@ -177,7 +177,8 @@ func (c *Clock) report(wasWrong bool) (isWrong bool) {
 	log := ctrl.Log.WithName("clock")
 	switch {
 	case isWrong && !wasWrong:
-		log.Info("The clock of this machine is wrong: the controller follows the API server's", "ahead", offset.String())
+		log.Info("The clock of this machine is wrong: the controller follows the API server's", "ahead",
+			offset.String())
 	case wasWrong && !isWrong:
 		log.Info("The clock of this machine agrees with the API server's")
 	}

@@ -104,7 +104,8 @@ func decodable(object *unstructured.Unstructured) (decoded kind.Status) {
 
 // leftOutGauge counts the objects of a controller's kind that are left out.
 func (c Controller) leftOutGauge(objects *objects) status.Gauge {
-	desc := prometheus.NewDesc("gatehouse_left_out", "Objects that cannot be decoded or are too large, and are not served.",
+	desc := prometheus.NewDesc("gatehouse_left_out",
+		"Objects that cannot be decoded or are too large, and are not served.",
 		[]string{"reason"}, prometheus.Labels{"kind": c.Kind.GVK().Kind})
 	return status.Gauge{Desc: desc, Count: func(ctx context.Context) (map[string]int, error) {
 		_, left, err := objects.all(ctx, c.Kind.GVK())

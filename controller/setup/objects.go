@@ -48,7 +48,8 @@ const largestObject = 128 << 10
 // types only rendered objects.
 func NewCache(controllers []Controller) cache.NewCacheFunc {
 	return func(config *rest.Config, options cache.Options) (_ cache.Cache, err error) {
-		o := &objects{scheme: options.Scheme, controllers: controllers, informers: map[schema.GroupVersionKind][]toolscache.SharedIndexInformer{}}
+		o := &objects{scheme: options.Scheme, controllers: controllers,
+			informers: map[schema.GroupVersionKind][]toolscache.SharedIndexInformer{}}
 		options.DefaultLabelSelector = labels.SelectorFromSet(labels.Set{kind.ManagedByLabel: kind.ManagedBy})
 		options.DefaultTransform = transform(options.Scheme, controllers)
 		options.ByObject = map[client.Object]cache.ByObject{}
@@ -58,7 +59,8 @@ func NewCache(controllers []Controller) cache.NewCacheFunc {
 		for _, c := range controllers {
 			o.informers[c.Kind.GVK()] = nil
 			group, singular := c.Kind.GVK().GroupVersion(), strings.ToLower(c.Kind.GVK().Kind)
-			known.AddSpecific(c.Kind.GVK(), group.WithResource(c.Kind.Plural()), group.WithResource(singular), meta.RESTScopeNamespace)
+			known.AddSpecific(c.Kind.GVK(), group.WithResource(c.Kind.Plural()), group.WithResource(singular),
+				meta.RESTScopeNamespace)
 			options.ByObject[untyped(c.Kind.GVK())] = cache.ByObject{Label: labels.Everything(), Transform: c.transform}
 		}
 		options.NewInformer = o.newInformer
@@ -68,7 +70,8 @@ func NewCache(controllers []Controller) cache.NewCacheFunc {
 }
 
 // newInformer returns a new informer, and records it if it is for source objects.
-func (o *objects) newInformer(source toolscache.ListerWatcher, object runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
+func (o *objects) newInformer(source toolscache.ListerWatcher, object runtime.Object, resync time.Duration,
+	indexers toolscache.Indexers) toolscache.SharedIndexInformer {
 	indexers["field:"+byOwner] = o.ownersOf
 	informer := toolscache.NewSharedIndexInformer(source, object, resync, indexers)
 	o.mu.Lock()
@@ -81,7 +84,8 @@ func (o *objects) newInformer(source toolscache.ListerWatcher, object runtime.Ob
 }
 
 // Get implements client.Reader. An object that is left out is not found.
-func (o *objects) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+func (o *objects) Get(ctx context.Context, key client.ObjectKey, object client.Object,
+	options ...client.GetOption) error {
 	gvk, ok := o.kindOf(object)
 	if !ok {
 		return o.Cache.Get(ctx, key, object, options...)
@@ -113,7 +117,8 @@ func (o *objects) List(ctx context.Context, list client.ObjectList, options ...c
 }
 
 // GetInformer implements cache.Informers.
-func (o *objects) GetInformer(ctx context.Context, object client.Object, options ...cache.InformerGetOption) (cache.Informer, error) {
+func (o *objects) GetInformer(ctx context.Context, object client.Object,
+	options ...cache.InformerGetOption) (cache.Informer, error) {
 	if gvk, ok := o.kindOf(object); ok {
 		object = untyped(gvk)
 	}
@@ -136,7 +141,8 @@ func (o *objects) kindOf(object runtime.Object) (_ schema.GroupVersionKind, ok b
 }
 
 // syncedInformers returns the informers of a kind once they have all objects.
-func (o *objects) syncedInformers(ctx context.Context, gvk schema.GroupVersionKind) ([]toolscache.SharedIndexInformer, error) {
+func (o *objects) syncedInformers(ctx context.Context,
+	gvk schema.GroupVersionKind) ([]toolscache.SharedIndexInformer, error) {
 	if _, err := o.Cache.GetInformer(ctx, untyped(gvk)); err != nil {
 		return nil, err
 	}
@@ -146,7 +152,8 @@ func (o *objects) syncedInformers(ctx context.Context, gvk schema.GroupVersionKi
 }
 
 // all returns the served objects of a kind, and the objects that are left out.
-func (o *objects) all(ctx context.Context, gvk schema.GroupVersionKind) (all []runtime.Object, left []*leftOut, err error) {
+func (o *objects) all(ctx context.Context, gvk schema.GroupVersionKind) (all []runtime.Object, left []*leftOut,
+	err error) {
 	informers, err := o.syncedInformers(ctx, gvk)
 	for _, informer := range informers {
 		for _, cached := range informer.GetIndexer().List() {
@@ -192,7 +199,8 @@ func (c Controller) trimOwn(u *unstructured.Unstructured) (trimmed client.Object
 	trimmed.SetManagedFields(nil)
 	status.MarkForeign(trimmed, managers, c.ConditionTypes)
 	if content, err := json.Marshal(trimmed); err != nil || len(content) > largestObject {
-		return nil, tooLarge, errors.Join(err, fmt.Errorf("it has %d bytes, and at most %d are kept", len(content), largestObject))
+		return nil, tooLarge, errors.Join(err, fmt.Errorf("it has %d bytes, and at most %d are kept", len(content),
+			largestObject))
 	}
 	return trimmed, "", nil
 }

@@ -26,11 +26,15 @@ type fairQueue struct {
 }
 
 // newFairQueue returns the constructor of fair queues for the options of a controller.
-func newFairQueue(share int) func(string, workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
-	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+func newFairQueue(share int) func(string,
+	workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+	return func(name string,
+		limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 		return &fairQueue{
-			PriorityQueue: priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) { o.RateLimiter = limiter }),
-			share:         share, busy: map[string]int{}, waiting: map[string]map[int][]reconcile.Request{},
+			PriorityQueue: priorityqueue.New(name, func(o *priorityqueue.Opts[reconcile.Request]) {
+				o.RateLimiter = limiter
+			}),
+			share: share, busy: map[string]int{}, waiting: map[string]map[int][]reconcile.Request{},
 		}
 	}
 }

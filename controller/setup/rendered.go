@@ -29,7 +29,8 @@ type Rendered struct {
 }
 
 // List lists the rendered objects of a type and a source object.
-func (r Rendered) List(ctx context.Context, list client.ObjectList, from client.ObjectKey, options ...client.ListOption) error {
+func (r Rendered) List(ctx context.Context, list client.ObjectList, from client.ObjectKey,
+	options ...client.ListOption) error {
 	return r.Cache.List(ctx, list, append(options, client.InNamespace(from.Namespace),
 		client.MatchingFields{byOwner: owner(r.label, from.Name)})...)
 }
@@ -39,7 +40,8 @@ func (r Rendered) Events(object client.Object, delay Delay, predicates ...predic
 	from := func(object client.Object) client.ObjectKey {
 		return client.ObjectKey{Namespace: object.GetNamespace(), Name: object.GetLabels()[r.label]}
 	}
-	return source.Kind(r.Cache, object, handler.TypedEventHandler[client.Object, reconcile.Request](After(from, delay)), predicates...)
+	return source.Kind(r.Cache, object, handler.TypedEventHandler[client.Object, reconcile.Request](After(from, delay)),
+		predicates...)
 }
 
 // Delay returns the delay from an event of an object to the request of a key.

@@ -44,7 +44,8 @@ func (s *starter) Start(ctx context.Context) error {
 				still = append(still, c)
 				if name := c.Kind.GVK().Kind; reported[name] != err.Error() {
 					reported[name] = err.Error()
-					s.mgr.GetLogger().Info("The controller of "+name+" waits until it can read what it needs", "error", err.Error())
+					s.mgr.GetLogger().Info("The controller of "+name+" waits until it can read what it needs", "error",
+						err.Error())
 				}
 				continue
 			}

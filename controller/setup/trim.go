@@ -90,12 +90,14 @@ func trimPodStatus(status *corev1.PodStatus) corev1.PodStatus {
 	}
 	for _, c := range status.Conditions {
 		if c.Type == corev1.PodReady || c.Type == corev1.PodScheduled && c.Status != corev1.ConditionTrue {
-			trimmed.Conditions = append(trimmed.Conditions, corev1.PodCondition{Type: intern(c.Type), Status: intern(c.Status), Reason: intern(c.Reason)})
+			trimmed.Conditions = append(trimmed.Conditions,
+				corev1.PodCondition{Type: intern(c.Type), Status: intern(c.Status), Reason: intern(c.Reason)})
 		}
 	}
 	for _, c := range status.ContainerStatuses {
 		if c.State.Running == nil || !c.Ready || c.RestartCount > 0 {
-			trimmed.ContainerStatuses = append(trimmed.ContainerStatuses, corev1.ContainerStatus{Name: intern(c.Name), Ready: c.Ready, RestartCount: c.RestartCount, State: c.State})
+			trimmed.ContainerStatuses = append(trimmed.ContainerStatuses, corev1.ContainerStatus{Name: intern(c.Name),
+				Ready: c.Ready, RestartCount: c.RestartCount, State: c.State})
 		}
 	}
 	return trimmed
@@ -103,7 +105,8 @@ func trimPodStatus(status *corev1.PodStatus) corev1.PodStatus {
 
 func trimUnstructured(u *unstructured.Unstructured, gvk schema.GroupVersionKind, meta metav1.ObjectMeta) client.Object {
 	content := map[string]any{}
-	if metadata, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&meta); err == nil { // metadata always converts
+	if metadata, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&meta); err == nil {
+		// metadata always converts
 		content["metadata"] = metadata
 	}
 	if spec, ok := u.Object["spec"].(map[string]any); ok {

@@ -46,7 +46,8 @@ func Content(status any) (map[string]any, error) {
 // unless the server holds the given version. Server-side apply cannot remove foreign conditions,
 // since another field manager owns them. If content lacks such a condition, a first write makes it
 // False, and a second removes it.
-func Apply(ctx context.Context, c client.Client, gvk schema.GroupVersionKind, object metav1.Object, content map[string]any) (*unstructured.Unstructured, error) {
+func Apply(ctx context.Context, c client.Client, gvk schema.GroupVersionKind, object metav1.Object,
+	content map[string]any) (*unstructured.Unstructured, error) {
 	foreign := foreignTypes(object, content)
 	stored := reference(gvk, object)
 	stored.Object["status"] = withFalse(content, foreign)
@@ -58,13 +59,16 @@ func Apply(ctx context.Context, c client.Client, gvk schema.GroupVersionKind, ob
 	if err != nil {
 		return nil, fmt.Errorf("read the stored conditions: %w", err)
 	}
-	conditions = slices.DeleteFunc(conditions, func(condition any) bool { return slices.Contains(foreign, typeOf(condition)) })
+	conditions = slices.DeleteFunc(conditions, func(condition any) bool {
+		return slices.Contains(foreign, typeOf(condition))
+	})
 	return Merge(ctx, c, gvk, stored, map[string]any{"conditions": conditions})
 }
 
 // Merge merges fields into the status of an object, and returns the stored object. It is a conflict
 // unless the server holds the given version.
-func Merge(ctx context.Context, c client.Client, gvk schema.GroupVersionKind, object metav1.Object, fields map[string]any) (*unstructured.Unstructured, error) {
+func Merge(ctx context.Context, c client.Client, gvk schema.GroupVersionKind, object metav1.Object,
+	fields map[string]any) (*unstructured.Unstructured, error) {
 	stored := reference(gvk, object)
 	stored.Object["status"] = fields
 	patch, err := json.Marshal(stored.Object)

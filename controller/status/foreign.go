@@ -46,9 +46,10 @@ func isOwned(managers []metav1.ManagedFieldsEntry, byControllers bool, key strin
 
 // foreignTypes returns the types of the foreign conditions of an object that content lacks.
 func foreignTypes(object metav1.Object, content map[string]any) []string {
-	return slices.DeleteFunc(strings.Fields(object.GetAnnotations()[foreignAnnotation]), func(conditionType string) bool {
-		return hasType(content, conditionType)
-	})
+	return slices.DeleteFunc(strings.Fields(object.GetAnnotations()[foreignAnnotation]),
+		func(conditionType string) bool {
+			return hasType(content, conditionType)
+		})
 }
 
 func hasType(content map[string]any, conditionType string) bool {

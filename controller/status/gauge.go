@@ -22,7 +22,8 @@ type Gauge struct {
 
 // StateGauge counts the objects of a kind in a cache by state. It ignores states beside the given
 // ones. The list is an empty list of the kind; statesOf returns the states of an object.
-func StateGauge(desc *prometheus.Desc, objects client.Reader, list client.ObjectList, statesOf func(runtime.Object) []string, states ...string) Gauge {
+func StateGauge(desc *prometheus.Desc, objects client.Reader, list client.ObjectList,
+	statesOf func(runtime.Object) []string, states ...string) Gauge {
 	return Gauge{Desc: desc, Count: func(ctx context.Context) (map[string]int, error) {
 		all := list.DeepCopyObject().(client.ObjectList)
 		if err := objects.List(ctx, all, client.UnsafeDisableDeepCopy); err != nil {

@@ -80,7 +80,8 @@ func Schedule(spec cnatv1alpha1.AtSpec) (time.Time, error) {
 	case err != nil:
 		return time.Time{}, fmt.Errorf("spec.schedule: %q %w", spec.Schedule, err)
 	case due.Before(firstSchedule) || !due.Before(endOfSchedules):
-		return time.Time{}, fmt.Errorf("spec.schedule: %q must be from 0001-01-01T00:00:01Z to 9999-12-31T23:59:59Z", spec.Schedule)
+		return time.Time{}, fmt.Errorf("spec.schedule: %q must be from 0001-01-01T00:00:01Z to 9999-12-31T23:59:59Z",
+			spec.Schedule)
 	}
 	return due.UTC(), nil
 }

@@ -26,7 +26,9 @@ var defaultPath = []string{"properties", "spec", "properties", "startingDeadline
 
 // versionIndex returns the index of the rendered version in the CustomResourceDefinition of Ats.
 func versionIndex(definition *unstructured.Unstructured) int {
-	return slices.IndexFunc(crd.Versions(definition), func(v crd.Version) bool { return v.Name == cnatv1alpha1.SchemeGroupVersion.Version })
+	return slices.IndexFunc(crd.Versions(definition), func(v crd.Version) bool {
+		return v.Name == cnatv1alpha1.SchemeGroupVersion.Version
+	})
 }
 
 // defaultDeadline returns the default of startingDeadlineSeconds in the CustomResourceDefinition of
@@ -44,5 +46,6 @@ func defaultDeadline(definition *unstructured.Unstructured) int64 {
 // of Ats.
 func deadlinePatch(definition *unstructured.Unstructured, seconds int64) string {
 	i := max(0, versionIndex(definition))
-	return fmt.Sprintf("{op: add, path: /spec/versions/%d/schema/openAPIV3Schema/%s, value: %d}", i, strings.Join(defaultPath, "/"), seconds)
+	return fmt.Sprintf("{op: add, path: /spec/versions/%d/schema/openAPIV3Schema/%s, value: %d}", i,
+		strings.Join(defaultPath, "/"), seconds)
 }

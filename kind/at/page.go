@@ -16,7 +16,8 @@ import (
 
 // page shows the command and image of each Pod, after the overrides.
 func page(v kind.View[cnatv1alpha1.At]) kind.Page {
-	p := kind.Page{Columns: []kind.Column{{Name: "Runs"}, {Name: "Image", Shared: "All in the table run in %s."}, {Name: "Notes"}}}
+	p := kind.Page{Columns: []kind.Column{{Name: "Runs"}, {Name: "Image", Shared: "All in the table run in %s."},
+		{Name: "Notes"}}}
 	for _, at := range v.Objects {
 		p.Rows = append(p.Rows, kind.Row{Cells: pageCells(at)})
 	}

@@ -134,9 +134,11 @@ func (r *run) presumablyRan(now time.Time) bool { return r != nil && r.isDue(now
 func reviewRun(before, after *run, now time.Time) kind.Effect {
 	switch {
 	case after == nil && before.presumablyRan(now):
-		return kind.Effect{Type: RunDone, What: kind.Say("is removed: it was due %s; if it is still running, it is stopped", before.Schedule)}
+		return kind.Effect{Type: RunDone,
+			What: kind.Say("is removed: it was due %s; if it is still running, it is stopped", before.Schedule)}
 	case after == nil:
-		return kind.Effect{Type: kind.RunCanceled, What: kind.Say("does not run any more at %s: %s", before.Schedule, before.Command)}
+		return kind.Effect{Type: kind.RunCanceled,
+			What: kind.Say("does not run any more at %s: %s", before.Schedule, before.Command)}
 	case after.started:
 		return kind.Effect{}
 	case before != nil && before.digest == after.digest:
@@ -151,16 +153,20 @@ func reviewNew(before, after *run, now time.Time) kind.Effect {
 	switch {
 	case after.isMissed(now):
 		return kind.Effect{Type: RunMissed, What: kind.Say("does not run: %s", after.Command),
-			Risk: kind.Say("it was to start within %s of %s: that is past", kind.Count(after.deadline(), "second"), after.Schedule)}
+			Risk: kind.Say("it was to start within %s of %s: that is past", kind.Count(after.deadline(), "second"),
+				after.Schedule)}
 	case after.Suspend:
-		return kind.Effect{Type: kind.RunSuspended, What: kind.Say("is suspended, and would run at %s: %s", after.Schedule, after.Command)}
+		return kind.Effect{Type: kind.RunSuspended,
+			What: kind.Say("is suspended, and would run at %s: %s", after.Schedule, after.Command)}
 	case after.isDue(now) && ran:
 		return kind.Effect{Type: RunAgain, What: kind.Say("runs again, at once: %s", after.Command),
 			Risk: kind.Say("it was due %s and presumably ran: as it is changed, it runs once more", before.Schedule)}
 	case after.isDue(now):
-		return kind.Effect{Type: kind.RunAtOnce, What: kind.Say("runs at once: %s", after.Command), Risk: kind.Say("its time is past: %s", after.Schedule)}
+		return kind.Effect{Type: kind.RunAtOnce, What: kind.Say("runs at once: %s", after.Command),
+			Risk: kind.Say("its time is past: %s", after.Schedule)}
 	case ran:
-		return kind.Effect{Type: RunAgain, What: kind.Say("runs again at %s: %s", after.Schedule, after.Command), Time: &after.due,
+		return kind.Effect{Type: RunAgain, What: kind.Say("runs again at %s: %s", after.Schedule, after.Command),
+			Time: &after.due,
 			Risk: kind.Say("it was due %s and presumably ran", before.Schedule)}
 	}
 	return planned(before, after)
@@ -211,15 +217,18 @@ func reviewSame(before, after *run, now time.Time) kind.Effect {
 	case isResumed && (isMissed || before.isMissed(now)):
 		return kind.Effect{Type: RunMissed, What: "is resumed, and does not run", Risk: missed}
 	case isResumed && after.isDue(now):
-		return kind.Effect{Type: kind.RunAtOnce, What: kind.Say("is resumed and runs at once: %s", after.Command), Risk: kind.Say("its time is past: %s", after.Schedule)}
+		return kind.Effect{Type: kind.RunAtOnce, What: kind.Say("is resumed and runs at once: %s", after.Command),
+			Risk: kind.Say("its time is past: %s", after.Schedule)}
 	case isResumed:
-		return kind.Effect{Type: kind.RunPlanned, What: kind.Say("is resumed: runs at %s: %s", after.Schedule, after.Command), Time: &after.due}
+		return kind.Effect{Type: kind.RunPlanned,
+			What: kind.Say("is resumed: runs at %s: %s", after.Schedule, after.Command), Time: &after.due}
 	case before.Suspend && isMissed && !before.isMissed(now):
 		return kind.Effect{Type: RunMissed, What: "does not run when it is resumed", Risk: missed}
 	case after.isDue(now): // it ran and does not run again, or it stays suspended
 		return kind.Effect{}
 	case after.Suspend && !before.Suspend:
-		return kind.Effect{Type: kind.RunSuspended, What: kind.Say("is suspended: does not run at %s: %s", after.Schedule, after.Command)}
+		return kind.Effect{Type: kind.RunSuspended,
+			What: kind.Say("is suspended: does not run at %s: %s", after.Schedule, after.Command)}
 	case before.pod != after.pod:
 		return planned(before, after)
 	}
@@ -232,7 +241,8 @@ func reviewCRD(c kind.Change[unstructured.Unstructured]) []kind.Effect {
 	if was == is {
 		return nil
 	}
-	e := kind.Effect{Type: DeadlineChanged, What: kind.Say("an At without a starting deadline of its own starts %s instead of %s", latest(is), latest(was))}
+	e := kind.Effect{Type: DeadlineChanged,
+		What: kind.Say("an At without a starting deadline of its own starts %s instead of %s", latest(is), latest(was))}
 	if is == 0 {
 		e.Risk = "a new cluster, or one restored from a backup, would run again all that is past"
 	}

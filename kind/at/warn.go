@@ -25,20 +25,25 @@ func warnings(v kind.View[cnatv1alpha1.At]) (warnings []kind.Warning) {
 		case isPast && deadline != nil:
 			message := "is past: the command runs at once"
 			if late := time.Duration(*deadline) * time.Second; v.Now.After(due.Add(late)) {
-				message = "is past by more than spec.startingDeadlineSeconds: the command does not run: correct the time, or remove the At"
+				message = "is past by more than spec.startingDeadlineSeconds: the command does not run: correct the " +
+					"time, or remove the At"
 			}
 			warnings = append(warnings, kind.Warning{Object: at, Field: "spec.schedule", Message: message, IfNew: true})
 		case deadline != nil:
 		case isPast:
 			warnings = append(warnings, kind.Warning{
 				Object: at, Field: "spec.schedule",
-				Message: "is past: a cluster that did not run it, like a new one, would run it at once: remove the At, or write spec.startingDeadlineSeconds",
+				Message: "is past: a cluster that did not run it, like a new one, would run it at once: remove the " +
+					"At, or write spec.startingDeadlineSeconds",
 			})
 		case !isNamed:
 			isNamed = true
 			warnings = append(warnings, kind.Warning{
-				Object:  at,
-				Message: fmt.Sprintf("may start however late: a new cluster, or one restored from a backup, would run it again: write how many seconds late is too late in spec.startingDeadlineSeconds or, for all Ats of the environment, patch CustomResourceDefinition %s: %s", v.CRD.GetName(), deadlinePatch(v.CRD, exampleDeadline)),
+				Object: at,
+				Message: fmt.Sprintf("may start however late: a new cluster, or one restored from a backup, would "+
+					"run it again: write how many seconds late is too late in spec.startingDeadlineSeconds or, for "+
+					"all Ats of the environment, patch CustomResourceDefinition %s: %s", v.CRD.GetName(),
+					deadlinePatch(v.CRD, exampleDeadline)),
 			})
 		}
 	}
@@ -50,10 +55,12 @@ func warnings(v kind.View[cnatv1alpha1.At]) (warnings []kind.Warning) {
 const exampleDeadline = 3600
 
 // initPatches give each At of an environment a starting deadline.
-var initPatches = map[string]string{"deadline.yaml": `# The deadline of Ats: an At that has not started an hour after its time never starts. So a
+var initPatches = map[string]string{
+	"deadline.yaml": `# The deadline of Ats: an At that has not started an hour after its time never starts. So a
 # cluster without a record of earlier runs, because it is new or restored from a backup,
 # repeats none of them. An At keeps a startingDeadlineSeconds of its own.
 - op: add
   path: /spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/startingDeadlineSeconds/default
   value: 3600
-`}
+`,
+}

@@ -35,7 +35,8 @@ func Violations(object *unstructured.Unstructured) (found []string) {
 		return found
 	}
 	isTrue := 0
-	for name, want := range map[string]kstatus.Status{Ready: kstatus.CurrentStatus, Reconciling: kstatus.InProgressStatus, Stalled: kstatus.FailedStatus} {
+	for name, want := range map[string]kstatus.Status{Ready: kstatus.CurrentStatus,
+		Reconciling: kstatus.InProgressStatus, Stalled: kstatus.FailedStatus} {
 		if !meta.IsStatusConditionTrue(conditions, name) {
 			continue
 		}

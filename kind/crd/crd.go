@@ -9,7 +9,8 @@ import (
 
 // Is reports whether an object is a CustomResourceDefinition.
 func Is(o *unstructured.Unstructured) bool {
-	return o.GroupVersionKind().GroupKind() == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+	return o.GroupVersionKind().GroupKind() == schema.GroupKind{Group: "apiextensions.k8s.io",
+		Kind: "CustomResourceDefinition"}
 }
 
 // Kind returns the kind that a CustomResourceDefinition defines.

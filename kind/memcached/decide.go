@@ -37,7 +37,8 @@ func decide(s kind.Snapshot[cachev1alpha1.Memcached]) kind.Decision[cachev1alpha
 // deploymentOf returns the Deployment of a name, or nil if it is missing or being deleted.
 func deploymentOf(name string, objects []kind.Object) *appsv1.Deployment {
 	for _, o := range objects {
-		if deployment, ok := o.(*appsv1.Deployment); ok && deployment.Name == name && deployment.DeletionTimestamp == nil {
+		if deployment, ok := o.(*appsv1.Deployment); ok && deployment.Name == name &&
+			deployment.DeletionTimestamp == nil {
 			return deployment
 		}
 	}
@@ -60,17 +61,20 @@ func addPods(conditions *condition.Conditions, ready, wanted int32) {
 const tooFewPods = "Fewer Pods are ready than spec.size asks for"
 
 // addProgress adds Progressing and the conditions of kstatus. It returns the time of the next decision.
-func addProgress(conditions *condition.Conditions, m *cachev1alpha1.Memcached, deployment *appsv1.Deployment, ready int32, grace time.Duration) (wake time.Time) {
+func addProgress(conditions *condition.Conditions, m *cachev1alpha1.Memcached, deployment *appsv1.Deployment,
+	ready int32, grace time.Duration) (wake time.Time) {
 	switch {
 	case deployment == nil:
 		return conditions.Await(Progressing, ReasonDeploymentMissing, fmt.Sprintf(
 			"The cluster has no Deployment %s: render the environment, commit and sync", m.Name), grace)
 	case deployment.Annotations[kind.DigestAnnotation] != Digest(m.Spec):
 		return conditions.Await(Progressing, ReasonRenderingStale, fmt.Sprintf(
-			"Deployment %s was rendered from another spec of this Memcached: render the environment, commit and sync", m.Name), grace)
+			"Deployment %s was rendered from another spec of this Memcached: render the environment, commit and sync",
+			m.Name), grace)
 	case replicas(deployment) != m.Spec.Size:
 		return conditions.Await(Progressing, ReasonScaled, fmt.Sprintf(
-			"Deployment %s asks for another number of Pods than spec.size: sync it, or let nothing else scale it", m.Name), grace)
+			"Deployment %s asks for another number of Pods than spec.size: sync it, or let nothing else scale it",
+			m.Name), grace)
 	case rolloutFailed(deployment):
 		message := fmt.Sprintf("The rollout of Deployment %s makes no progress: see the events of its Pods", m.Name)
 		conditions.Add(Progressing, metav1.ConditionFalse, ReasonRolloutFailed, message)
@@ -84,12 +88,14 @@ func addProgress(conditions *condition.Conditions, m *cachev1alpha1.Memcached, d
 		conditions.Add(Progressing, metav1.ConditionTrue, ReasonRollingOut, message)
 		conditions.Reconciling(ReasonRollingOut, message)
 	default:
-		conditions.Add(Progressing, metav1.ConditionFalse, ReasonRolledOut, fmt.Sprintf("Deployment %s is rolled out", m.Name))
+		conditions.Add(Progressing, metav1.ConditionFalse, ReasonRolledOut,
+			fmt.Sprintf("Deployment %s is rolled out", m.Name))
 		if ready < m.Spec.Size {
 			conditions.Reconciling(ReasonPodsNotReady, tooFewPods)
 			break
 		}
-		conditions.Ready(ReasonReady, fmt.Sprintf("Deployment %s was rendered from this spec, and all its Pods are ready", m.Name))
+		conditions.Ready(ReasonReady,
+			fmt.Sprintf("Deployment %s was rendered from this spec, and all its Pods are ready", m.Name))
 	}
 	return time.Time{}
 }
@@ -98,7 +104,8 @@ func addProgress(conditions *condition.Conditions, m *cachev1alpha1.Memcached, d
 func readyNodes(objects []kind.Object) (nodes []string) {
 	isReady := func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue }
 	for _, o := range objects {
-		if pod, ok := o.(*corev1.Pod); ok && pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, isReady) {
+		if pod, ok := o.(*corev1.Pod); ok && pod.DeletionTimestamp == nil &&
+			slices.ContainsFunc(pod.Status.Conditions, isReady) {
 			nodes = append(nodes, pod.Name)
 		}
 	}
@@ -117,7 +124,8 @@ func replicas(deployment *appsv1.Deployment) int32 {
 // its template.
 func isRollingOut(deployment *appsv1.Deployment, ready int32) bool {
 	size, status := replicas(deployment), deployment.Status
-	if status.ObservedGeneration < deployment.Generation || status.UpdatedReplicas < size || status.Replicas > status.UpdatedReplicas {
+	if status.ObservedGeneration < deployment.Generation || status.UpdatedReplicas < size ||
+		status.Replicas > status.UpdatedReplicas {
 		return true
 	}
 	return ready < size && !deployment.Spec.Paused && progressReason(deployment) != "NewReplicaSetAvailable"

@@ -54,8 +54,10 @@ var fields = kind.Fields{
 		{In: schema.GroupKind{Kind: "Ingress"}, Field: "spec.backend.serviceName"},
 		{In: schema.GroupKind{Kind: "Ingress"}, Field: "spec.defaultBackend.service.name"},
 		{In: schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}, Field: "spec.service.name"},
-		{In: schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"}, Field: "webhooks.clientConfig.service"},
-		{In: schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"}, Field: "webhooks.clientConfig.service"},
+		{In: schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"},
+			Field: "webhooks.clientConfig.service"},
+		{In: schema.GroupKind{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"},
+			Field: "webhooks.clientConfig.service"},
 	},
 }
 
@@ -161,11 +163,12 @@ func memcachedContainer(spec cachev1alpha1.MemcachedSpec) corev1.Container {
 		extra[i] = pod.Literal(arg)
 	}
 	return corev1.Container{
-		Name:            MemcachedContainer,
-		Image:           spec.Image,
-		Command:         []string{"memcached"},
-		Args:            slices.Concat(own, extra),
-		Ports:           []corev1.ContainerPort{{Name: memcachedPort, ContainerPort: spec.Port, Protocol: corev1.ProtocolTCP}},
+		Name:    MemcachedContainer,
+		Image:   spec.Image,
+		Command: []string{"memcached"},
+		Args:    slices.Concat(own, extra),
+		Ports: []corev1.ContainerPort{{Name: memcachedPort, ContainerPort: spec.Port,
+			Protocol: corev1.ProtocolTCP}},
 		Resources:       memcachedResources(spec),
 		ReadinessProbe:  tcpProbe(memcachedPort, 2),
 		LivenessProbe:   tcpProbe(memcachedPort, 10),
@@ -183,7 +186,8 @@ func exporterContainer(spec cachev1alpha1.MemcachedSpec) corev1.Container {
 			fmt.Sprintf("--memcached.address=localhost:%d", spec.Port),
 			fmt.Sprintf("--web.listen-address=:%d", spec.Exporter.Port),
 		},
-		Ports:           []corev1.ContainerPort{{Name: metricsPort, ContainerPort: spec.Exporter.Port, Protocol: corev1.ProtocolTCP}},
+		Ports: []corev1.ContainerPort{{Name: metricsPort, ContainerPort: spec.Exporter.Port,
+			Protocol: corev1.ProtocolTCP}},
 		SecurityContext: security,
 	}
 }
@@ -197,9 +201,11 @@ func tcpProbe(port string, periodSeconds int32) *corev1.Probe {
 }
 
 func service(m *cachev1alpha1.Memcached, selector map[string]string) *corev1.Service {
-	ports := []corev1.ServicePort{{Name: memcachedPort, Port: m.Spec.Port, TargetPort: intstr.FromString(memcachedPort), Protocol: corev1.ProtocolTCP}}
+	ports := []corev1.ServicePort{{Name: memcachedPort, Port: m.Spec.Port, TargetPort: intstr.FromString(memcachedPort),
+		Protocol: corev1.ProtocolTCP}}
 	if m.Spec.Exporter != nil {
-		ports = append(ports, corev1.ServicePort{Name: metricsPort, Port: m.Spec.Exporter.Port, TargetPort: intstr.FromString(metricsPort), Protocol: corev1.ProtocolTCP})
+		ports = append(ports, corev1.ServicePort{Name: metricsPort, Port: m.Spec.Exporter.Port,
+			TargetPort: intstr.FromString(metricsPort), Protocol: corev1.ProtocolTCP})
 	}
 	return &corev1.Service{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},

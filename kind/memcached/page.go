@@ -19,7 +19,8 @@ import (
 func page(v kind.View[cachev1alpha1.Memcached]) kind.Page {
 	p := kind.Page{
 		Columns: []kind.Column{
-			{Name: "Size", IsNumber: true}, {Name: "Memory per Pod", IsNumber: true}, {Name: "Memory in all", IsNumber: true},
+			{Name: "Size", IsNumber: true}, {Name: "Memory per Pod", IsNumber: true},
+			{Name: "Memory in all", IsNumber: true},
 			{Name: "Image", Shared: "The image is %s."}, {Name: "Exporter", Shared: "The exporter is %s."},
 		},
 		Totals: map[string][]kind.Cell{},
@@ -79,7 +80,8 @@ func (d *demand) sentence(memcacheds int, isScaled bool) []kind.Text {
 }
 
 // podsOf returns the number of Pods of a Deployment, also as text. With an autoscaler, it is the minimum.
-func podsOf(deployment *unstructured.Unstructured, autoscalers map[pod.Workload]pod.Autoscaler) (pods int64, size string) {
+func podsOf(deployment *unstructured.Unstructured, autoscalers map[pod.Workload]pod.Autoscaler) (pods int64,
+	size string) {
 	pods = pod.Number(deployment, 1, "spec", "replicas")
 	a, ok := autoscalers[pod.WorkloadOf(deployment)]
 	if !ok || pods == 0 { // no autoscaler scales up from 0

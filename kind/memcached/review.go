@@ -19,21 +19,24 @@ const (
 // override may differ from the spec.
 func review(c kind.Change[cachev1alpha1.Memcached]) []kind.Effect {
 	i := slices.IndexFunc(c.Children, func(child kind.ChildChange) bool {
-		return child.Before != nil && child.Before.GetKind() == "Deployment" || child.After != nil && child.After.GetKind() == "Deployment"
+		return child.Before != nil && child.Before.GetKind() == "Deployment" ||
+			child.After != nil && child.After.GetKind() == "Deployment"
 	})
 	if i < 0 {
 		return nil
 	}
 	deployment := c.Children[i]
 	var told []string
-	if c.After != nil && isSize(c.After, deployment.Pods.After) && (c.Before == nil || isSize(c.Before, deployment.Pods.Before)) {
+	if c.After != nil && isSize(c.After, deployment.Pods.After) &&
+		(c.Before == nil || isSize(c.Before, deployment.Pods.Before)) {
 		told = []string{"spec.size"}
 	}
 	switch {
 	case deployment.After == nil:
 		return []kind.Effect{{Type: CacheRemoved, What: "is removed", Risk: isLost}}
 	case deployment.Before == nil:
-		return []kind.Effect{{Type: CacheAdded, What: kind.Say("starts with %s", kind.Count(deployment.Pods.After, "Pod")), Fields: told}}
+		return []kind.Effect{{Type: CacheAdded,
+			What: kind.Say("starts with %s", kind.Count(deployment.Pods.After, "Pod")), Fields: told}}
 	}
 	effects := reviewRollout(deployment.Pods)
 	if len(effects) > 0 && deployment.Pods.Before != deployment.Pods.After {
@@ -62,7 +65,9 @@ func reviewRollout(r kind.Rollout) []kind.Effect {
 	case r.Replaced:
 		return []kind.Effect{{Type: CacheReplaced, What: r.Difference, Risk: isReplaced}}
 	case r.After < r.Before:
-		return []kind.Effect{{Type: CacheResized, What: size, Risk: kind.Say("keys move to other Pods, and the content of %s is lost", kind.Count(r.Before-r.After, "Pod"))}}
+		return []kind.Effect{{Type: CacheResized, What: size,
+			Risk: kind.Say("keys move to other Pods, and the content of %s is lost",
+				kind.Count(r.Before-r.After, "Pod"))}}
 	case r.After > r.Before:
 		return []kind.Effect{{Type: CacheResized, What: size}}
 	}

@@ -13,7 +13,8 @@ type Workload struct{ Group, Kind, Namespace, Name string }
 
 // WorkloadOf returns the identity of an object as a Workload.
 func WorkloadOf(o *unstructured.Unstructured) Workload {
-	return Workload{o.GroupVersionKind().Group, o.GetKind(), cmp.Or(o.GetNamespace(), metav1.NamespaceDefault), o.GetName()}
+	return Workload{o.GroupVersionKind().Group, o.GetKind(), cmp.Or(o.GetNamespace(), metav1.NamespaceDefault),
+		o.GetName()}
 }
 
 // Autoscaler decides the number of Pods of a workload, unless the workload asks for 0.
@@ -40,7 +41,8 @@ func ReadAutoscaler(o *unstructured.Unstructured) (a Autoscaler, ok bool) {
 	if !hasGroup {
 		group = ""
 	}
-	a.Target = Workload{group, target("kind", "Deployment"), cmp.Or(o.GetNamespace(), metav1.NamespaceDefault), target("name", "")}
+	a.Target = Workload{group, target("kind", "Deployment"), cmp.Or(o.GetNamespace(), metav1.NamespaceDefault),
+		target("name", "")}
 	return a, true
 }
 

@@ -30,7 +30,8 @@ func Programs(spec *corev1.PodSpec) (programs []Program) {
 		programs = append(programs, Program{c, "container", "containers"})
 	}
 	for _, c := range spec.EphemeralContainers {
-		programs = append(programs, Program{corev1.Container(c.EphemeralContainerCommon), "ephemeral container", "ephemeralContainers"})
+		programs = append(programs, Program{corev1.Container(c.EphemeralContainerCommon), "ephemeral container",
+			"ephemeralContainers"})
 	}
 	return programs
 }

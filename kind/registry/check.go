@@ -73,9 +73,12 @@ func (k *Kinds) problems() error {
 func (e *entry) check() {
 	e.checkScheme()
 	if e.IsConverted() {
-		e.addIf(e.kinds.FindRendered(e.GVK().GroupKind()) == nil, "Convert is set, and the list has no version of the kind that is rendered: add it")
+		e.addIf(e.kinds.FindRendered(e.GVK().GroupKind()) == nil,
+			"Convert is set, and the list has no version of the kind that is rendered: add it")
 		hasMore := e.Expand != nil || len(e.Children()) > 0 || e.Status != nil || e.Digest != nil || e.Gate() != ""
-		e.addIf(hasMore, "Convert is set, so another version is rendered: leave out Convert, or Expand, Children, Status, Digest and Gate")
+		e.addIf(hasMore,
+			"Convert is set, so another version is rendered: leave out Convert, or Expand, Children, Status, Digest "+
+				"and Gate")
 	} else {
 		e.addIf(e.Expand == nil, "Expand is nil: set it to the function that returns the children")
 		e.checkChildren()
@@ -95,10 +98,13 @@ func (e *entry) checkScheme() {
 		return
 	}
 	want, group := reflect.TypeOf(e.New()).Elem(), e.GVK().GroupVersion()
-	e.addIf(types.AllKnownTypes()[e.GVK()] != want, "AddToScheme does not add %s as %s: have it add &%s{} to the scheme", want, title(e.GVK()), want)
+	e.addIf(types.AllKnownTypes()[e.GVK()] != want,
+		"AddToScheme does not add %s as %s: have it add &%s{} to the scheme", want, title(e.GVK()), want)
 	list := group.WithKind(e.GVK().Kind + "List")
-	e.addIf(!types.Recognizes(list), "AddToScheme does not add %s: have it add &%sList{} to the scheme", title(list), want)
-	e.addIf(!types.Recognizes(group.WithKind("ListOptions")), "AddToScheme does not add the types of all groups: have it call metav1.AddToGroupVersion(scheme, %s)", group)
+	e.addIf(!types.Recognizes(list), "AddToScheme does not add %s: have it add &%sList{} to the scheme",
+		title(list), want)
+	e.addIf(!types.Recognizes(group.WithKind("ListOptions")),
+		"AddToScheme does not add the types of all groups: have it call metav1.AddToGroupVersion(scheme, %s)", group)
 }
 
 // checkChildren checks the Children and the Gate.
@@ -114,7 +120,8 @@ func (e *entry) checkChildren() {
 		e.addIf(problem != "", "Children[%d], %s: %s", i, title(child.GVK), problem)
 	}
 	e.addIf(e.Gate() != "" && e.Observes(schema.GroupKind{Kind: "Pod"}) == nil,
-		"Gate is set, and the controller has to read the Pods that wait behind it: list v1 Pod in Children, without Unobserved")
+		"Gate is set, and the controller has to read the Pods that wait behind it: list v1 Pod in Children, without "+
+			"Unobserved")
 }
 
 // problemOf returns the problem of a child kind, or an empty string.
@@ -132,7 +139,8 @@ func (e *entry) problemOf(child kind.Child) string {
 	case scheme.Scheme.IsGroupRegistered(gk.Group) && !isKnown:
 		return "Kubernetes has no such kind: write one that kubectl api-resources lists"
 	case child.Resource != "" && !isPlural:
-		return fmt.Sprintf("%q is not its plural: write the NAME in kubectl api-resources, like networkpolicies", child.Resource)
+		return fmt.Sprintf("%q is not its plural: write the NAME in kubectl api-resources, like networkpolicies",
+			child.Resource)
 	case refusesChanges(gk) && !child.Immutable && !e.mayMakePods(gk):
 		return "the API server refuses changes of it: set Immutable, so that a change makes a new object"
 	}
@@ -142,7 +150,8 @@ func (e *entry) problemOf(child kind.Child) string {
 // mayMakePods reports whether children other than gk may make Pods or Jobs. Custom resources may.
 func (e *entry) mayMakePods(gk schema.GroupKind) bool {
 	return slices.ContainsFunc(e.Children(), func(c kind.Child) bool {
-		return c.GVK.Group == "apps" || c.GVK.Group == "batch" && c.GVK.GroupKind() != gk || !scheme.Scheme.IsGroupRegistered(c.GVK.Group)
+		return c.GVK.Group == "apps" || c.GVK.Group == "batch" && c.GVK.GroupKind() != gk ||
+			!scheme.Scheme.IsGroupRegistered(c.GVK.Group)
 	})
 }
 
@@ -186,7 +195,8 @@ func (e *entry) checkBeside(other *kind.Kind, names, others []string) {
 	case !bytes.Equal(e.CRD(), other.CRD()):
 		e.add("%s has another CustomResourceDefinition: give both the one that has both versions", title(other.GVK()))
 	case !e.IsConverted() && !other.IsConverted():
-		e.add("%s is rendered, too: give the older one Convert, instead of Expand, Children and Status", title(other.GVK()))
+		e.add("%s is rendered, too: give the older one Convert, instead of Expand, Children and Status",
+			title(other.GVK()))
 	}
 }
 

@@ -24,9 +24,15 @@ func (e *entry) checkCRD() {
 	case version == nil || version.Schema == nil || version.Schema.OpenAPIV3Schema == nil:
 		e.add("CRD has no schema of version %s: run controller-gen, or correct the version of GVK", e.GVK().Version)
 	default:
-		e.addIf(crd.Spec.Scope != apiextensionsv1.NamespaceScoped, "CRD: spec.scope is %q, but rendered objects are in a namespace: write // +kubebuilder:resource:scope=Namespaced and run controller-gen", crd.Spec.Scope)
-		e.addIf(!version.Served, "CRD: version %s is not served: leave out // +kubebuilder:unservedversion and run controller-gen", version.Name)
-		e.addIf(version.Subresources == nil || version.Subresources.Status == nil, "CRD: version %s has no status subresource, the only part that the controller writes: write // +kubebuilder:subresource:status above the Go type and run controller-gen", version.Name)
+		e.addIf(crd.Spec.Scope != apiextensionsv1.NamespaceScoped,
+			"CRD: spec.scope is %q, but rendered objects are in a namespace: write // "+
+				"+kubebuilder:resource:scope=Namespaced and run controller-gen", crd.Spec.Scope)
+		e.addIf(!version.Served,
+			"CRD: version %s is not served: leave out // +kubebuilder:unservedversion and run controller-gen",
+			version.Name)
+		e.addIf(version.Subresources == nil || version.Subresources.Status == nil,
+			"CRD: version %s has no status subresource, the only part that the controller writes: write // "+
+				"+kubebuilder:subresource:status above the Go type and run controller-gen", version.Name)
 		if !e.IsConverted() {
 			e.checkStatus(version.Schema.OpenAPIV3Schema)
 		}
@@ -39,20 +45,30 @@ func (e *entry) checkStatus(root *apiextensionsv1.JSONSchemaProps) {
 	status := root.Properties["status"]
 	var unobserved struct{ ObservedGeneration int64 }
 	_ = json.Unmarshal(ptr.Deref(status.Default, apiextensionsv1.JSON{}).Raw, &unobserved) // fails without a default
-	e.addIf(slices.Contains(root.Required, "status"), "status: it is required, and the API server drops the status of an object that is created: write // +optional above the field Status and run controller-gen")
-	e.addIf(unobserved.ObservedGeneration != -1, `status: without a default, kubectl wait, Flux and Argo CD take a new object for ready: write // +kubebuilder:default:={"observedGeneration":-1} above the field Status and run controller-gen`)
-	e.addIf(status.Properties["observedGeneration"].Type != "integer", "status: the CustomResourceDefinition has no integer observedGeneration: give the Go type a field Status, which embeds kind.Status, and run controller-gen")
+	e.addIf(slices.Contains(root.Required, "status"),
+		"status: it is required, and the API server drops the status of an object that is created: write // "+
+			"+optional above the field Status and run controller-gen")
+	e.addIf(unobserved.ObservedGeneration != -1,
+		`status: without a default, kubectl wait, Flux and Argo CD take a new object for ready: write // `+
+			`+kubebuilder:default:={"observedGeneration":-1} above the field Status and run controller-gen`)
+	e.addIf(status.Properties["observedGeneration"].Type != "integer",
+		"status: the CustomResourceDefinition has no integer observedGeneration: give the Go type a field Status, "+
+			"which embeds kind.Status, and run controller-gen")
 
 	field, ok := reflect.TypeOf(e.New()).Elem().FieldByName("Status")
 	if !ok || field.Type.Kind() != reflect.Struct {
 		return // the schema has no status either
 	}
 	conditions, ok := field.Type.FieldByName("Conditions")
-	e.addIf(!ok || conditions.Type != reflect.TypeFor[[]metav1.Condition](), "the type %s of its status has no conditions: embed kind.Status, or give it a field Conditions []metav1.Condition", field.Type)
-	e.addIf(field.Type != e.StatusType(), "S of its Definition is %s: write %s, the type of the field Status of %s", e.StatusType(), field.Type, e.GVK().Kind)
+	e.addIf(!ok || conditions.Type != reflect.TypeFor[[]metav1.Condition](),
+		"the type %s of its status has no conditions: embed kind.Status, or give it a field Conditions "+
+			"[]metav1.Condition", field.Type)
+	e.addIf(field.Type != e.StatusType(), "S of its Definition is %s: write %s, the type of the field Status of %s",
+		e.StatusType(), field.Type, e.GVK().Kind)
 	_, inType := field.Type.FieldByName("Rendering")
 	_, inSchema := status.Properties["rendering"]
-	e.addIf(inType && !inSchema && !ptr.Deref(status.XPreserveUnknownFields, false), "status: the CustomResourceDefinition has no rendering: run controller-gen")
+	e.addIf(inType && !inSchema && !ptr.Deref(status.XPreserveUnknownFields, false),
+		"status: the CustomResourceDefinition has no rendering: run controller-gen")
 }
 
 // checkPaths checks that the paths of the Definition lead to fields of the right type.
@@ -62,7 +78,9 @@ func (e *entry) checkPaths(root *apiextensionsv1.JSONSchemaProps) {
 			return // no schema describes metadata
 		}
 		field := fieldAt(root, strings.Split(path, "."), throughLists)
-		e.addIf(field == nil || !isOfType(field.Type, want, throughLists), "%s: the CustomResourceDefinition has no %s %q: write the path of one", name, strings.TrimSpace(want+" field"), path)
+		e.addIf(field == nil || !isOfType(field.Type, want, throughLists),
+			"%s: the CustomResourceDefinition has no %s %q: write the path of one", name,
+			strings.TrimSpace(want+" field"), path)
 	}
 	for i, path := range e.Fields().Images {
 		check(fmt.Sprintf("Fields.Images[%d]", i), path, "string", true)

@@ -11,10 +11,12 @@ import (
 
 // forbiddenMetadata are the fields of metadata that Expand must not set. With generateName, each apply
 // would create another object.
-var forbiddenMetadata = slices.Sorted(slices.Values(append([]string{"finalizers", "generateName", "ownerReferences"}, serverMetadata...)))
+var forbiddenMetadata = slices.Sorted(slices.Values(append([]string{"finalizers", "generateName", "ownerReferences"},
+	serverMetadata...)))
 
 // serverMetadata are the fields of metadata that only the API server sets.
-var serverMetadata = []string{"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"}
+var serverMetadata = []string{"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation",
+	"managedFields", "resourceVersion", "selfLink", "uid"}
 
 // DropServerFields removes the status and the metadata that only the API server sets.
 func DropServerFields(o *unstructured.Unstructured) {
@@ -27,9 +29,11 @@ func DropServerFields(o *unstructured.Unstructured) {
 // checkOwner checks the name of a source object, which becomes the label of its rendered objects, and
 // its digest.
 func (e *entry) checkOwner(owner kind.Object, digest string) {
-	e.addIf(len(owner.GetName()) > validation.LabelValueMaxLength, "metadata.name has %d characters, and as the label %s of rendered objects it may have %d: shorten it",
+	e.addIf(len(owner.GetName()) > validation.LabelValueMaxLength,
+		"metadata.name has %d characters, and as the label %s of rendered objects it may have %d: shorten it",
 		len(owner.GetName()), e.Label(), validation.LabelValueMaxLength)
-	e.addIf(e.Digest != nil && !IsDigest(digest), "Digest returns %q, not sha256: and 64 hexadecimal digits: have it return the result of kind.DigestOf", digest)
+	e.addIf(e.Digest != nil && !IsDigest(digest),
+		"Digest returns %q, not sha256: and 64 hexadecimal digits: have it return the result of kind.DigestOf", digest)
 }
 
 // checkChild checks a rendered object of owner.
@@ -43,10 +47,13 @@ func (e *entry) checkChild(u *unstructured.Unstructured, owner kind.Object) {
 	case refusesChanges(gk) && !child.Immutable:
 		e.add("%s: the API server refuses changes of it: set Immutable of %s in Children", name, gk.Kind)
 	}
-	e.addIf(u.GetNamespace() != owner.GetNamespace(), "%s: its namespace is %q, not the namespace of its source object: have Expand leave it empty", name, u.GetNamespace())
+	e.addIf(u.GetNamespace() != owner.GetNamespace(),
+		"%s: its namespace is %q, not the namespace of its source object: have Expand leave it empty", name,
+		u.GetNamespace())
 	metadata, _ := u.Object["metadata"].(map[string]any)
 	for _, field := range forbiddenMetadata {
-		e.addIf(metadata[field] != nil, "%s: Expand sets metadata.%s, which does not belong in a manifest: have it leave that empty", name, field)
+		e.addIf(metadata[field] != nil,
+			"%s: Expand sets metadata.%s, which does not belong in a manifest: have it leave that empty", name, field)
 	}
 	gates, _, _ := unstructured.NestedSlice(u.Object, "spec", "schedulingGates")
 	for other := range e.kinds.defined() {
@@ -57,7 +64,8 @@ func (e *entry) checkChild(u *unstructured.Unstructured, owner kind.Object) {
 		e.addIf(u.GetLabels()[other.Label()] != "", leaveOut, name, "label", other.Label(), other.GVK().Kind)
 		for _, item := range gates {
 			gate, _ := item.(map[string]any)
-			e.addIf(other.Gate() != "" && gate["name"] == other.Gate(), leaveOut, name, "scheduling gate", other.Gate(), other.GVK().Kind)
+			e.addIf(other.Gate() != "" && gate["name"] == other.Gate(), leaveOut, name, "scheduling gate", other.Gate(),
+				other.GVK().Kind)
 		}
 	}
 }
@@ -70,6 +78,7 @@ func (e *entry) checkDistinct(objects []*unstructured.Unstructured) {
 	for _, u := range objects {
 		id := Child{GroupKind: u.GroupVersionKind().GroupKind(), Name: u.GetName()}
 		count[id]++
-		e.addIf(count[id] == 2, "%s: Expand returns two objects of this kind and name: give each a name of its own", kindAndName(u))
+		e.addIf(count[id] == 2, "%s: Expand returns two objects of this kind and name: give each a name of its own",
+			kindAndName(u))
 	}
 }

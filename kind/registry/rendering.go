@@ -76,7 +76,8 @@ type Child struct {
 // ObjectsDigest returns Rendering.Objects for rendered objects in any order.
 func ObjectsDigest(children []Child) string {
 	return shortDigest(slices.SortedFunc(slices.Values(children), func(a, b Child) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Digest, b.Digest))
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Name, b.Name),
+			cmp.Compare(a.Digest, b.Digest))
 	}))
 }
 

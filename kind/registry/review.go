@@ -10,7 +10,8 @@ import (
 
 // Review returns the effects of a change of an object. Before or after is nil if the change adds or
 // removes it.
-func (k *Kinds) Review(reviewer *kind.Kind, before, after *unstructured.Unstructured, children []kind.ChildChange, now time.Time) ([]kind.Effect, error) {
+func (k *Kinds) Review(reviewer *kind.Kind, before, after *unstructured.Unstructured, children []kind.ChildChange,
+	now time.Time) ([]kind.Effect, error) {
 	was, err := k.typed(reviewer, before)
 	if err != nil {
 		return nil, err

@@ -40,7 +40,9 @@ func (k *Kinds) Views(e kind.Environment, definitions []*unstructured.Unstructur
 	var views []View
 	for of := range k.Rendered() {
 		view := View{Kind: of, Environment: e}
-		if i := slices.IndexFunc(definitions, func(o *unstructured.Unstructured) bool { return crd.Kind(o) == of.GVK().GroupKind() }); i >= 0 {
+		if i := slices.IndexFunc(definitions, func(o *unstructured.Unstructured) bool {
+			return crd.Kind(o) == of.GVK().GroupKind()
+		}); i >= 0 {
 			view.CRD = definitions[i]
 		}
 		objects := sources[of]
@@ -49,7 +51,8 @@ func (k *Kinds) Views(e kind.Environment, definitions []*unstructured.Unstructur
 		})
 		for _, o := range objects {
 			children := rendered[ownerKey{of, namespaceOf(o), o.GetName()}]
-			view.Objects = append(view.Objects, kind.Rendered[*unstructured.Unstructured]{Object: o, Children: children})
+			view.Objects = append(view.Objects, kind.Rendered[*unstructured.Unstructured]{Object: o,
+				Children: children})
 		}
 		views = append(views, view)
 	}
@@ -67,7 +70,9 @@ func namespaceOf(o metav1.Object) string { return cmp.Or(o.GetNamespace(), metav
 
 // Page calls Page of the kind, which must have one.
 func (v View) Page() (kind.Page, error) {
-	return call("Page of "+v.Kind.GVK().Kind, func() (kind.Page, error) { return v.Kind.Page(v.typed(), v.Environment), nil })
+	return call("Page of "+v.Kind.GVK().Kind, func() (kind.Page, error) {
+		return v.Kind.Page(v.typed(), v.Environment), nil
+	})
 }
 
 // Warnings returns the warnings of the kind about its objects.
@@ -75,7 +80,9 @@ func (v View) Warnings() ([]kind.Warning, error) {
 	if v.Kind.Warnings == nil || len(v.Objects) == 0 {
 		return nil, nil
 	}
-	return call("Warnings of "+v.Kind.GVK().Kind, func() ([]kind.Warning, error) { return v.Kind.Warnings(v.typed(), v.Environment), nil })
+	return call("Warnings of "+v.Kind.GVK().Kind, func() ([]kind.Warning, error) {
+		return v.Kind.Warnings(v.typed(), v.Environment), nil
+	})
 }
 
 // typed returns the objects as the Go type of the kind.

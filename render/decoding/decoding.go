@@ -136,7 +136,8 @@ const (
 func WrongTime(value any) string {
 	var wrong *time.ParseError
 	instant, _, _ := strings.Cut(fmt.Sprint(value), "[") // before the name of a zone
-	if _, err := time.Parse(time.RFC3339, instant); errors.As(err, &wrong) && strings.HasSuffix(wrong.Message, "out of range") {
+	if _, err := time.Parse(time.RFC3339, instant); errors.As(err, &wrong) &&
+		strings.HasSuffix(wrong.Message, "out of range") {
 		return "there is no such time" + wrong.Message
 	}
 	return TimeForm

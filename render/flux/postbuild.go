@@ -39,7 +39,8 @@ type PostBuild struct {
 var variableName = regexp.MustCompile("^[_[:alpha:]][_[:alpha:][:digit:]]*$")
 
 // errNoValues is the error of a file with other objects than ConfigMaps.
-var errNoValues = errors.New("has something other than ConfigMaps with metadata.name and data of text, as Flux reads values from: write those")
+var errNoValues = errors.New("has something other than ConfigMaps with metadata.name and data of text, as Flux " +
+	"reads values from: write those")
 
 // Read reads the values from the documents of a file.
 func Read(documents [][]byte) (*PostBuild, error) {
@@ -58,7 +59,9 @@ func Read(documents [][]byte) (*PostBuild, error) {
 	}
 	for name, value := range b.Values {
 		if !variableName.MatchString(name) {
-			return nil, fmt.Errorf("has the variable %q, and Flux refuses this name: write letters, digits and underscores", name)
+			return nil,
+				fmt.Errorf("has the variable %q, and Flux refuses this name: write letters, digits and underscores",
+					name)
 		}
 		b.Values[name] = strings.ReplaceAll(value, "\n", "") // Flux does the same
 	}
@@ -87,7 +90,9 @@ func Protect(o manifest.Object) manifest.Object {
 
 // mayChange reports whether an object has a variable, or $$, which stands for $.
 func mayChange(o manifest.Object) bool {
-	return contains(o.Object, func(text string) bool { return strings.Contains(text, "${") || strings.Contains(text, "$$") })
+	return contains(o.Object, func(text string) bool {
+		return strings.Contains(text, "${") || strings.Contains(text, "$$")
+	})
 }
 
 // HasVariables reports whether a text or a key in content may have a variable.

@@ -39,8 +39,10 @@ const (
 var ErrTooLarge = errors.New("write shorter values")
 
 var (
-	errObjectTooLarge = fmt.Errorf("the object would have over %d MiB, and the API server refuses that: %w", maxObject>>20, ErrTooLarge)
-	errTooLarge       = fmt.Errorf("the objects of the environment would have over %d MiB more: %w", maxGrowth>>20, ErrTooLarge)
+	errObjectTooLarge = fmt.Errorf("the object would have over %d MiB, and the API server refuses that: %w",
+		maxObject>>20, ErrTooLarge)
+	errTooLarge = fmt.Errorf("the objects of the environment would have over %d MiB more: %w", maxGrowth>>20,
+		ErrTooLarge)
 )
 
 // Substitute returns objects as Flux applies them, except the objects that skip, if not nil, selects. It changes no
@@ -78,7 +80,8 @@ func (b *PostBuild) template(o manifest.Object) (template string, size int, err 
 	}
 	template = string(content)
 	const copied = 256 // bytes in the time of one
-	if escapes := strings.Count(template, "$$") + strings.Count(template, `\/`) + strings.Count(template, `\\`); escapes*len(template)/copied > maxObject {
+	if escapes := strings.Count(template, "$$") + strings.Count(template, `\/`) +
+		strings.Count(template, `\\`); escapes*len(template)/copied > maxObject {
 		return "", 0, errObjectTooLarge // the parser copies the template for each
 	}
 	tree, err := parse.Parse(template)
@@ -183,7 +186,8 @@ func defaultOf(text string) (value any, ok bool) {
 		return nil, false
 	}
 	const key = "value"
-	o, none := manifest.Object{Unstructured: &unstructured.Unstructured{Object: map[string]any{key: text}}}, &PostBuild{}
+	o, none := manifest.Object{Unstructured: &unstructured.Unstructured{Object: map[string]any{key: text}}},
+		&PostBuild{}
 	template, _, err := none.template(o)
 	if err != nil {
 		return nil, false

@@ -112,7 +112,8 @@ func buildDefinitions(paths *Paths, documents []*source.Tree) ([]manifest.Object
 func buildWithDefinitions(fs *source.FileSystem, folder string) ([]manifest.Object, error) {
 	annotation := strings.ReplaceAll(konfig.IgnoredByKustomizeAnnotation, "/", "~1")
 	patch := `[{"op": "remove", "path": "/metadata/annotations/` + annotation + `"}]`
-	k := types.Kustomization{Resources: []string{".." + folder}, Patches: []types.Patch{{Patch: patch, Target: &definitions}}}
+	k := types.Kustomization{Resources: []string{".." + folder},
+		Patches: []types.Patch{{Patch: patch, Target: &definitions}}}
 	return buildVirtual(fs, k, nil)
 }
 

@@ -61,11 +61,13 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) manife
 		return referralProblem(s, p, match[1])
 	}
 	if file, line := s.FindReplacement(text); file != "" {
-		p.File, p.Line, p.Message = file, line, "replacements: "+message+": correct this, or add the missing object or field"
+		p.File, p.Line, p.Message = file, line, "replacements: "+message+
+			": correct this, or add the missing object or field"
 		return p
 	}
 	if match := unscaled.FindStringSubmatch(text); match != nil {
-		p.Message = "replicas: nothing that has replicas is named " + match[1] + ": correct the name, or remove the entry"
+		p.Message = "replicas: nothing that has replicas is named " + match[1] +
+			": correct the name, or remove the entry"
 		p.File, p.Line = s.FindMention(kustomization, "replicas", strconv.Quote(match[1]))
 		return p
 	}
@@ -73,14 +75,16 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) manife
 		p.File, p.Line = s.FindMention(kustomization, "patches", text)
 		p.Message = "patches: kustomize: " + readable(quotedPatch.ReplaceAllString(text, "this"))
 		if strings.Contains(text, "unable to parse") {
-			p.Message = "patches: this is neither an object to merge nor a list of JSON 6902 operations, which is JSON if it begins with [: write the operations as - op: ..., or as JSON"
+			p.Message = "patches: this is neither an object to merge nor a list of JSON 6902 operations, which is " +
+				"JSON if it begins with [: write the operations as - op: ..., or as JSON"
 		}
 		return p
 	}
 	if match := considered.FindStringSubmatch(text); match != nil && resID.MatchString(match[2]) {
 		id, field := resid.FromString(match[2]), strings.ReplaceAll(match[1], "/", ".")
 		p.Field, p.Message = field, field+": kustomize cannot change this: "+readable(match[3])
-		return s.LocateWritten(p, manifest.ID{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}, kustomization)
+		return s.LocateWritten(p, manifest.ID{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name},
+			kustomization)
 	}
 	if strings.HasPrefix(message, "invalid character") {
 		p.Message += ": write the operations of a JSON patch as - op: ..., or as JSON"
@@ -137,7 +141,8 @@ func duplicate(s *source.Sources, p manifest.Problem, id manifest.ID) manifest.P
 	path, by := s.Fork(found[0].File)
 	switch {
 	case len(by) > 1:
-		p.Message = fmt.Sprintf("duplicate object: %s is loaded by %s; remove one, or have each give it another name, as with namePrefix", path, strings.Join(by, " and "))
+		p.Message = fmt.Sprintf("duplicate object: %s is loaded by %s; remove one, or have each give it another "+
+			"name, as with namePrefix", path, strings.Join(by, " and "))
 	case len(found) > 1:
 		return source.DuplicateProblem(found[1], found[0])
 	}
@@ -156,12 +161,15 @@ func explainCollision(paths *Paths, p manifest.Problem) manifest.Problem {
 			first[id] = path
 			continue
 		}
-		if by := slices.Concat(identityFields(paths, *other), identityFields(paths, *path)); len(by) > 0 && other.Document.ID != path.Document.ID {
+		if by := slices.Concat(identityFields(paths, *other), identityFields(paths, *path)); len(by) > 0 &&
+			other.Document.ID != path.Document.ID {
 			slices.Sort(by)
 			file, line := other.Document.Position()
 			p = at(p, path.Document)
-			p.Message = fmt.Sprintf("duplicate object: it and the %s of %s both become %s by %s: move that field to the kustomization of a folder with only one of them, or rename one",
-				other.Document, manifest.Problem{File: file, Line: line}.Position(), id.Name, strings.Join(slices.Compact(by), ", "))
+			p.Message = fmt.Sprintf("duplicate object: it and the %s of %s both become %s by %s: move that field to "+
+				"the kustomization of a folder with only one of them, or rename one",
+				other.Document, manifest.Problem{File: file, Line: line}.Position(), id.Name,
+				strings.Join(slices.Compact(by), ", "))
 			return p
 		}
 	}
@@ -176,9 +184,11 @@ func identityFields(paths *Paths, path Path) (fields []string) {
 		after := path.Identities(i + 1)
 		if len(after) > before {
 			k := paths.Sources.Kustomizations[folder]
-			for field, value := range map[string]string{"namespace": k.Namespace, "namePrefix": k.NamePrefix, "nameSuffix": k.NameSuffix} {
+			for field, value := range map[string]string{"namespace": k.Namespace, "namePrefix": k.NamePrefix,
+				"nameSuffix": k.NameSuffix} {
 				if value != "" {
-					position := manifest.Problem{File: source.Relative(k.File), Line: paths.Sources.Line(k.File, field)}.Position()
+					position := manifest.Problem{File: source.Relative(k.File),
+						Line: paths.Sources.Line(k.File, field)}.Position()
 					fields = append(fields, fmt.Sprintf("%s: %s (%s)", field, value, position))
 				}
 			}
@@ -200,7 +210,8 @@ func referralProblem(s *source.Sources, p manifest.Problem, list string) manifes
 		}
 	}
 	slices.Sort(names)
-	p.Message = fmt.Sprintf("a reference may be to any of %s: give them different names, or the referring object a namespace", strings.Join(names, ", "))
+	p.Message = fmt.Sprintf("a reference may be to any of %s: give them different names, or the referring object a "+
+		"namespace", strings.Join(names, ", "))
 	return p
 }
 
@@ -211,19 +222,33 @@ var rewrites = []struct {
 	with    string
 }{
 	// The literals of a generator, which may be secret.
-	{regexp.MustCompile(`(?s)literal sources \[.*\]: |(invalid literal source).*(, expected key=value)|(line )\[[0-9 ]*\] (has invalid utf8 bytes).*`), "$1$2$3$4"},
+	{
+		regexp.MustCompile(
+			`(?s)literal sources \[.*\]: |(invalid literal source).*(, expected key=value)|(line )\[[0-9 ]*\] ` +
+				`(has invalid utf8 bytes).*`), "$1$2$3$4",
+	},
 	// The type of a field, by encoding/json.
-	{regexp.MustCompile(`(?:json: )?cannot unmarshal (\S+) into Go struct field \S*?\.(\S+) of type \S+`), "the field $2 cannot be of type $1"},
+	{regexp.MustCompile(`(?:json: )?cannot unmarshal (\S+) into Go struct field \S*?\.(\S+) of type \S+`),
+		"the field $2 cannot be of type $1"},
 	// The content of a node.
 	{regexp.MustCompile(`(?s):? node contents:.*`), ""},
 	// The content of an object without a name.
-	{regexp.MustCompile(`(?s)^.*missing metadata\.name in object \{\{(\S*) (\S*)\}.*$`), "missing metadata.name in an object of kind $1 $2"},
+	{regexp.MustCompile(`(?s)^.*missing metadata\.name in object \{\{(\S*) (\S*)\}.*$`),
+		"missing metadata.name in an object of kind $1 $2"},
 	{regexp.MustCompile(`(?s)^.*missing kind in object \{\{.*$`), "missing kind in an object"},
 	// The ID of a generated ConfigMap or Secret.
-	{regexp.MustCompile(`resid\.ResId\{Gvk:resid\.Gvk\{Group:"", Version:"([^"]*)", Kind:"([^"]*)"[^}]*\}, Name:"([^"]*)", Namespace:"([^"]*)"\}`), "$2.$1.[noGrp]/$3.$4"},
+	{
+		regexp.MustCompile(
+			`resid\.ResId\{Gvk:resid\.Gvk\{Group:"", Version:"([^"]*)", Kind:"([^"]*)"[^}]*\}, Name:"([^"]*)", ` +
+				`Namespace:"([^"]*)"\}`), "$2.$1.[noGrp]/$3.$4",
+	},
 	{regexp.MustCompile(`(\[noGrp\]/\S+)\.( |$)`), "$1.[noNs]$2"},
 	// Values of kustomize itself, before the reason.
-	{regexp.MustCompile(`(?s)^.*(?:(?:merging from generator|adding origin annotations for generator|merging config|merging CRDs|merging vars) .*?[\]}>]|trouble configuring builtin .* with config: .*\x60|decoding .*): `), ""},
+	{
+		regexp.MustCompile(
+			`(?s)^.*(?:(?:merging from generator|adding origin annotations for generator|merging config|merging ` +
+				`CRDs|merging vars) .*?[\]}>]|trouble configuring builtin .* with config: .*\x60|decoding .*): `), "",
+	},
 	// Addresses in memory.
 	{regexp.MustCompile(`\(?\*?[A-Za-z.]*\)?\(?0x[0-9a-f]{6,}\)?`), "..."},
 }

@@ -38,7 +38,8 @@ func SetImages(paths *Paths, objects []manifest.Object, defaultOf func(kind sche
 			if changed := changeDefault(paths, o, image); changed != image {
 				o = o.Copy()
 				objects[i] = o
-				_ = unstructured.SetNestedField(o.Object, changed, field...) // the verdict reports a parent of another type
+				// the verdict reports a parent of another type
+				_ = unstructured.SetNestedField(o.Object, changed, field...)
 			}
 		}
 	}
@@ -104,10 +105,11 @@ func UnmatchedImages(paths *Paths, objects []manifest.Object) (warnings []manife
 			}
 			field := fmt.Sprintf("images[%d].name", i)
 			warnings = append(warnings, manifest.Problem{
-				File:    source.Relative(k.File),
-				Line:    paths.Sources.Line(k.File, "images", strconv.Itoa(i), "name"),
-				Field:   field,
-				Message: field + ": no object here has image " + entry.Name + ": write the name of one, or remove the entry",
+				File:  source.Relative(k.File),
+				Line:  paths.Sources.Line(k.File, "images", strconv.Itoa(i), "name"),
+				Field: field,
+				Message: field + ": no object here has image " + entry.Name +
+					": write the name of one, or remove the entry",
 				Warning: true,
 			})
 		}

@@ -36,7 +36,9 @@ func buildFolder(fs *source.FileSystem, folder string) ([]manifest.Object, error
 	for _, r := range resources.Resources() {
 		o, err := manifest.FromYAML(r.YNode())
 		if err != nil {
-			return nil, &objectError{manifest.ID{Group: r.GetGvk().Group, Kind: r.GetKind(), Namespace: r.GetNamespace(), Name: r.GetName()}, err}
+			return nil,
+				&objectError{manifest.ID{Group: r.GetGvk().Group, Kind: r.GetKind(), Namespace: r.GetNamespace(),
+					Name: r.GetName()}, err}
 		}
 		objects = append(objects, o)
 	}
@@ -70,7 +72,8 @@ func run(fs *source.FileSystem, folder string) (resources resmap.ResMap, err err
 }
 
 // errPanic reports a panic of kustomize.
-var errPanic = errors.New("stops at a required field that is empty: look for entries without a value, in this kustomization and in all that it loads")
+var errPanic = errors.New("stops at a required field that is empty: look for entries without a value, in this " +
+	"kustomization and in all that it loads")
 
 // KustomizeRelease is the release of kustomize that has the version of the library in go.mod.
 const KustomizeRelease = "v5.8.2"

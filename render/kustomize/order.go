@@ -65,7 +65,8 @@ func legacyOrder(fs *source.FileSystem, options *types.SortOptions, objects []ma
 	}
 	slices.SortFunc(sorted, func(i, j int) int {
 		a, b := objects[i], objects[j]
-		return cmp.Or(cmp.Compare(kinds[a.GroupVersionKind()], kinds[b.GroupVersionKind()]), cmp.Compare(name(a), name(b)))
+		return cmp.Or(cmp.Compare(kinds[a.GroupVersionKind()], kinds[b.GroupVersionKind()]),
+			cmp.Compare(name(a), name(b)))
 	})
 	positions := make([]int, len(objects))
 	for position, i := range sorted {
@@ -76,13 +77,15 @@ func legacyOrder(fs *source.FileSystem, options *types.SortOptions, objects []ma
 
 // legacyOrderOfKinds sorts one object of each kind with kustomize, since kustomize compares every object
 // with every other.
-func legacyOrderOfKinds(fs *source.FileSystem, options *types.SortOptions, objects []manifest.Object) (map[schema.GroupVersionKind]int, error) {
+func legacyOrderOfKinds(fs *source.FileSystem, options *types.SortOptions,
+	objects []manifest.Object) (map[schema.GroupVersionKind]int, error) {
 	var resources bytes.Buffer
 	positions := map[schema.GroupVersionKind]int{}
 	for _, o := range objects {
 		if _, ok := positions[o.GroupVersionKind()]; !ok {
 			positions[o.GroupVersionKind()] = 0
-			fmt.Fprintf(&resources, "---\n{apiVersion: %q, kind: %q, metadata: {name: any}}\n", o.GetAPIVersion(), o.GetKind())
+			fmt.Fprintf(&resources, "---\n{apiVersion: %q, kind: %q, metadata: {name: any}}\n", o.GetAPIVersion(),
+				o.GetKind())
 		}
 	}
 	k := types.Kustomization{Resources: []string{"kinds.yaml"}, SortOptions: options}

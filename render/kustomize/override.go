@@ -56,7 +56,9 @@ func refuseVars(s *source.Sources, folder string) (problems []manifest.Problem) 
 		return nil
 	}
 	if len(k.Vars) > 0 {
-		problems = append(problems, manifest.Problem{File: source.Relative(k.File), Message: "vars: would change the $ in rendered commands: write replacements instead, or use vars in the environment itself"})
+		problems = append(problems, manifest.Problem{File: source.Relative(k.File),
+			Message: "vars: would change the $ in rendered commands: write replacements instead, or use vars in the " +
+				"environment itself"})
 	}
 	for _, entry := range slices.Concat(k.Resources, k.Components) {
 		problems = append(problems, refuseVars(s, k.Paths[entry])...)
@@ -66,7 +68,8 @@ func refuseVars(s *source.Sources, folder string) (problems []manifest.Problem) 
 
 // overrideChanging builds only the objects that a component may change. It builds a few at a time if the
 // component changes each object by itself, as kustomize compares each object with all others.
-func overrideChanging(paths *Paths, component *source.Kustomization, rendered []manifest.Object) (unchanged, overridden []manifest.Object, err error) {
+func overrideChanging(paths *Paths, component *source.Kustomization,
+	rendered []manifest.Object) (unchanged, overridden []manifest.Object, err error) {
 	fs, patches := paths.Sources.FS, paths.Patches[component.Folder]
 	isMalformed := slices.ContainsFunc(patches, func(p buildpath.Patch) bool { return p.Err != nil })
 	if hasMoreThanPatches(component) || isMalformed {
@@ -87,7 +90,9 @@ func overrideChanging(paths *Paths, component *source.Kustomization, rendered []
 		switch {
 		case slices.ContainsFunc(untargeted, func(p buildpath.Patch) bool { return p.Selects(c) }):
 			named = append(named, o)
-		case slices.ContainsFunc(targeted, func(p buildpath.Patch) bool { return p.Selector.MatchGvk(c.GVK) && p.Selector.MatchName(o.GetName()) }):
+		case slices.ContainsFunc(targeted, func(p buildpath.Patch) bool {
+			return p.Selector.MatchGvk(c.GVK) && p.Selector.MatchName(o.GetName())
+		}):
 			selected = append(selected, o)
 		default:
 			unchanged = append(unchanged, o)
@@ -114,7 +119,8 @@ func hasMoreThanPatches(component *source.Kustomization) bool {
 }
 
 // overrideSelected builds objects with the patches that have a target, some objects at a time.
-func overrideSelected(fs *source.FileSystem, component source.Kustomization, patches []buildpath.Patch, objects []manifest.Object) ([]manifest.Object, error) {
+func overrideSelected(fs *source.FileSystem, component source.Kustomization, patches []buildpath.Patch,
+	objects []manifest.Object) ([]manifest.Object, error) {
 	component.Patches = nil
 	for _, p := range patches {
 		component.Patches = append(component.Patches, p.Patch)
@@ -131,7 +137,8 @@ func overrideSelected(fs *source.FileSystem, component source.Kustomization, pat
 }
 
 // overrideObjects builds objects with a component.
-func overrideObjects(fs *source.FileSystem, component *source.Kustomization, objects []manifest.Object) ([]manifest.Object, error) {
+func overrideObjects(fs *source.FileSystem, component *source.Kustomization,
+	objects []manifest.Object) ([]manifest.Object, error) {
 	return buildOver(fs, types.Kustomization{Components: []string{path.Join("..", component.Folder)}}, objects)
 }
 
@@ -155,7 +162,8 @@ func buildOver(fs *source.FileSystem, k types.Kustomization, objects []manifest.
 }
 
 // PostRender builds objects with the patches and images of a kustomization.
-func PostRender(s *source.Sources, kustomization map[string]any, objects []manifest.Object) (built []manifest.Object, err error) {
+func PostRender(s *source.Sources, kustomization map[string]any, objects []manifest.Object) (built []manifest.Object,
+	err error) {
 	var k types.Kustomization
 	content, err := yaml.Marshal(kustomization)
 	if err == nil {

@@ -47,7 +47,8 @@ func buildAlone(paths *Paths, path Path) (o *unstructured.Unstructured, ok bool)
 		}
 	})
 	for _, built := range objects {
-		if found := paths.FindExact(built); found != nil && found.Document.Tree == path.Document.Tree && slices.Equal(found.Folders, path.Folders) {
+		if found := paths.FindExact(built); found != nil && found.Document.Tree == path.Document.Tree &&
+			slices.Equal(found.Folders, path.Folders) {
 			o = built.Unstructured
 		}
 	}
@@ -55,7 +56,8 @@ func buildAlone(paths *Paths, path Path) (o *unstructured.Unstructured, ok bool)
 }
 
 // TraceOverrides is Trace for one of the rendered objects and the overrides in a folder.
-func TraceOverrides(paths *Paths, folder string, rendered []manifest.Object, o manifest.Object) (steps []Step, ok bool) {
+func TraceOverrides(paths *Paths, folder string, rendered []manifest.Object,
+	o manifest.Object) (steps []Step, ok bool) {
 	folders := paths.Overrides(folder)
 	t := &tracer{entries: paths.Entries(folders...), build: func(last *Entry) (*unstructured.Unstructured, bool) {
 		until, err := paths.Until(folders, last)

@@ -35,16 +35,19 @@ func UnmatchedPatches(paths *Paths, overrides string, built, rendered []manifest
 		if k.Kind == types.ComponentKind && !isBelow(at, folder) {
 			continue
 		}
-		candidates, others, hint := inFolder[at], inOverrides, "patch rendered objects in "+path.Join(source.Relative(folder), "overrides")
+		candidates, others, hint := inFolder[at], inOverrides, "patch rendered objects in "+
+			path.Join(source.Relative(folder), "overrides")
 		if overrides != "" && isBelow(at, overrides) {
-			candidates, others, hint = inOverrides, inFolder[folder], "patch source objects in "+source.Relative(folder)+" itself"
+			candidates, others, hint = inOverrides, inFolder[folder], "patch source objects in "+
+				source.Relative(folder)+" itself"
 		}
 		for _, p := range paths.Patches[k.Folder] {
 			if p.Target == nil || slices.ContainsFunc(candidates, p.Selects) {
 				continue
 			}
 			advice := "correct it, or remove the patch"
-			if hint := closest(source.Document{ID: manifest.ID{Kind: p.Target.Kind, Name: p.Target.Name}}, candidates); p.Target.Name != "" && strings.HasPrefix(hint, didYouMean) {
+			if hint := closest(source.Document{ID: manifest.ID{Kind: p.Target.Kind, Name: p.Target.Name}},
+				candidates); p.Target.Name != "" && strings.HasPrefix(hint, didYouMean) {
 				advice = hint
 			}
 			if slices.ContainsFunc(others, p.Selects) {
@@ -86,7 +89,9 @@ func unmatchedDocuments(patches []buildpath.Patch, candidates []buildpath.Candid
 				advice := "write apiVersion: " + strings.Join(slices.Compact(versions), " or ")
 				problems = append(problems, at(manifest.Problem{Message: "the patch selects nothing: " + advice}, d))
 			default:
-				problems = append(problems, at(manifest.Problem{Message: "the patch selects nothing: " + closest(d, candidates) + " (overrides/kustomization.yaml patches rendered objects)"}, d))
+				problems = append(problems,
+					at(manifest.Problem{Message: "the patch selects nothing: " + closest(d, candidates) +
+						" (overrides/kustomization.yaml patches rendered objects)"}, d))
 			}
 		}
 	}
@@ -106,8 +111,10 @@ func closest(d source.Document, candidates []buildpath.Candidate) string {
 			}
 			switch {
 			case id.Name == d.Name:
-				shown := fmt.Sprintf("%s (apiVersion: %s)", manifest.ID{Kind: c.GVK.Kind, Namespace: id.Namespace, Name: id.Name}, c.GVK.ApiVersion())
-				if sameName = append(sameName, shown); c.GVK.Kind == d.Kind || manifest.DidYouMean(d.Kind, []string{c.GVK.Kind}) != "" {
+				shown := fmt.Sprintf("%s (apiVersion: %s)", manifest.ID{Kind: c.GVK.Kind, Namespace: id.Namespace,
+					Name: id.Name}, c.GVK.ApiVersion())
+				if sameName = append(sameName, shown); c.GVK.Kind == d.Kind ||
+					manifest.DidYouMean(d.Kind, []string{c.GVK.Kind}) != "" {
 					sameBoth = append(sameBoth, shown)
 				}
 			case c.GVK.Kind == d.Kind:

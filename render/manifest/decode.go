@@ -136,7 +136,8 @@ func keepsText(key *yaml.Node) bool {
 	return key.ShortTag() == "!!timestamp"
 }
 
-const tooLarge = "does not fit into a signed 64-bit integer and would be rounded: write a smaller number, or text in quotes"
+const tooLarge = "does not fit into a signed 64-bit integer and would be rounded: write a smaller number, or text " +
+	"in quotes"
 
 // Inexact returns the reason why the API server would receive another value than the literal one, or
 // "" if it would not.

@@ -111,7 +111,8 @@ func SplitProblems(problems []Problem) (errors, warnings []Problem) {
 // SortProblems sorts problems by file and line, removes duplicates, and joins each message's lines.
 func SortProblems(problems []Problem) []Problem {
 	for i, p := range problems {
-		problems[i].Message = lineBreaks.ReplaceAllString(drawings.ReplaceAllString(strings.TrimSpace(p.Message), ""), "; ")
+		problems[i].Message = lineBreaks.ReplaceAllString(drawings.ReplaceAllString(strings.TrimSpace(p.Message), ""),
+			"; ")
 	}
 	slices.SortStableFunc(problems, func(a, b Problem) int {
 		return cmp.Or(

@@ -29,7 +29,8 @@ func (p filePaths) of(o *unstructured.Unstructured) string {
 
 // Files returns the Markdown page of an environment, empty without objects of a kind, and the schema for editors.
 // The version of Kubernetes may be empty. Neither file depends on the time. The error names a kind whose Page panics.
-func Files(kinds *registry.Kinds, name string, kubernetes string, objects []manifest.Object, files []tree.File) ([]tree.File, error) {
+func Files(kinds *registry.Kinds, name string, kubernetes string, objects []manifest.Object,
+	files []tree.File) ([]tree.File, error) {
 	all, paths, folders := make([]*unstructured.Unstructured, len(objects)), filePaths{}, map[string]bool{}
 	for i, o := range objects {
 		all[i], paths[o.ID()] = o.Unstructured, files[i].Path

@@ -25,7 +25,8 @@ func printedPage(v registry.View) (page kind.Page) {
 		if c.Priority > 0 || !specField.MatchString(c.JSONPath) {
 			continue
 		}
-		page.Columns = append(page.Columns, kind.Column{Name: c.Name, IsNumber: c.Type == "integer" || c.Type == "number"})
+		page.Columns = append(page.Columns,
+			kind.Column{Name: c.Name, IsNumber: c.Type == "integer" || c.Type == "number"})
 		for i, o := range v.Objects {
 			page.Rows[i].Cells = append(page.Rows[i].Cells, valueCell(o.Object, strings.Split(c.JSONPath[1:], ".")))
 		}

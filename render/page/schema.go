@@ -59,7 +59,8 @@ func versionSchemas(definition *unstructured.Unstructured) (schemas []any) {
 			schema["properties"] = properties
 		}
 		translate(schema, true)
-		typed := jsonSchema{"apiVersion": jsonSchema{"const": gk.Group + "/" + version.Name}, "kind": jsonSchema{"const": gk.Kind}}
+		typed := jsonSchema{"apiVersion": jsonSchema{"const": gk.Group + "/" + version.Name},
+			"kind": jsonSchema{"const": gk.Kind}}
 		for name, is := range typed {
 			properties[name] = is
 		}
@@ -67,14 +68,16 @@ func versionSchemas(definition *unstructured.Unstructured) (schemas []any) {
 		if properties["status"] != nil {
 			properties["status"] = jsonSchema{} // is for controllers
 		}
-		schemas = append(schemas, jsonSchema{"if": jsonSchema{"properties": typed, "required": []string{"apiVersion", "kind"}}, "then": schema})
+		schemas = append(schemas,
+			jsonSchema{"if": jsonSchema{"properties": typed, "required": []string{"apiVersion", "kind"}},
+				"then": schema})
 	}
 	return schemas
 }
 
 // translate converts a schema of Kubernetes to JSON Schema draft 7. In its structural parts, it forbids
 // fields that the API server would drop; other parts only validate values.
-// https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
+// https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
 func translate(schema jsonSchema, isStructural bool) {
 	isOpen := schema["x-kubernetes-preserve-unknown-fields"] == true || schema["x-kubernetes-embedded-resource"] == true
 	if properties, ok := schema["properties"].(jsonSchema); ok {

@@ -44,7 +44,8 @@ func newSection(v registry.View, paths filePaths) (*section, error) {
 		s.page = page
 	}
 	for i, o := range v.Objects {
-		e := &entry{namespace: manifest.Object{Unstructured: o.Object}.NamespaceOrDefault(), name: o.Object.GetName(), object: o}
+		e := &entry{namespace: manifest.Object{Unstructured: o.Object}.NamespaceOrDefault(),
+			name: o.Object.GetName(), object: o}
 		if i < len(s.page.Rows) {
 			e.Row = s.page.Rows[i]
 		}
@@ -90,14 +91,17 @@ func (s *section) columns() (columns []column, sentences []string) {
 		}
 	}
 	if !hasLinks {
-		columns = append(columns, newColumn("Rendered to", s.entries, func(e *entry) string { return s.links(e.object.Children) }))
+		columns = append(columns, newColumn("Rendered to", s.entries, func(e *entry) string {
+			return s.links(e.object.Children)
+		}))
 	}
 	return columns, sentences
 }
 
 func (s *section) column(i int) column {
 	of := s.page.Columns[i]
-	c := column{title: escape(of.Name), isNumber: of.IsNumber, cells: make([]string, len(s.entries)), totals: map[string]string{}}
+	c := column{title: escape(of.Name), isNumber: of.IsNumber, cells: make([]string, len(s.entries)),
+		totals: map[string]string{}}
 	for j, e := range s.entries {
 		if i < len(e.Cells) {
 			c.cells[j] = s.markdown(e.Cells[i])
@@ -192,7 +196,9 @@ func (s *section) links(objects []*unstructured.Unstructured) string {
 	links := slices.Sorted(maps.Keys(byKind))
 	for i, kind := range links {
 		same := byKind[kind]
-		slices.SortFunc(same, func(a, b *unstructured.Unstructured) int { return cmp.Compare(s.paths.of(a), s.paths.of(b)) })
+		slices.SortFunc(same, func(a, b *unstructured.Unstructured) int {
+			return cmp.Compare(s.paths.of(a), s.paths.of(b))
+		})
 		if len(same) == 1 {
 			links[i] = s.link("1 "+kind, same[0])
 			continue

@@ -1,5 +1,5 @@
-// Package regular reads regular files of a bounded size, and replaces files. In a pull request, a path may name anything
-// else: a pipe, a device, a huge file.
+// Package regular reads regular files of a bounded size, and replaces files. In a pull request, a path may name
+// anything else: a pipe, a device, a huge file.
 package regular
 
 import (

@@ -66,9 +66,12 @@ func ofApplication(o manifest.Object) (all []Release) {
 		}
 		helm := fmt.Sprintf(field, i) + ".helm."
 		r := Release{
-			Source: o, isChart: decoding.At(o.Object, manifest.SplitField(strings.TrimSuffix(helm, "."))) != nil, valuesField: helm + "valuesObject", Chart: s.Chart, Version: s.TargetRevision,
-			Name: cmp.Or(s.Helm.ReleaseName, o.GetName()), Namespace: cmp.Or(s.Helm.Namespace, spec.Destination.Namespace, "default"),
-			SkipCRDs: s.Helm.SkipCRDs, SkipSchemas: s.Helm.SkipSchemaValidation, Kubernetes: s.Helm.KubeVersion, APIVersions: s.Helm.APIVersions,
+			Source: o, isChart: decoding.At(o.Object, manifest.SplitField(strings.TrimSuffix(helm, "."))) != nil,
+			valuesField: helm + "valuesObject", Chart: s.Chart, Version: s.TargetRevision,
+			Name:      cmp.Or(s.Helm.ReleaseName, o.GetName()),
+			Namespace: cmp.Or(s.Helm.Namespace, spec.Destination.Namespace, "default"),
+			SkipCRDs:  s.Helm.SkipCRDs, SkipSchemas: s.Helm.SkipSchemaValidation, Kubernetes: s.Helm.KubeVersion,
+			APIVersions: s.Helm.APIVersions,
 		}
 		if r.setRepository(s.RepoURL); !strings.Contains(s.RepoURL, "://") {
 			r.setRepository("oci://" + s.RepoURL)
@@ -76,7 +79,8 @@ func ofApplication(o manifest.Object) (all []Release) {
 		if s.Chart == "" {
 			r.setFolder(s.Path)
 		}
-		if to := spec.Destination; to.Name != "" && to.Name != "in-cluster" || to.Server != "" && to.Server != inCluster {
+		if to := spec.Destination; to.Name != "" && to.Name != "in-cluster" ||
+			to.Server != "" && to.Server != inCluster {
 			r.Unjudged = "spec.destination is another cluster: " + cmp.Or(to.Name, to.Server)
 		}
 		r.addSource(s, helm)
@@ -104,7 +108,8 @@ func (r *Release) addSource(s applicationSource, helm string) {
 		if p.ForceString {
 			set = strvals.ParseIntoString
 		}
-		r.addScalar(valueSource{object: r.Source, field: fmt.Sprintf("%sparameters[%d].value", helm, i)}, func(values map[string]any) error { return set(p.Name+"="+escapeCommas(p.Value), values) })
+		r.addScalar(valueSource{object: r.Source, field: fmt.Sprintf("%sparameters[%d].value", helm, i)},
+			func(values map[string]any) error { return set(p.Name+"="+escapeCommas(p.Value), values) })
 	}
 	if len(s.Helm.FileParameters) > 0 {
 		r.Unknown = append(r.Unknown, "fileParameters")

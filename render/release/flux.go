@@ -71,8 +71,10 @@ func (in index) ofHelmRelease(o manifest.Object) []Release {
 	spec := manifest.As[helmRelease](o.Unstructured).Spec
 	r := Release{
 		Source: o, isChart: true, valuesField: "spec.values", Values: map[string]any{},
-		Name: shorten(cmp.Or(spec.ReleaseName, strings.TrimPrefix(spec.TargetNamespace+"-"+o.GetName(), "-"))), Namespace: cmp.Or(spec.TargetNamespace, o.NamespaceOrDefault()),
-		SkipCRDs: spec.Install.CRDs == "Skip" || spec.Install.SkipCRDs, SkipSchemas: spec.Install.DisableSchemaValidation, UpgradeCRDs: cmp.Or(spec.Upgrade.CRDs, "Skip"),
+		Name:        shorten(cmp.Or(spec.ReleaseName, strings.TrimPrefix(spec.TargetNamespace+"-"+o.GetName(), "-"))),
+		Namespace:   cmp.Or(spec.TargetNamespace, o.NamespaceOrDefault()),
+		SkipCRDs:    spec.Install.CRDs == "Skip" || spec.Install.SkipCRDs,
+		SkipSchemas: spec.Install.DisableSchemaValidation, UpgradeCRDs: cmp.Or(spec.Upgrade.CRDs, "Skip"),
 	}
 	r.Origin = map[string]string{helmGroup + "/name": o.GetName(), helmGroup + "/namespace": o.NamespaceOrDefault()}
 	r.Labels, r.Annotations = spec.CommonMetadata.Labels, spec.CommonMetadata.Annotations
@@ -95,17 +97,20 @@ func (in index) ofHelmRelease(o manifest.Object) []Release {
 		folder, name := path.Split(strings.TrimRight(textAt(chart, "spec", "url"), "/"))
 		r.Chart = name
 		r.setRepository(folder)
-		r.Version = cmp.Or(textAt(chart, "spec", "ref", "semver"), strings.ReplaceAll(textAt(chart, "spec", "ref", "tag"), "_", "+"))
+		r.Version = cmp.Or(textAt(chart, "spec", "ref", "semver"),
+			strings.ReplaceAll(textAt(chart, "spec", "ref", "tag"), "_", "+"))
 	}
 	if r.Chart == "" && r.Folder == "" {
 		if ref.Name == "" {
 			return nil
 		}
-		r.Unjudged = cmp.Or(r.Unjudged, fmt.Sprintf("spec.chartRef is %s %s/%s, which is not in this environment", ref.Kind, ref.Namespace, ref.Name))
+		r.Unjudged = cmp.Or(r.Unjudged, fmt.Sprintf("spec.chartRef is %s %s/%s, which is not in this environment",
+			ref.Kind, ref.Namespace, ref.Name))
 	}
 	for _, p := range spec.PostRenderers {
 		if p.Kustomize != nil {
-			r.PostRenderers = append(r.PostRenderers, map[string]any{"patches": p.Kustomize["patches"], "images": p.Kustomize["images"]})
+			r.PostRenderers = append(r.PostRenderers, map[string]any{"patches": p.Kustomize["patches"],
+				"images": p.Kustomize["images"]})
 		}
 	}
 	for _, from := range spec.ValuesFrom {
@@ -126,7 +131,9 @@ func (in index) addValues(r *Release, from valuesReference) {
 		r.Unknown = append(r.Unknown, fmt.Sprintf("%s of %s", key, id))
 	case !isThere:
 	case from.TargetPath != "":
-		r.addScalar(source, func(values map[string]any) error { return setPath(values, from.TargetPath, data, from.Literal) })
+		r.addScalar(source, func(values map[string]any) error {
+			return setPath(values, from.TargetPath, data, from.Literal)
+		})
 	default:
 		r.addText(source, data)
 	}

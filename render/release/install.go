@@ -61,7 +61,8 @@ func (i Installer) Install(releases []Release) (all []*Installed, problems []man
 }
 
 // install returns a release with its objects.
-func (i Installer) install(r Release, locked []charts.Locked, hasLock bool) (result *Installed, problems []manifest.Problem) {
+func (i Installer) install(r Release, locked []charts.Locked,
+	hasLock bool) (result *Installed, problems []manifest.Problem) {
 	result = &Installed{Release: r}
 	archive, digest, found := i.find(r, locked, hasLock)
 	if found != nil {
@@ -71,7 +72,8 @@ func (i Installer) install(r Release, locked []charts.Locked, hasLock bool) (res
 		return result, problems
 	}
 	if len(r.Unknown) > 0 {
-		problems = append(problems, r.Warning("unknown values, so its chart is judged without them: "+manifest.FirstOf(3, r.Unknown)))
+		problems = append(problems, r.Warning("unknown values, so its chart is judged without them: "+
+			manifest.FirstOf(3, r.Unknown)))
 	}
 	if r.Err != nil {
 		of := r.problemIn(r.errSource, nil, "values: "+r.Err.Error())
@@ -91,7 +93,8 @@ func (i Installer) install(r Release, locked []charts.Locked, hasLock bool) (res
 		}
 	}
 	if len(nested) > 0 {
-		problems = append(problems, r.Warning("installs "+manifest.FirstOf(3, nested)+", whose objects are not judged: list it in the environment"))
+		problems = append(problems, r.Warning("installs "+manifest.FirstOf(3, nested)+
+			", whose objects are not judged: list it in the environment"))
 	}
 	result.Archive = strings.TrimPrefix(archive, "/")
 	result.Objects = slices.Clone(rendered.objects)
@@ -151,7 +154,8 @@ func (i Installer) readLock() (locked []charts.Locked, hasLock bool, problems []
 }
 
 // find returns the chart of a release if it is here and to be judged, and the digest of an archive.
-func (i Installer) find(r Release, locked []charts.Locked, hasLock bool) (archive string, digest [sha256.Size]byte, found *manifest.Problem) {
+func (i Installer) find(r Release, locked []charts.Locked, hasLock bool) (archive string, digest [sha256.Size]byte,
+	found *manifest.Problem) {
 	warning := func(format string, arguments ...any) (string, [sha256.Size]byte, *manifest.Problem) {
 		p := r.Warning(fmt.Sprintf(format, arguments...))
 		return "", [sha256.Size]byte{}, &p
@@ -175,9 +179,11 @@ func (i Installer) find(r Release, locked []charts.Locked, hasLock bool) (archiv
 	case r.Unjudged != "":
 		return warning("not judged: %s", r.Unjudged)
 	case !r.IsExact():
-		return warning("chart %s has no exact version, so its objects are neither judged nor reviewed: write one version", r)
+		return warning("chart %s has no exact version, so its objects are neither judged nor reviewed: write one "+
+			"version", r)
 	case isMissing:
-		return warning("chart %s is not in %s/, so its objects are neither judged nor reviewed: run render charts pull --all", r, charts.Folder)
+		return warning("chart %s is not in %s/, so its objects are neither judged nor reviewed: run render charts "+
+			"pull --all", r, charts.Folder)
 	case err != nil:
 		return "", digest, &manifest.Problem{File: strings.TrimPrefix(archive, "/"), Message: err.Error()}
 	}
@@ -186,13 +192,16 @@ func (i Installer) find(r Release, locked []charts.Locked, hasLock bool) (archiv
 	case entry.Line == 0:
 		for _, l := range locked {
 			if l.File() == entry.File() {
-				return warning("chart %s is here from %s, and not from %s: its objects are neither judged nor reviewed", r, l.Repository, r.Repository)
+				return warning("chart %s is here from %s, and not from %s: its objects are neither judged nor reviewed",
+					r, l.Repository, r.Repository)
 			}
 		}
-		_, _, found = warning("%s is not in %s: run render charts pull --all, which adds its digest", strings.TrimPrefix(archive, "/"), charts.LockFile)
+		_, _, found = warning("%s is not in %s: run render charts pull --all, which adds its digest",
+			strings.TrimPrefix(archive, "/"), charts.LockFile)
 	case entry.Digest != is:
 		return "", digest, &manifest.Problem{File: path.Join(charts.Folder, charts.LockFile), Line: entry.Line,
-			Message: fmt.Sprintf("%s has the digest %s: restore the file, or remove both and run render charts pull --all", entry.File(), is)}
+			Message: fmt.Sprintf("%s has the digest %s: restore the file, or remove both and run render charts pull "+
+				"--all", entry.File(), is)}
 	}
 	return archive, digest, found
 }
@@ -237,7 +246,9 @@ func (i Installer) renderOnce(r Release, archive string, digest [sha256.Size]byt
 // entry returns the chart of a release as an entry.
 func (r Release) entry(archive string) charts.Entry {
 	return charts.Entry{
-		HelmChart: types.HelmChart{Name: cmp.Or(r.Chart, path.Base(r.Folder)), Version: r.Version, ReleaseName: r.Name, Namespace: r.Namespace, IncludeCRDs: !r.SkipCRDs, SkipTests: true, KubeVersion: r.Kubernetes, ApiVersions: r.APIVersions},
+		HelmChart: types.HelmChart{Name: cmp.Or(r.Chart, path.Base(r.Folder)), Version: r.Version, ReleaseName: r.Name,
+			Namespace: r.Namespace, IncludeCRDs: !r.SkipCRDs, SkipTests: true, KubeVersion: r.Kubernetes,
+			ApiVersions: r.APIVersions},
 		Installed: &charts.Installed{Archive: archive, Values: r.Values, Files: r.Files, SkipSchemas: r.SkipSchemas},
 	}
 }
@@ -320,7 +331,8 @@ func (r Release) addMetadata(o manifest.Object) {
 	setEntries(o.GetAnnotations, o.SetAnnotations, r.Annotations)
 	if _, isHook := o.GetAnnotations()[release.HookAnnotation]; r.Origin != nil && !isHook {
 		setEntries(o.GetLabels, o.SetLabels, map[string]string{"app.kubernetes.io/managed-by": "Helm"})
-		setEntries(o.GetAnnotations, o.SetAnnotations, map[string]string{"meta.helm.sh/release-name": r.Name, "meta.helm.sh/release-namespace": r.Namespace})
+		setEntries(o.GetAnnotations, o.SetAnnotations, map[string]string{"meta.helm.sh/release-name": r.Name,
+			"meta.helm.sh/release-namespace": r.Namespace})
 	}
 }
 

@@ -115,7 +115,8 @@ func Misfits(o manifest.Object) (problems []manifest.Problem) {
 	for _, wrong := range decoding.Find(o.Object, t, decoding.Options{}) {
 		if !wrong.Unknown {
 			field := manifest.JoinField(wrong.Path)
-			problems = append(problems, manifest.NewProblem(o, field, manifest.Value{}, field+": has to be of type "+strings.Join(wrong.Wants, " or ")))
+			problems = append(problems, manifest.NewProblem(o, field, manifest.Value{}, field+": has to be of type "+
+				strings.Join(wrong.Wants, " or ")))
 		}
 	}
 	return problems

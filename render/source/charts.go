@@ -46,10 +46,13 @@ func (w *walk) replaceCharts(k *Kustomization, inherited string, isConfig bool) 
 	}
 	line, entries := node.Line(k.root, field), node.Field(k.root, field)
 	if isConfig || w.isOverride {
-		w.problems.add(k.File, line, "helmCharts: neither overrides nor generators have charts: list them in a kustomization of the environment")
+		w.problems.add(k.File, line,
+			"helmCharts: neither overrides nor generators have charts: list them in a kustomization of the environment")
 		return
 	}
-	c := &Kustomization{Folder: folder, File: path.Join(folder, konfig.DefaultKustomizationFileName()), Paths: map[string]string{}, Documents: map[string][]Document{}, root: &yaml.Node{Kind: yaml.MappingNode, Line: 1}}
+	c := &Kustomization{Folder: folder, File: path.Join(folder, konfig.DefaultKustomizationFileName()),
+		Paths: map[string]string{}, Documents: map[string][]Document{},
+		root: &yaml.Node{Kind: yaml.MappingNode, Line: 1}}
 	c.Kind, c.APIVersion = types.ComponentKind, types.ComponentVersion
 	home, homeLine := types.HelmDefaultHome, 0
 	if k.HelmGlobals != nil && k.HelmGlobals.ChartHome != "" {
@@ -65,14 +68,16 @@ func (w *walk) replaceCharts(k *Kustomization, inherited string, isConfig bool) 
 		l := load{by: c, from: loadFields[0], line: 1, path: c.Paths[name]}
 		c.loads, w.loads = append(c.loads, l), append(w.loads, l)
 		w.Charts = append(w.Charts, Chart{file: l.path, Entry: charts.Entry{
-			HelmChart: chart, Home: path.Join(k.Folder, home), HomeLine: homeLine, Folder: k.Folder, File: Relative(k.File),
+			HelmChart: chart, Home: path.Join(k.Folder, home), HomeLine: homeLine, Folder: k.Folder,
+			File: Relative(k.File),
 			Node: node.Item(entries, i),
 		}})
 	}
 	k.HelmCharts, k.HelmGlobals = nil, nil
 	k.Components = append([]string{ChartsFolder}, k.Components...)
 	k.Paths[ChartsFolder] = folder
-	w.loads = append(w.loads, load{by: k, from: loadField{"components", "", loadFolder}, line: line, path: folder, isDir: true})
+	w.loads = append(w.loads, load{by: k, from: loadField{"components", "", loadFolder}, line: line, path: folder,
+		isDir: true})
 	w.Kustomizations[folder] = c
 	w.order = append(w.order, c)
 	k.standIn, c.standIn = encode(k.Kustomization), encode(c.Kustomization)
@@ -83,7 +88,9 @@ func (w *walk) replaceCharts(k *Kustomization, inherited string, isConfig bool) 
 func (w *walk) checkInherited(folder, inherited string) {
 	k := w.Kustomizations[folder]
 	if first, is := w.inherited[folder]; is && first != inherited {
-		w.problems.add(k.File, node.Line(k.root, "helmCharts"), "helmCharts: comes into the environment with the namespaces %q and %q: write namespace in its entries, or a folder for each", first, inherited)
+		w.problems.add(k.File, node.Line(k.root, "helmCharts"),
+			"helmCharts: comes into the environment with the namespaces %q and %q: write namespace in its entries, "+
+				"or a folder for each", first, inherited)
 	}
 	key := folder + "\n" + inherited
 	if w.isChecked[key] {
@@ -205,7 +212,8 @@ func markObjects(parsed []parsedText) []parsedText {
 			continue
 		}
 		for _, o := range splitList("", root, false) {
-			if metadata := node.Field(o.Node(), "metadata"); metadata != nil && metadata.Kind == yaml.MappingNode && len(metadata.Content) > 0 {
+			if metadata := node.Field(o.Node(), "metadata"); metadata != nil && metadata.Kind == yaml.MappingNode &&
+				len(metadata.Content) > 0 {
 				mark(metadata)
 			}
 		}
@@ -231,7 +239,9 @@ func mark(metadata *yaml.Node) {
 	}
 	if annotations.Kind == yaml.MappingNode { // or else kustomize reports it
 		node.Remove(annotations, konfig.HelmGeneratedAnnotation)
-		annotations.Content = append(annotations.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: konfig.HelmGeneratedAnnotation}, &yaml.Node{Kind: yaml.ScalarNode, Value: "true", Style: yaml.DoubleQuotedStyle})
+		annotations.Content = append(annotations.Content,
+			&yaml.Node{Kind: yaml.ScalarNode, Value: konfig.HelmGeneratedAnnotation},
+			&yaml.Node{Kind: yaml.ScalarNode, Value: "true", Style: yaml.DoubleQuotedStyle})
 	}
 }
 
@@ -277,9 +287,11 @@ func (s *Sources) explainChart(p manifest.Problem, d Document, keys []string) ma
 	if of == nil {
 		return p
 	}
-	if p.IsError() && d.Kind == "Secret" && d.Group == "" && (len(keys) == 0 || keys[0] == "data" || keys[0] == "stringData") {
+	if p.IsError() && d.Kind == "Secret" && d.Group == "" &&
+		(len(keys) == 0 || keys[0] == "data" || keys[0] == "stringData") {
 		if names := of.SecretNames(charts.Position{File: d.File, Line: d.Line()}); len(names) > 0 {
-			p.Message += "; the chart refers to a Secret by the value " + manifest.FirstOf(3, names) + ": set it to the name of one"
+			p.Message += "; the chart refers to a Secret by the value " + manifest.FirstOf(3, names) +
+				": set it to the name of one"
 		}
 	}
 	if _, cause, ok := FindCause(of, d, keys, p.Value); ok {
@@ -289,7 +301,8 @@ func (s *Sources) explainChart(p manifest.Problem, d Document, keys []string) ma
 }
 
 // FindCause returns the template line of a field in an object of a chart, and the setting that causes its value.
-func FindCause(of *charts.Settings, d Document, keys []string, value manifest.Value) (at charts.Position, cause charts.Setting, ok bool) {
+func FindCause(of *charts.Settings, d Document, keys []string, value manifest.Value) (at charts.Position,
+	cause charts.Setting, ok bool) {
 	key, found := node.Walk(d.Node(), keys, node.TestOf(value))
 	if found == nil || found.Kind != yaml.ScalarNode {
 		return at, cause, false

@@ -77,7 +77,8 @@ func (k *Kustomization) configure(isRoot bool) {
 func configurationFiles(disk *FileSystem, kustomizations []*Kustomization, kindFields Configuration) map[string][]byte {
 	for _, k := range kustomizations {
 		for _, entry := range k.Configurations {
-			if own, err := readConfiguration(disk, k.Paths[entry]); err == nil && entry != ConfigurationFile { // kustomize reports the error
+			if own, err := readConfiguration(disk, k.Paths[entry]); err == nil && entry != ConfigurationFile {
+				// kustomize reports the error
 				kindFields = kindFields.without(own)
 			}
 		}

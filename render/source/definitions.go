@@ -19,7 +19,8 @@ func readFolders(memoOf memos, fileSystem *FileSystem, folders, loaded []string)
 		names, _ := fileSystem.List(resolved) // without names there is no definition
 		for _, name := range names {
 			file := path.Join(resolved, name)
-			if (IsYAML(name) || path.Ext(name) == ".json") && !fileSystem.IsDir(file) && !slices.Contains(loaded, file) {
+			if (IsYAML(name) || path.Ext(name) == ".json") && !fileSystem.IsDir(file) &&
+				!slices.Contains(loaded, file) {
 				files = append(files, file)
 			}
 		}

@@ -49,10 +49,12 @@ func splitList(file string, root *yaml.Node, isListed bool) (documents []Documen
 
 // generators returns the generators of a kustomization.
 func generators(file string, kustomization *yaml.Node) (documents []Document) {
-	for _, generator := range []struct{ field, kind string }{{"configMapGenerator", "ConfigMap"}, {"secretGenerator", "Secret"}} {
+	for _, generator := range []struct{ field, kind string }{{"configMapGenerator", "ConfigMap"},
+		{"secretGenerator", "Secret"}} {
 		for _, list := range node.Fields(kustomization, generator.field) {
 			for _, entry := range node.Items(list) {
-				id := manifest.ID{Kind: generator.kind, Namespace: node.Text(entry, "namespace"), Name: node.Text(entry, "name")}
+				id := manifest.ID{Kind: generator.kind, Namespace: node.Text(entry, "namespace"),
+					Name: node.Text(entry, "name")}
 				documents = append(documents, Document{ID: id, File: file, Tree: newTree(entry)})
 			}
 		}

@@ -37,12 +37,14 @@ func NewFileSystem(root *os.Root, dir string, look func(name string)) *FileSyste
 	if look == nil {
 		look = func(string) {}
 	}
-	return &FileSystem{FileSystem: filesys.MakeFsInMemory(), disk: &disk{root: root, dir: dir, look: look, resolved: map[string]resolution{}, files: map[string][]byte{}}}
+	return &FileSystem{FileSystem: filesys.MakeFsInMemory(),
+		disk: &disk{root: root, dir: dir, look: look, resolved: map[string]resolution{}, files: map[string][]byte{}}}
 }
 
 // With returns a file system with some files in place of, or beside, the files on disk.
 func (f *FileSystem) With(files map[string][]byte) *FileSystem {
-	with := &FileSystem{FileSystem: f.FileSystem, disk: f.disk, standIns: maps.Clone(f.standIns), folders: maps.Clone(f.folders)}
+	with := &FileSystem{FileSystem: f.FileSystem, disk: f.disk, standIns: maps.Clone(f.standIns),
+		folders: maps.Clone(f.folders)}
 	if with.standIns == nil {
 		with.standIns, with.folders = map[string][]byte{}, map[string]bool{}
 	}
@@ -263,7 +265,8 @@ func (d *disk) followLink(name, resolved string) resolution {
 
 // errOutside reports a path that leads out of the root.
 func errOutside(name string) error {
-	return fmt.Errorf("%s leads out of the folder that holds environments/: copy the file there and write its path", name)
+	return fmt.Errorf("%s leads out of the folder that holds environments/: copy the file there and write its path",
+		name)
 }
 
 // isGitFolder reports whether a name is git's folder, whose configuration often has the token of a CI

@@ -91,7 +91,9 @@ func readFile(files *FileSystem, file string) (content []byte, found problems) {
 
 func checkConflicts(file string, content []byte) (found problems) {
 	for _, line := range text.Conflicts(content) {
-		found.add(file, line, "an unresolved merge conflict: keep what is right of it, and remove the lines of <<<<<<<, ======= and >>>>>>>")
+		found.add(file, line,
+			"an unresolved merge conflict: keep what is right of it, and remove the lines of <<<<<<<, ======= and "+
+				">>>>>>>")
 	}
 	return found
 }
@@ -125,8 +127,10 @@ var loadFields = []loadField{
 	{"generators", "", loadConfig}, {"transformers", "", loadConfig}, {"validators", "", loadConfig},
 	{"patches", "path", loadPatch}, {"patchesJson6902", "path", loadPatch}, {"patchesStrategicMerge", "", loadPatches},
 	{"patches", "patch", inlinePatch}, {"patchesJson6902", "patch", inlinePatch},
-	{"replacements", "path", loadYAML}, {"configurations", "", loadYAML}, {"crds", "", loadYAML}, {"openapi", "path", loadYAML},
-	{"configMapGenerator", "files", loadAny}, {"configMapGenerator", "envs", loadAny}, {"configMapGenerator", "env", loadAny},
+	{"replacements", "path", loadYAML}, {"configurations", "", loadYAML}, {"crds", "", loadYAML},
+	{"openapi", "path", loadYAML},
+	{"configMapGenerator", "files", loadAny}, {"configMapGenerator", "envs", loadAny},
+	{"configMapGenerator", "env", loadAny},
 	{"secretGenerator", "files", loadAny}, {"secretGenerator", "envs", loadAny}, {"secretGenerator", "env", loadAny},
 }
 
@@ -195,7 +199,8 @@ func (r folderReader) readValue(f loadField, entry string, value, target *yaml.N
 			r.addPatches(value, target, documents)
 		}
 	default:
-		r.addLoad(load{by: r.Kustomization, from: f, line: value.Line, path: resolved, isDir: r.fs.IsDir(resolved), isConfig: r.isConfig || f.is == loadConfig})
+		r.addLoad(load{by: r.Kustomization, from: f, line: value.Line, path: resolved, isDir: r.fs.IsDir(resolved),
+			isConfig: r.isConfig || f.is == loadConfig})
 	}
 }
 
@@ -231,7 +236,8 @@ func (r folderReader) addPath(name string, f loadField) (wrong string) {
 }
 
 // remote matches every path that kustomize would fetch: a URL, a git repository, or a user at a host.
-var remote = regexp.MustCompile(`(?i)^(git::|gh:|https?:|[a-z][a-z0-9+.-]*://|[a-z][a-z0-9-]*@[^/:]*[/:]|(www\.)?github\.com[:/])`)
+var remote = regexp.MustCompile(
+	`(?i)^(git::|gh:|https?:|[a-z][a-z0-9+.-]*://|[a-z][a-z0-9-]*@[^/:]*[/:]|(www\.)?github\.com[:/])`)
 
 // resolve finds a path of a kustomization, or returns its problem.
 func (r folderReader) resolve(name string, f loadField) (resolved string, isDir bool, wrong string) {
@@ -251,7 +257,8 @@ func (r folderReader) resolve(name string, f loadField) (resolved string, isDir 
 	isRemote := remote.MatchString(name) && (!exists || isDir || strings.HasPrefix(strings.ToLower(name), "http"))
 	switch {
 	case isRemote && exists:
-		return "", false, fmt.Sprintf("kustomize may take %s for a remote repository: write ./%s for what is here", name, name)
+		return "", false,
+			fmt.Sprintf("kustomize may take %s for a remote repository: write ./%s for what is here", name, name)
 	case isRemote:
 		return "", false, name + " is remote: rendering reads only this repository; copy it here and write its path"
 	case !exists:
@@ -277,7 +284,8 @@ func (r folderReader) readYAML(file string, texts []text.Document, f loadField) 
 			continue
 		}
 		if len(documents) > 0 && (documents[0].Node().Kind == yaml.SequenceNode || f.is == loadYAML) {
-			r.report(file, root.Line, "a second document, which kustomize does not read: make one of both, or a file of each")
+			r.report(file, root.Line,
+				"a second document, which kustomize does not read: make one of both, or a file of each")
 		}
 		documents = append(documents, splitList(file, root, false)...)
 	}
@@ -296,7 +304,9 @@ func (r folderReader) addPatches(entry, target *yaml.Node, documents []Document)
 	r.Documents[entry.Value] = documents
 	for _, d := range documents {
 		if d.Node().Kind == yaml.SequenceNode && len(d.Node().Content) > 0 && target == nil {
-			r.report(r.File, entry.Line, "a JSON patch needs a target: list it under patches, with target: and the kind and name of what it changes, or target: {} to change everything")
+			r.report(r.File, entry.Line,
+				"a JSON patch needs a target: list it under patches, with target: and the kind and name of what it "+
+					"changes, or target: {} to change everything")
 		}
 		r.checkOperations(d)
 		kind := d.Kind
@@ -315,7 +325,8 @@ func (r folderReader) checkOperations(patch Document) {
 	operations := []string{"add", "remove", "replace", "move", "copy", "test"}
 	for _, o := range patch.Node().Content {
 		if op := node.Text(o, "op"); patch.Node().Kind == yaml.SequenceNode && !slices.Contains(operations, op) {
-			r.report(patch.File, node.Line(o, "op"), "op: %q is no operation of a JSON patch: write one of %s", op, strings.Join(operations, ", "))
+			r.report(patch.File, node.Line(o, "op"), "op: %q is no operation of a JSON patch: write one of %s", op,
+				strings.Join(operations, ", "))
 		}
 	}
 }
@@ -345,7 +356,9 @@ func (r folderReader) readInline(f loadField, value *yaml.Node) {
 	}
 	for _, d := range documents {
 		if d.Node().Kind != yaml.MappingNode || d.Kind == "" || d.Name == "" {
-			r.report(r.File, d.Line(), "%s: %s is neither a path nor an object: write the path of a file on one line, or an object with apiVersion, kind and metadata.name", f.name, text.Clip(value.Value))
+			r.report(r.File, d.Line(),
+				"%s: %s is neither a path nor an object: write the path of a file on one line, or an object with "+
+					"apiVersion, kind and metadata.name", f.name, text.Clip(value.Value))
 			return
 		}
 	}

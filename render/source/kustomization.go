@@ -95,7 +95,8 @@ func fieldProblem(wrong decoding.Misfit, value *yaml.Node) string {
 		name := wrong.Path[len(wrong.Path)-1]
 		return fmt.Sprintf("unknown field %q%s", name, manifest.DidYouMean(name, wrong.Siblings))
 	}
-	message := fmt.Sprintf("%s: has to be of type %s", manifest.JoinField(wrong.Path), strings.Join(wrong.Wants, " or "))
+	message := fmt.Sprintf("%s: has to be of type %s", manifest.JoinField(wrong.Path),
+		strings.Join(wrong.Wants, " or "))
 	if value != nil && value.Kind == yaml.ScalarNode && slices.Equal(wrong.Wants, []string{"string"}) {
 		message += fmt.Sprintf(": write it in quotes, %q", value.Value)
 	}
@@ -124,7 +125,9 @@ func (r folderReader) checkItems(parent *yaml.Node, field string) {
 func checkPatches(k *Kustomization) (found problems) {
 	for i, p := range k.PatchesJson6902 {
 		if p.Target != nil && p.Target.Name == "" {
-			found.add(k.File, node.Line(k.root, "patchesJson6902", strconv.Itoa(i), "target"), "a target in patchesJson6902 needs a name: write one, or list the patch under patches, where a target may select by less, or everything")
+			found.add(k.File, node.Line(k.root, "patchesJson6902", strconv.Itoa(i), "target"),
+				"a target in patchesJson6902 needs a name: write one, or list the patch under patches, where a "+
+					"target may select by less, or everything")
 		}
 	}
 	for field, patches := range map[string][]types.Patch{"patches": k.Patches, "patchesJson6902": k.PatchesJson6902} {
@@ -133,7 +136,8 @@ func checkPatches(k *Kustomization) (found problems) {
 			entry := node.At(k.root, keys, nil)
 			isEmpty := entry == nil || node.IsNull(entry) // checkItems reports it
 			if !isEmpty && (p.Path == "") == (p.Patch == "") {
-				found.add(k.File, node.Line(k.root, keys...), "%s[%d]: has to have either path, of a file with the patch, or patch, the patch itself", field, i)
+				found.add(k.File, node.Line(k.root, keys...),
+					"%s[%d]: has to have either path, of a file with the patch, or patch, the patch itself", field, i)
 			}
 		}
 	}

@@ -50,7 +50,8 @@ func checkKinds(loads []load, kustomizations map[string]*Kustomization) (found p
 		case isComponent && l.from.is != loadFolder:
 			found.add(l.by.File, l.line, "%s is a Component: list it under components", Relative(l.path))
 		case !isComponent && l.from.is == loadFolder:
-			found.add(l.by.File, l.line, "%s is no Component: list it under resources, or write kind: Component there", Relative(l.path))
+			found.add(l.by.File, l.line, "%s is no Component: list it under resources, or write kind: Component there",
+				Relative(l.path))
 		}
 	}
 	return found
@@ -73,7 +74,10 @@ func checkConfig(config Document) (found problems) {
 	switch {
 	case config.Kind == "":
 	case config.APIVersion != "builtin":
-		found.add(config.File, config.Line(), "%s: rendering runs no plugins and no functions: only those that kustomize has built in, of apiVersion builtin; commit what it prints, but of a Secret only the manifest that SOPS encrypts, or an ExternalSecret", config.ID)
+		found.add(config.File, config.Line(),
+			"%s: rendering runs no plugins and no functions: only those that kustomize has built in, of apiVersion "+
+				"builtin; commit what it prints, but of a Secret only the manifest that SOPS encrypts, or an "+
+				"ExternalSecret", config.ID)
 	case config.Kind == "HelmChartInflationGenerator":
 		found.add(config.File, config.Line(), "%s: list the chart under helmCharts of the kustomization", config.ID)
 	}
@@ -150,9 +154,13 @@ func checkLoads(roots []string, s *Sources) (found problems) {
 	follow = func(folder string) bool {
 		isLoaded[folder], open = true, append(open, folder)
 		for _, l := range byFolder[folder] {
-			isWithin := func(folder string) bool { return strings.HasPrefix(folder+"/", strings.TrimSuffix(l.path, "/")+"/") }
+			isWithin := func(folder string) bool {
+				return strings.HasPrefix(folder+"/", strings.TrimSuffix(l.path, "/")+"/")
+			}
 			if slices.ContainsFunc(open, isWithin) {
-				found.add(l.by.File, l.line, "%s is, or contains, a folder that leads here: remove this entry, or one on the way", Relative(l.path))
+				found.add(l.by.File, l.line,
+					"%s is, or contains, a folder that leads here: remove this entry, or one on the way",
+					Relative(l.path))
 				return false
 			}
 			if l.isDir && !isLoaded[l.path] && !follow(l.path) {

@@ -179,7 +179,8 @@ func (s *Sources) entryOf(k *Kustomization, id manifest.ID, keys []string, test 
 		}
 	case field == "spec.replicas", slices.Contains(s.kindFields.scaleFields(), field):
 		for _, entry := range node.Items(node.Field(k.root, "replicas")) {
-			if count, value := node.Entry(entry, "count"); test.Accepts(value) && strings.Contains(id.Name, node.Text(entry, "name")) {
+			if count, value := node.Entry(entry, "count"); test.Accepts(value) &&
+				strings.Contains(id.Name, node.Text(entry, "name")) {
 				return count
 			}
 		}

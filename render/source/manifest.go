@@ -50,7 +50,9 @@ func readManifests(memoOf memos, fs *FileSystem, files []string) (manifests []*M
 		}
 	}
 	parallel.For(len(files), func(i int) {
-		parsed[i] = memo.Get(memoOf(files[i]), manifestKey{files[i], sha256.Sum256(contents[i])}, func() []parsedText { return parseManifest(files[i], contents[i]) })
+		parsed[i] = memo.Get(memoOf(files[i]), manifestKey{files[i], sha256.Sum256(contents[i])}, func() []parsedText {
+			return parseManifest(files[i], contents[i])
+		})
 	})
 	for i, file := range files {
 		m := &Manifest{File: file}
@@ -180,7 +182,8 @@ func checkMetadata(object, metadata *yaml.Node) (wrong string, at *yaml.Node) {
 		{metadata, "labels", "!!map", "metadata.labels: has to be a mapping of texts"},
 		{metadata, "annotations", "!!map", "metadata.annotations: has to be a mapping of texts"},
 	} {
-		if value := node.Field(field.parent, field.name); value != nil && value.ShortTag() != field.tag && !node.IsNull(value) {
+		if value := node.Field(field.parent, field.name); value != nil && value.ShortTag() != field.tag &&
+			!node.IsNull(value) {
 			return field.wrong, value
 		}
 	}

@@ -31,7 +31,10 @@ func (s *Sources) TimeProblems(group, kind, field string) (problems []manifest.P
 		if at == nil {
 			continue
 		}
-		p := manifest.Problem{File: Relative(d.File), Line: at.Line, Field: field, Message: field + `: is a time without quotes, which tools may write another way: put it in quotes, like "2027-01-31T09:00:00Z"`}
+		p := manifest.Problem{File: Relative(d.File), Line: at.Line, Field: field,
+			Message: field +
+				`: is a time without quotes, which tools may write another way: put it in quotes, like ` +
+				`"2027-01-31T09:00:00Z"`}
 		if d.Name != "" {
 			p.Object = d.String()
 		}

@@ -54,12 +54,17 @@ func replacementsOf(files *FileSystem, k *Kustomization) (all []replacement) {
 func (s *Sources) FindReplacement(message string) (file string, line int) {
 	for _, k := range s.sorted() {
 		for _, r := range replacementsOf(s.FS, k) {
-			if r.Source != nil && (strings.HasSuffix(message, " "+r.Source.String()) || strings.HasSuffix(message, " "+r.Source.ResId.String())) {
+			if r.Source != nil &&
+				(strings.HasSuffix(message, " "+r.Source.String()) ||
+					strings.HasSuffix(message, " "+r.Source.ResId.String())) {
 				return Relative(r.file), node.Line(r.node, "source")
 			}
 			for i, target := range r.Targets {
-				if at := slices.IndexFunc(target.FieldPaths, func(path string) bool { return strings.Contains(message, strconv.Quote(path)+" in replacement target") }); at >= 0 {
-					return Relative(r.file), node.Line(r.node, "targets", strconv.Itoa(i), "fieldPaths", strconv.Itoa(at))
+				if at := slices.IndexFunc(target.FieldPaths, func(path string) bool {
+					return strings.Contains(message, strconv.Quote(path)+" in replacement target")
+				}); at >= 0 {
+					return Relative(r.file), node.Line(r.node, "targets", strconv.Itoa(i), "fieldPaths",
+						strconv.Itoa(at))
 				}
 			}
 		}
@@ -73,11 +78,14 @@ func incompleteReplacements(replacements []replacement) (found problems) {
 	for _, r := range replacements {
 		isEmpty := r.node != nil && node.IsNull(r.node) // checkItems reports it
 		if !isEmpty && (r.Source == nil && r.SourceValue == nil || r.Targets == nil) {
-			found.add(r.file, node.Line(r.node), "a replacement needs source or sourceValue, and targets: write what is missing")
+			found.add(r.file, node.Line(r.node),
+				"a replacement needs source or sourceValue, and targets: write what is missing")
 		}
 		for i, target := range r.Targets {
 			if target != nil && target.Select == nil {
-				found.add(r.file, node.Line(r.node, "targets", strconv.Itoa(i)), "a target of a replacement needs select: write select: and the kind and name of what it changes, or select: {} to change everything")
+				found.add(r.file, node.Line(r.node, "targets", strconv.Itoa(i)),
+					"a target of a replacement needs select: write select: and the kind and name of what it "+
+						"changes, or select: {} to change everything")
 			}
 		}
 	}

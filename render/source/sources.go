@@ -52,8 +52,10 @@ type Sources struct {
 // top of it, everything that they load, and the manifests in the folders of definitions. The
 // configuration is a file of `configurations:` that tells kustomize about fields of kinds. One memo
 // keeps the files in the folder, another one the files that several environments may load.
-func Read(own, shared *memo.Memo, fileSystem *FileSystem, configuration []byte, clusterOf ClusterOf, definitions []string, folder string, onTop ...string) *Sources {
-	s := &Sources{FS: fileSystem, Kustomizations: map[string]*Kustomization{}, documents: map[string][]Document{}, settings: map[*Tree]*charts.Settings{}}
+func Read(own, shared *memo.Memo, fileSystem *FileSystem, configuration []byte, clusterOf ClusterOf,
+	definitions []string, folder string, onTop ...string) *Sources {
+	s := &Sources{FS: fileSystem, Kustomizations: map[string]*Kustomization{}, documents: map[string][]Document{},
+		settings: map[*Tree]*charts.Settings{}}
 	if err := sigsyaml.Unmarshal(configuration, &s.kindFields); err != nil {
 		panic(err) // it comes with the program
 	}
@@ -116,7 +118,8 @@ func (w *walk) visit(folder, namespace string, isConfig bool) {
 	}
 	file := w.FS.KustomizationFile(folder)
 	if file == "" {
-		w.problems.add(path.Join(folder, "kustomization.yaml"), 0, "does not exist: write one that lists the resources of the environment")
+		w.problems.add(path.Join(folder, "kustomization.yaml"), 0,
+			"does not exist: write one that lists the resources of the environment")
 		return
 	}
 	k := readKustomization(w.FS, folder, file, folder == w.root, isConfig)
@@ -178,7 +181,8 @@ func (s *Sources) Find(id manifest.ID) []Document {
 // first. An ID in an error of kustomize has no group: it matches any.
 func bestMatches(id manifest.ID, documents []Document) (found []Document) {
 	for _, d := range documents {
-		if d.Kind == id.Kind && d.Name != "" && strings.Contains(id.Name, d.Name) && (id.Group == "" || d.Group == id.Group) {
+		if d.Kind == id.Kind && d.Name != "" && strings.Contains(id.Name, d.Name) &&
+			(id.Group == "" || d.Group == id.Group) {
 			found = append(found, d)
 		}
 	}
@@ -189,7 +193,8 @@ func bestMatches(id manifest.ID, documents []Document) (found []Document) {
 		return 1
 	}
 	slices.SortStableFunc(found, func(a, b Document) int {
-		return cmp.Or(cmp.Compare(len(b.Name), len(a.Name)), cmp.Compare(a.Group, b.Group), cmp.Compare(distance(a), distance(b)))
+		return cmp.Or(cmp.Compare(len(b.Name), len(a.Name)), cmp.Compare(a.Group, b.Group),
+			cmp.Compare(distance(a), distance(b)))
 	})
 	return found
 }
@@ -226,7 +231,8 @@ func (s *Sources) FindMention(kustomization, field, message string) (file string
 		if key, value := node.Entry(k.root, field); key != nil {
 			look(k.File, value)
 		} else if field == "" && k.File == kustomization {
-			for _, d := range append([]patchDocument{{Document: Document{File: k.File, Tree: newTree(k.root)}}}, k.patches...) {
+			for _, d := range append([]patchDocument{{Document: Document{File: k.File, Tree: newTree(k.root)}}},
+				k.patches...) {
 				look(d.File, d.Node())
 			}
 		}

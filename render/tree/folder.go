@@ -74,7 +74,9 @@ func lstat(dir *os.Root, dirPath, name string) (info fs.FileInfo, err error) {
 		case err != nil:
 			return nil, err
 		case info.Mode()&fs.ModeSymlink != 0:
-			return nil, fmt.Errorf("%s is a link: rendered manifests are written to real files and folders only; remove it", path.Join(dirPath, name[:i]))
+			return nil,
+				fmt.Errorf("%s is a link: rendered manifests are written to real files and folders only; remove it",
+					path.Join(dirPath, name[:i]))
 		case i < len(name) && !info.IsDir():
 			return nil, fmt.Errorf("%s is not a folder: move it away", path.Join(dirPath, name[:i]))
 		}

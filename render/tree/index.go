@@ -165,7 +165,8 @@ func Listed(index []byte) []string {
 func IsOwnable(name string) bool {
 	folder, base, ok := strings.Cut(name, "/")
 	return ok && path.Clean(name) == name && filepath.IsLocal(filepath.FromSlash(name)) &&
-		!strings.HasPrefix(folder, ".") && !strings.Contains(base, "/") && !strings.HasPrefix(base, ".") && strings.HasSuffix(base, ".yaml")
+		!strings.HasPrefix(folder, ".") && !strings.Contains(base, "/") && !strings.HasPrefix(base, ".") &&
+		strings.HasSuffix(base, ".yaml")
 }
 
 // Environments returns the names of the rendered environments below root.
@@ -214,8 +215,9 @@ func (f *folder) readBeside(name string) (content []byte, isForeign bool, err er
 // foreignBeside returns the warning about a file in the place of one beside the index.
 func (f *folder) foreignBeside(name string) manifest.Problem {
 	return manifest.Problem{
-		File:    f.full(name),
-		Message: fmt.Sprintf("render did not write it, and keeps it: rename it, or move it to environments/%s, so that render can write its own", path.Base(f.path)),
+		File: f.full(name),
+		Message: fmt.Sprintf("render did not write it, and keeps it: rename it, or move it to environments/%s, so "+
+			"that render can write its own", path.Base(f.path)),
 		Warning: true,
 	}
 }

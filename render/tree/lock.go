@@ -27,7 +27,8 @@ func RLock(ctx context.Context, folder string) (unlock func(), err error) {
 	return lock(ctx, folder, (*flock.Flock).TryRLockContext)
 }
 
-func lock(ctx context.Context, folder string, wait func(*flock.Flock, context.Context, time.Duration) (bool, error)) (unlock func(), err error) {
+func lock(ctx context.Context, folder string,
+	wait func(*flock.Flock, context.Context, time.Duration) (bool, error)) (unlock func(), err error) {
 	l := newLock(folder)
 	if _, err := wait(l, ctx, lockPoll); err != nil {
 		return nil, fmt.Errorf("lock %s: %w", folder, err)

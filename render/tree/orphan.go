@@ -17,14 +17,17 @@ import (
 
 // harmless matches common names of files that no tool reads: documentation, owners, backups, rejects,
 // files of editors and of systems, .gitkeep, and the temporary files of killed runs.
-var harmless = regexp.MustCompile(`(?i)^(readme|license|owners|codeowners|thumbs\.db|desktop\.ini|\.ds_store|\.gitkeep|\..*\.swp)$|^[^.].*(\.(md|orig|rej|bak|swp)|~)$|^#.*#$`)
+var harmless = regexp.MustCompile(
+	`(?i)^(readme|license|owners|codeowners|thumbs\.db|desktop\.ini|\.ds_store|\.gitkeep|\..*\.swp)$|` +
+		`^[^.].*(\.(md|orig|rej|bak|swp)|~)$|^#.*#$`)
 
 // IsOrphan reports whether a file below rendered/ is an orphan unless the index lists it. Only regular
 // files can be harmless. Hidden files and all files in hidden folders are orphans: tools read settings
 // there, and apply hidden manifests.
 func IsOrphan(name string, isRegular bool) bool {
 	base := path.Base(name)
-	return !isRegular || strings.Contains(path.Dir("/"+name), "/.") || !harmless.MatchString(base) && !temporary.MatchString(base)
+	return !isRegular || strings.Contains(path.Dir("/"+name), "/.") ||
+		!harmless.MatchString(base) && !temporary.MatchString(base)
 }
 
 // Orphans returns a warning for each orphan in the folder of the environment.
@@ -34,9 +37,11 @@ func (p *Plan) Orphans() (problems []manifest.Problem) {
 		kept[file.name] = true
 	}
 	environment := path.Base(p.folder.path)
-	message := fmt.Sprintf("render did not write it, and %s does not list it: remove it, or move it to environments/%s to have it rendered", p.folder.full(IndexFile), environment)
+	message := fmt.Sprintf("render did not write it, and %s does not list it: remove it, or move it to "+
+		"environments/%s to have it rendered", p.folder.full(IndexFile), environment)
 	if p.index.after == nil {
-		message = fmt.Sprintf("render did not write it, and there is no environment %s: remove it, or move it to an environment to have it rendered", environment)
+		message = fmt.Sprintf("render did not write it, and there is no environment %s: remove it, or move it to an "+
+			"environment to have it rendered", environment)
 	}
 	var names []string
 	for name, e := range p.folder.entries {

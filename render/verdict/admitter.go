@@ -53,7 +53,8 @@ func (c *Checker) servedVersions() runtime.EquivalentResourceRegistry {
 // Kind returns a kind; a guess if it is unknown.
 func (a *admitter) Kind(gvk schema.GroupVersionKind) policy.Kind {
 	if builtin, ok := a.lookup(gvk); ok {
-		return policy.Kind{Resource: builtin.Resource(), Namespaced: builtin.IsNamespaced(), IsDefined: true, Conversion: apiserver.Conversion(a.versions()), Types: apply.BuiltinTypes}
+		return policy.Kind{Resource: builtin.Resource(), Namespaced: builtin.IsNamespaced(), IsDefined: true,
+			Conversion: apiserver.Conversion(a.versions()), Types: apply.BuiltinTypes}
 	}
 	conversion := &admission.RuntimeObjectInterfaces{
 		ObjectCreater:            unstructuredscheme.NewUnstructuredCreator(),
@@ -63,7 +64,8 @@ func (a *admitter) Kind(gvk schema.GroupVersionKind) policy.Kind {
 	}
 	if custom, ok := a.custom[gvk]; ok {
 		conversion.ObjectDefaulter = custom
-		return policy.Kind{Resource: custom.resource(gvk.Version), Namespaced: isNamespaced(custom.definition), IsDefined: true, Conversion: conversion, Types: custom.types}
+		return policy.Kind{Resource: custom.resource(gvk.Version), Namespaced: isNamespaced(custom.definition),
+			IsDefined: true, Conversion: conversion, Types: custom.types}
 	}
 	resource, _ := meta.UnsafeGuessKindToResource(gvk)
 	return policy.Kind{Resource: resource, Namespaced: true, Conversion: conversion}
@@ -107,7 +109,8 @@ func (k *customKind) Default(o runtime.Object) {
 // typesOf returns the types of a kind by the schema that the API server publishes; nil if it publishes none.
 func typesOf(definition *apiextensions.CustomResourceDefinition, version string) managedfields.TypeConverter {
 	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if apiextensionsv1.Convert_apiextensions_CustomResourceDefinition_To_v1_CustomResourceDefinition(definition, crd, nil) != nil {
+	if apiextensionsv1.Convert_apiextensions_CustomResourceDefinition_To_v1_CustomResourceDefinition(definition, crd,
+		nil) != nil {
 		return nil
 	}
 	published, err := builder.BuildOpenAPIV3(crd, version, builder.Options{})
@@ -122,7 +125,8 @@ func typesOf(definition *apiextensions.CustomResourceDefinition, version string)
 }
 
 func (k *customKind) resource(version string) schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: k.definition.Spec.Group, Version: version, Resource: k.definition.Spec.Names.Plural}
+	return schema.GroupVersionResource{Group: k.definition.Spec.Group, Version: version,
+		Resource: k.definition.Spec.Names.Plural}
 }
 
 // isConvertedByWebhook reports whether only the cluster can convert objects to other versions.

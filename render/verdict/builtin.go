@@ -64,7 +64,8 @@ func mostSpecific(errs field.ErrorList) field.ErrorList {
 			if other.Type == field.ErrorTypeRequired {
 				return err.Type != field.ErrorTypeRequired
 			}
-			return other.Type == field.ErrorTypeNotSupported && err.Type == other.Type && len(other.Detail) < len(err.Detail)
+			return other.Type == field.ErrorTypeNotSupported && err.Type == other.Type &&
+				len(other.Detail) < len(err.Detail)
 		})
 	})
 }
@@ -75,13 +76,17 @@ func notServed(gvk schema.GroupVersionKind, kubernetes apiserver.Version) *field
 	apiVersion, kind := gvk.ToAPIVersionAndKind()
 	var byConfig string
 	if _, isBeta := kubernetes.LookupBeta(gvk); isBeta {
-		byConfig = fmt.Sprintf(" or, if the --runtime-config of the API server enables %[1]s, the annotation %[2]s: %[1]s of the environment's kustomization", apiVersion, apiserver.RuntimeConfigAnnotation)
+		byConfig = fmt.Sprintf(" or, if the --runtime-config of the API server enables %[1]s, the annotation %[2]s: "+
+			"%[1]s of the environment's kustomization", apiVersion, apiserver.RuntimeConfigAnnotation)
 	}
 	if versions := kubernetes.APIVersions(gvk.GroupKind()); len(versions) > 0 {
-		return field.Invalid(field.NewPath("apiVersion"), apiVersion, fmt.Sprintf("has no %s in Kubernetes %s: write %s%s", kind, kubernetes, strings.Join(versions, " or "), byConfig))
+		return field.Invalid(field.NewPath("apiVersion"), apiVersion,
+			fmt.Sprintf("has no %s in Kubernetes %s: write %s%s", kind, kubernetes,
+				strings.Join(versions, " or "), byConfig))
 	}
 	if byConfig != "" {
-		return field.Invalid(field.NewPath("apiVersion"), apiVersion, fmt.Sprintf("Kubernetes %s serves no such version by default: write another kind%s", kubernetes, byConfig))
+		return field.Invalid(field.NewPath("apiVersion"), apiVersion,
+			fmt.Sprintf("Kubernetes %s serves no such version by default: write another kind%s", kubernetes, byConfig))
 	}
 	if later := kubernetes.LaterKind(gvk); later != "" {
 		return field.Invalid(field.NewPath("kind"), kind, fmt.Sprintf("%s has no such kind: %s", apiVersion, later))
@@ -89,5 +94,7 @@ func notServed(gvk schema.GroupVersionKind, kubernetes apiserver.Version) *field
 	if suggestion := manifest.DidYouMean(kind, apiserver.KindNames(gvk.Group)); suggestion != "" {
 		return field.Invalid(field.NewPath("kind"), kind, fmt.Sprintf("%s has no such kind%s", apiVersion, suggestion))
 	}
-	return field.Invalid(field.NewPath("kind"), kind, fmt.Sprintf("Kubernetes %s stores no such objects of %s: correct its apiVersion and kind, or remove it", kubernetes, apiVersion))
+	return field.Invalid(field.NewPath("kind"), kind,
+		fmt.Sprintf("Kubernetes %s stores no such objects of %s: correct its apiVersion and kind, or remove it",
+			kubernetes, apiVersion))
 }

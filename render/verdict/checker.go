@@ -58,7 +58,8 @@ func Prepare(kinds *registry.Kinds) {
 // New returns a Checker for a version of Kubernetes, zero for the newest, the kinds of a program, and
 // the CustomResourceDefinitions among objects. Its problems are about the CustomResourceDefinitions.
 // The objects must not change as long as the memo lives.
-func New(m *memo.Memo, kinds *registry.Kinds, kubernetes apiserver.Version, objects []manifest.Object) (*Checker, []manifest.Problem) {
+func New(m *memo.Memo, kinds *registry.Kinds, kubernetes apiserver.Version,
+	objects []manifest.Object) (*Checker, []manifest.Problem) {
 	kubernetes = cmp.Or(kubernetes, apiserver.Newest)
 	defer kubernetes.Enter()()
 	crds := slices.DeleteFunc(slices.Clone(objects), func(o manifest.Object) bool { return !crd.Is(o.Unstructured) })
@@ -77,7 +78,8 @@ func New(m *memo.Memo, kinds *registry.Kinds, kubernetes apiserver.Version, obje
 		all[i] = memo.Get(m, key{crds[i].Unstructured, kubernetes}, func() (d definition) {
 			d.kinds, d.problems = known.define(crds[i], kubernetes)
 			if !manifest.HasErrors(d.problems) {
-				d.problems = append(d.problems, problem.FromErrors(crds[i], apply.Errors(crds[i].Unstructured, nil, nil))...)
+				d.problems = append(d.problems,
+					problem.FromErrors(crds[i], apply.Errors(crds[i].Unstructured, nil, nil))...)
 			}
 			return d
 		})
@@ -132,7 +134,8 @@ func watchObject(o manifest.Object) (done func()) {
 // Admit judges applied objects by Pod Security and by policies, as in a cluster with all of them.
 // MutatingAdmissionPolicies change objects before. Position returns where a problem is found; isController reports
 // whether an object is the workload of the controller.
-func (c *Checker) Admit(objects []manifest.Object, position func(manifest.Problem) string, isController func(manifest.Object) bool) []manifest.Problem {
+func (c *Checker) Admit(objects []manifest.Object, position func(manifest.Problem) string,
+	isController func(manifest.Object) bool) []manifest.Problem {
 	defer c.kubernetes.Enter()()
 	mutations, problems := c.Mutations(objects)
 	mutated, invalid := c.mutated(objects, mutations)
@@ -145,7 +148,8 @@ func (c *Checker) Admit(objects []manifest.Object, position func(manifest.Proble
 	}
 	at := func(p manifest.Problem) string { return position(original(p)) }
 	denied := policy.Check(mutated, c.admitter(), func(o manifest.Object) string { return at(problem.OfObject(o, "")) })
-	problems = slices.Concat(problems, invalid, podsecurity.Check(mutated, c.kubernetes, at), denied, contract.PolicyUsers(c.kinds, mutated, isController))
+	problems = slices.Concat(problems, invalid, podsecurity.Check(mutated, c.kubernetes, at), denied,
+		contract.PolicyUsers(c.kinds, mutated, isController))
 	for i, p := range problems {
 		problems[i] = original(p)
 	}
@@ -242,9 +246,11 @@ func (c *Checker) check(o manifest.Object) (*unstructured.Unstructured, []manife
 		return o.Unstructured, c.checkBuiltin(o)
 	}
 	if versions := c.versions(gvk.GroupKind()); len(versions) > 0 {
-		return o.Unstructured, problem.FromErrors(o, field.ErrorList{field.NotSupported(field.NewPath("apiVersion"), o.GetAPIVersion(), versions)})
+		return o.Unstructured, problem.FromErrors(o,
+			field.ErrorList{field.NotSupported(field.NewPath("apiVersion"), o.GetAPIVersion(), versions)})
 	}
-	errs := append(append(c.misspelledKind(gvk), c.misspelledGroup(gvk)...), checkMetadata(o.Unstructured, o.GetNamespace() != "")...)
+	errs := append(append(c.misspelledKind(gvk), c.misspelledGroup(gvk)...),
+		checkMetadata(o.Unstructured, o.GetNamespace() != "")...)
 	return o.Unstructured, problem.FromErrors(o, errs)
 }
 
@@ -269,10 +275,12 @@ func checkType(u *unstructured.Unstructured) (errs field.ErrorList) {
 	case version == "":
 		errs = append(errs, field.Required(field.NewPath("apiVersion"), "write one like v1 or apps/v1"))
 	case !apiVersion.MatchString(version):
-		errs = append(errs, field.Invalid(field.NewPath("apiVersion"), version, "must be a version, like v1, or a group and a version, like apps/v1"))
+		errs = append(errs, field.Invalid(field.NewPath("apiVersion"), version,
+			"must be a version, like v1, or a group and a version, like apps/v1"))
 	}
 	if !kindName.MatchString(u.GetKind()) {
-		errs = append(errs, field.Invalid(field.NewPath("kind"), u.GetKind(), "must be letters and digits, like ConfigMap"))
+		errs = append(errs, field.Invalid(field.NewPath("kind"), u.GetKind(),
+			"must be letters and digits, like ConfigMap"))
 	}
 	isObject := func(item any) bool {
 		object, _ := item.(map[string]any)
@@ -306,7 +314,8 @@ func (c *Checker) misspelledGroup(gvk schema.GroupVersionKind) field.ErrorList {
 	var known []string
 	for other := range c.custom {
 		longer := len(gvk.Group) - len(other.Group) // by two, as azmonitoring.coreos.com: a name of its own
-		if other.Kind == gvk.Kind && -2 < longer && longer < 2 && manifest.DidYouMean(gvk.Group, []string{other.Group}) != "" {
+		if other.Kind == gvk.Kind && -2 < longer && longer < 2 &&
+			manifest.DidYouMean(gvk.Group, []string{other.Group}) != "" {
 			known = append(known, strconv.Quote(other.GroupVersion().String()))
 		}
 	}
@@ -314,7 +323,8 @@ func (c *Checker) misspelledGroup(gvk schema.GroupVersionKind) field.ErrorList {
 		return nil
 	}
 	slices.Sort(known)
-	return field.ErrorList{field.Invalid(field.NewPath("apiVersion"), gvk.GroupVersion().String(), "did you mean "+strings.Join(known, " or ")+"?")}
+	return field.ErrorList{field.Invalid(field.NewPath("apiVersion"), gvk.GroupVersion().String(), "did you mean "+
+		strings.Join(known, " or ")+"?")}
 }
 
 // checkMetadata returns the errors of metadata that do not depend on the kind.

@@ -45,7 +45,8 @@ func (k *customKind) check(o manifest.Object) (*unstructured.Unstructured, []man
 	if len(problems) > 0 {
 		return stored, problems
 	}
-	for _, warning := range slices.Concat(k.warnings, k.compiled().strategy.WarningsOnCreate(context.Background(), created)) {
+	for _, warning := range slices.Concat(k.warnings,
+		k.compiled().strategy.WarningsOnCreate(context.Background(), created)) {
 		problems = append(problems, problem.FromWarning(o, warning))
 	}
 	return stored, problems
@@ -77,7 +78,8 @@ func withFields(created *unstructured.Unstructured, errs field.ErrorList) (all f
 		case match == nil:
 			all = append(all, err)
 		case !hasCause(errs, match[2]):
-			all = append(all, &field.Error{Type: field.ErrorTypeInvalid, Field: match[2], BadValue: decoding.At(created.Object, manifest.SplitField(match[2])), Detail: match[1]})
+			all = append(all, &field.Error{Type: field.ErrorTypeInvalid, Field: match[2],
+				BadValue: decoding.At(created.Object, manifest.SplitField(match[2])), Detail: match[1]})
 		}
 	}
 	return all
@@ -99,7 +101,8 @@ func (k *customKind) hugeQuantities(stored *unstructured.Unstructured) (errs fie
 	structural.Walk(k.compiled().structural, stored.Object, func(s *schema.Structural, value any, path []string) {
 		text, _ := value.(string)
 		if (s.XIntOrString || k.compiled().parsesQuantities) && decoding.IsHugeQuantity(text) {
-			errs = append(errs, &field.Error{Type: field.ErrorTypeInvalid, Field: manifest.JoinField(path), BadValue: text, Detail: decoding.QuantityForm})
+			errs = append(errs, &field.Error{Type: field.ErrorTypeInvalid, Field: manifest.JoinField(path),
+				BadValue: text, Detail: decoding.QuantityForm})
 		}
 	})
 	return errs
@@ -117,10 +120,13 @@ func (k *customKind) created(stored *unstructured.Unstructured) *unstructured.Un
 
 // pruneUnknown removes unknown fields from stored, a copy of an object, and returns their problems.
 func (k *customKind) pruneUnknown(o manifest.Object, stored *unstructured.Unstructured) (problems []manifest.Problem) {
-	unknown := pruning.PruneWithOptions(stored.Object, k.compiled().structural, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
-	err, unknownMeta := objectmeta.CoerceWithOptions(nil, stored.Object, k.compiled().structural, true, objectmeta.CoerceOptions{ReturnUnknownFieldPaths: true})
+	unknown := pruning.PruneWithOptions(stored.Object, k.compiled().structural, true,
+		schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	err, unknownMeta := objectmeta.CoerceWithOptions(nil, stored.Object, k.compiled().structural, true,
+		objectmeta.CoerceOptions{ReturnUnknownFieldPaths: true})
 	if err != nil { // the error names no field
-		problems = misfitProblems(o, map[string]any{"metadata": o.Object["metadata"]}, reflect.TypeFor[metav1.PartialObjectMetadata](), apiserver.Kind{})
+		problems = misfitProblems(o, map[string]any{"metadata": o.Object["metadata"]},
+			reflect.TypeFor[metav1.PartialObjectMetadata](), apiserver.Kind{})
 		if len(problems) == 0 {
 			problems = []manifest.Problem{problem.FromError(o, err)}
 		}

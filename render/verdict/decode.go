@@ -26,7 +26,8 @@ func decode(o manifest.Object, served apiserver.Kind) (kind.Object, []manifest.P
 
 // misfitProblems returns the problems of values in content of an object that do not fit a Go type of
 // a kind.
-func misfitProblems(o manifest.Object, content map[string]any, t reflect.Type, kind apiserver.Kind) (problems []manifest.Problem) {
+func misfitProblems(o manifest.Object, content map[string]any, t reflect.Type,
+	kind apiserver.Kind) (problems []manifest.Problem) {
 	var options decoding.Options
 	later := kind.LaterField()
 	if later != nil {

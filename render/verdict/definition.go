@@ -66,7 +66,8 @@ type embeddedKey struct {
 // embeddedKinds returns the kinds of this program, and the problems of their
 // CustomResourceDefinitions.
 func embeddedKinds(kinds *registry.Kinds, kubernetes apiserver.Version) (customKinds, []manifest.Problem) {
-	read, _ := embedded.LoadOrStore(embeddedKey{kinds, kubernetes}, sync.OnceValues(func() (customKinds, []manifest.Problem) { return readEmbedded(kinds, kubernetes) }))
+	read, _ := embedded.LoadOrStore(embeddedKey{kinds, kubernetes},
+		sync.OnceValues(func() (customKinds, []manifest.Problem) { return readEmbedded(kinds, kubernetes) }))
 	return read.(func() (customKinds, []manifest.Problem))()
 }
 
@@ -81,10 +82,13 @@ func readEmbedded(kinds *registry.Kinds, kubernetes apiserver.Version) (all cust
 		if err != nil {
 			panic(err) // it is plain data
 		}
-		defined, found := customKinds{}.define(manifest.Object{Unstructured: &unstructured.Unstructured{Object: content}}, kubernetes)
+		defined, found := customKinds{}.define(manifest.Object{
+			Unstructured: &unstructured.Unstructured{Object: content},
+		}, kubernetes)
 		maps.Copy(all, defined)
 		for _, p := range found {
-			p.Message = fmt.Sprintf("in the CustomResourceDefinition of this program for %s: %s", kinds.All[i].GVK().Kind, p.Message)
+			p.Message = fmt.Sprintf("in the CustomResourceDefinition of this program for %s: %s",
+				kinds.All[i].GVK().Kind, p.Message)
 			problems = append(problems, p)
 		}
 	}
@@ -123,7 +127,8 @@ func (known customKinds) define(crd manifest.Object, kubernetes apiserver.Versio
 		missing, isForeign := missingFields(kind, known[gvk], gvk.Version)
 		message := "copy the CustomResourceDefinition of this version of render, and patch the copy"
 		if isForeign {
-			message = fmt.Sprintf("this is another kind with the name of this program's %s: give it another group, or build a render without %[1]s, as docs/kinds.md shows", gvk.Kind)
+			message = fmt.Sprintf("this is another kind with the name of this program's %s: give it another group, "+
+				"or build a render without %[1]s, as docs/kinds.md shows", gvk.Kind)
 		}
 		if len(missing) > 0 {
 			return nil, append(problems, problem.OfObject(crd, "has no "+strings.Join(missing, ", ")+": "+message))
@@ -135,16 +140,18 @@ func (known customKinds) define(crd manifest.Object, kubernetes apiserver.Versio
 	return kinds, problems
 }
 
-func newCustomKind(definition *apiextensions.CustomResourceDefinition, version apiextensions.CustomResourceDefinitionVersion, kubernetes apiserver.Version) *customKind {
+func newCustomKind(definition *apiextensions.CustomResourceDefinition,
+	version apiextensions.CustomResourceDefinitionVersion, kubernetes apiserver.Version) *customKind {
 	types := sync.OnceValue(func() managedfields.TypeConverter { return typesOf(definition, version.Name) })
-	return &customKind{definition: definition, warnings: deprecation(definition, version), types: types, compiled: sync.OnceValue(func() compiled {
-		defer kubernetes.Enter()()
-		c, err := compile(definition, kindOf(definition, version), kubernetes)
-		if err != nil {
-			return compiled{structural: &schema.Structural{}, err: err}
-		}
-		return c
-	})}
+	return &customKind{definition: definition, warnings: deprecation(definition, version), types: types,
+		compiled: sync.OnceValue(func() compiled {
+			defer kubernetes.Enter()()
+			c, err := compile(definition, kindOf(definition, version), kubernetes)
+			if err != nil {
+				return compiled{structural: &schema.Structural{}, err: err}
+			}
+			return c
+		})}
 }
 
 // include reports whether all kinds of a definition are known with the same spec.
@@ -161,13 +168,17 @@ func (known customKinds) include(definition *apiextensions.CustomResourceDefinit
 // replace replaces known kinds with all of their versions: a cluster serves no other version.
 func (known customKinds) replace(defined customKinds) {
 	for gvk := range defined {
-		maps.DeleteFunc(known, func(k apischema.GroupVersionKind, _ *customKind) bool { return k.GroupKind() == gvk.GroupKind() })
+		maps.DeleteFunc(known, func(k apischema.GroupVersionKind, _ *customKind) bool {
+			return k.GroupKind() == gvk.GroupKind()
+		})
 	}
 	maps.Copy(known, defined)
 }
 
-func kindOf(definition *apiextensions.CustomResourceDefinition, version apiextensions.CustomResourceDefinitionVersion) apischema.GroupVersionKind {
-	return apischema.GroupVersionKind{Group: definition.Spec.Group, Version: version.Name, Kind: definition.Spec.Names.Kind}
+func kindOf(definition *apiextensions.CustomResourceDefinition,
+	version apiextensions.CustomResourceDefinitionVersion) apischema.GroupVersionKind {
+	return apischema.GroupVersionKind{Group: definition.Spec.Group, Version: version.Name,
+		Kind: definition.Spec.Names.Kind}
 }
 
 // missingFields returns the spec fields of a known kind that another definition of its version lacks. That is
@@ -195,7 +206,8 @@ func (k *customKind) specFields(version string) map[string]apiextensions.JSONSch
 }
 
 // compile compiles the schema of a version of a definition.
-func compile(definition *apiextensions.CustomResourceDefinition, gvk apischema.GroupVersionKind, kubernetes apiserver.Version) (c compiled, err error) {
+func compile(definition *apiextensions.CustomResourceDefinition, gvk apischema.GroupVersionKind,
+	kubernetes apiserver.Version) (c compiled, err error) {
 	definition = kubernetes.WithoutFormats(definition).(*apiextensions.CustomResourceDefinition)
 	properties, err := apiextensions.GetSchemaForVersion(definition, gvk.Version)
 	if err != nil {
@@ -205,7 +217,9 @@ func compile(definition *apiextensions.CustomResourceDefinition, gvk apischema.G
 		return compiled{}, err
 	}
 	published := &spec.Schema{}
-	if err := validation.ConvertJSONSchemaPropsWithPostProcess(properties.OpenAPIV3Schema, published, validation.StripUnsupportedFormatsPostProcessorForVersion(environment.DefaultCompatibilityVersion())); err != nil {
+	if err := validation.ConvertJSONSchemaPropsWithPostProcess(properties.OpenAPIV3Schema, published,
+		validation.StripUnsupportedFormatsPostProcessorForVersion(
+			environment.DefaultCompatibilityVersion())); err != nil {
 		return compiled{}, err
 	}
 	subresources, err := apiextensions.GetSubresourcesForVersion(definition, gvk.Version)
@@ -218,7 +232,9 @@ func compile(definition *apiextensions.CustomResourceDefinition, gvk apischema.G
 	text, err := json.Marshal(properties.OpenAPIV3Schema)
 	c.parsesQuantities = bytes.Contains(text, []byte("uantity(")) // quantity() and isQuantity()
 	c.hasZones = zone.DisableRules(c.structural)
-	c.strategy = customresource.NewStrategy(nil, isNamespaced(definition), gvk, validation.NewSchemaValidatorFromOpenAPI(published), nil, c.structural, subresources.Status, subresources.Scale, nil)
+	c.strategy = customresource.NewStrategy(nil, isNamespaced(definition), gvk,
+		validation.NewSchemaValidatorFromOpenAPI(published), nil, c.structural, subresources.Status,
+		subresources.Scale, nil)
 	return c, err
 }
 
@@ -229,7 +245,8 @@ func isNamespaced(definition *apiextensions.CustomResourceDefinition) bool {
 
 // deprecation returns the warning of the API server about objects of a deprecated version. It is
 // defaultDeprecationWarning of k8s.io/apiextensions-apiserver/pkg/apiserver.
-func deprecation(definition *apiextensions.CustomResourceDefinition, deprecated apiextensions.CustomResourceDefinitionVersion) []string {
+func deprecation(definition *apiextensions.CustomResourceDefinition,
+	deprecated apiextensions.CustomResourceDefinitionVersion) []string {
 	if !deprecated.Deprecated {
 		return nil
 	}

@@ -35,7 +35,8 @@ func (c *Checker) Installed(objects []manifest.Object) []manifest.Problem {
 
 // WithNamespace returns an object with a namespace, unless it has one or its kind is in none.
 func (c *Checker) WithNamespace(o manifest.Object, namespace string) manifest.Object {
-	if isNamespaced, isKnown := c.IsNamespaced(o.GroupVersionKind()); o.GetNamespace() != "" || isKnown && !isNamespaced {
+	if isNamespaced, isKnown := c.IsNamespaced(o.GroupVersionKind()); o.GetNamespace() != "" ||
+		isKnown && !isNamespaced {
 		return o
 	}
 	o.Unstructured = &unstructured.Unstructured{Object: o.DeepCopy().Object}

@@ -16,13 +16,15 @@ func (c *Checker) Mutations(objects []manifest.Object) ([]policy.Mutation, []man
 }
 
 // mutated returns objects as policies leave them, and the problems of the changed ones.
-func (c *Checker) mutated(objects []manifest.Object, mutations []policy.Mutation) (all []manifest.Object, problems []manifest.Problem) {
+func (c *Checker) mutated(objects []manifest.Object, mutations []policy.Mutation) (all []manifest.Object,
+	problems []manifest.Problem) {
 	all = slices.Clone(objects)
 	for i, m := range mutations {
 		if m.After == nil {
 			continue
 		}
-		if custom, ok := c.custom[objects[i].GroupVersionKind()]; ok { // the API server drops unknown fields of policies
+		if custom, ok := c.custom[objects[i].GroupVersionKind()]; ok {
+			// the API server drops unknown fields of policies
 			m.After, _ = custom.defaulted(manifest.Object{Unstructured: m.After})
 		}
 		all[i] = manifest.Object{Unstructured: m.After, Written: m.After, InGit: &objects[i], ChangedBy: m.Names()}

@@ -79,7 +79,8 @@ func objectsOf(results []flux.Result) []manifest.Object {
 }
 
 // judgeSubstituted judges an object as Flux applies it. Its problems are problems of the object.
-func (c *Checker) judgeSubstituted(o manifest.Object, applied flux.Result) (*unstructured.Unstructured, []manifest.Problem) {
+func (c *Checker) judgeSubstituted(o manifest.Object, applied flux.Result) (*unstructured.Unstructured,
+	[]manifest.Problem) {
 	if !applied.IsSubstituted {
 		stored, problems := c.judgeOnce(o)
 		return stored, c.explainVariables(o, slices.Clone(problems)) // the memo keeps problems
@@ -106,17 +107,29 @@ func (c *Checker) judgeSubstituted(o manifest.Object, applied flux.Result) (*uns
 // substitutionProblems returns the problems of the substitution itself.
 func substitutionProblems(o manifest.Object, applied flux.Result) (problems []manifest.Problem) {
 	if applied.Missing != nil {
-		problems = append(problems, problem.FromWarning(o, fmt.Sprintf("%v: add it to the file that %s names, or Flux puts nothing in its place", applied.Missing, flux.Annotation)))
+		problems = append(problems,
+			problem.FromWarning(o,
+				fmt.Sprintf("%v: add it to the file that %s names, or Flux puts nothing in its place", applied.Missing,
+					flux.Annotation)))
 	}
 	switch {
 	case applied.Err != nil && applied.Missing != nil && !errors.Is(applied.Err, flux.ErrTooLarge):
-		return []manifest.Problem{problem.OfObject(o, fmt.Sprintf("Flux cannot substitute variables: %v: add it to the file that %s names", applied.Missing, flux.Annotation))}
+		return []manifest.Problem{problem.OfObject(o,
+			fmt.Sprintf("Flux cannot substitute variables: %v: add it to the file that %s names", applied.Missing,
+				flux.Annotation))}
 	case errors.Is(applied.Err, flux.ErrTooLarge):
-		problems = append(problems, problem.OfObject(o, fmt.Sprintf("Flux cannot substitute variables: %v", applied.Err)))
+		problems = append(problems,
+			problem.OfObject(o, fmt.Sprintf("Flux cannot substitute variables: %v", applied.Err)))
 	case applied.Err != nil:
-		problems = append(problems, problem.OfObject(o, fmt.Sprintf("Flux cannot substitute variables: %v: write $${ for a ${ that is not a variable, or the annotation %s: %s", applied.Err, flux.Switch, flux.Off)))
+		problems = append(problems,
+			problem.OfObject(o,
+				fmt.Sprintf("Flux cannot substitute variables: %v: write $${ for a ${ that is not a variable, or "+
+					"the annotation %s: %s", applied.Err, flux.Switch, flux.Off)))
 	case applied.GroupVersionKind() != o.GroupVersionKind() || hasVariableType(o):
-		problems = append(problems, problem.OfObject(o, "Flux would substitute variables in its apiVersion or kind: write them without variables, as render judges an object by its kind"))
+		problems = append(problems,
+			problem.OfObject(o,
+				"Flux would substitute variables in its apiVersion or kind: write them without variables, as render "+
+					"judges an object by its kind"))
 	}
 	return problems
 }
@@ -137,9 +150,11 @@ func (c *Checker) explainVariables(o manifest.Object, problems []manifest.Proble
 		switch {
 		case p.Warning || !isOfVariable(p, o):
 		case c.kinds.Find(o.GroupVersionKind()) != nil || o.IsRendered():
-			problems[i].Message += ": " + o.GetKind() + " is rendered before Flux substitutes variables: write the value"
+			problems[i].Message += ": " + o.GetKind() +
+				" is rendered before Flux substitutes variables: write the value"
 		case c.PostBuild == nil:
-			problems[i].Message += ": write the value or, where Flux substitutes variables, say so by the annotation " + flux.Annotation + " of the environment's kustomization"
+			problems[i].Message += ": write the value or, where Flux substitutes variables, say so by the annotation " +
+				flux.Annotation + " of the environment's kustomization"
 		}
 	}
 	return problems
@@ -153,7 +168,8 @@ func isOfVariable(p manifest.Problem, o manifest.Object) bool {
 	if len(path) == 0 || p.Code == manifest.FieldUnknown || isValueOfSecret {
 		return false
 	}
-	return flux.HasVariables(decoding.At(o.Object, path)) || flux.HasVariables(p.Value.Is) // the API server's path may lead nowhere
+	// the API server's path may lead nowhere
+	return flux.HasVariables(decoding.At(o.Object, path)) || flux.HasVariables(p.Value.Is)
 }
 
 // Applied returns valid objects as Flux applies them.
@@ -231,12 +247,18 @@ func (j judgeable) problems(c *Checker) []manifest.Problem {
 	for _, trial := range j.trials {
 		_, found := c.judge(trial)
 		problems = slices.DeleteFunc(slices.Clone(problems), func(p manifest.Problem) bool {
-			return !slices.ContainsFunc(found, func(other manifest.Problem) bool { return other.Field == p.Field && other.Message == p.Message })
+			return !slices.ContainsFunc(found, func(other manifest.Problem) bool {
+				return other.Field == p.Field && other.Message == p.Message
+			})
 		})
 	}
 	return slices.DeleteFunc(slices.Clone(problems), func(p manifest.Problem) bool {
-		isOld := slices.ContainsFunc(j.before, func(other manifest.Problem) bool { return other.Field == p.Field && other.Message == p.Message })
-		return p.IsError() && !isOld && slices.ContainsFunc(j.removed, func(path []string) bool { return isOfAbsence(p, path) })
+		isOld := slices.ContainsFunc(j.before, func(other manifest.Problem) bool {
+			return other.Field == p.Field && other.Message == p.Message
+		})
+		return p.IsError() && !isOld && slices.ContainsFunc(j.removed, func(path []string) bool {
+			return isOfAbsence(p, path)
+		})
 	})
 }
 

@@ -91,7 +91,8 @@ func (c *Checker) Misfits(o manifest.Object) (problems []manifest.Problem) {
 		for _, err := range errs {
 			if !repeats(err, errs) {
 				p := problem.FromError(o, err)
-				p.Warning, p.Message = true, fmt.Sprintf("is invalid as %s, which clients may read: %s", version.Name, p.Message)
+				p.Warning, p.Message = true, fmt.Sprintf("is invalid as %s, which clients may read: %s",
+					version.Name, p.Message)
 				problems = append(problems, p)
 			}
 		}
@@ -179,7 +180,8 @@ func (k *customKind) refuseUpdate(before, after manifest.Object) (errs field.Err
 	stored, decoded := k.created(defaultedBefore), k.created(defaultedAfter)
 	for _, err := range k.validate(stored) {
 		if err.Type == field.ErrorTypeTypeInvalid {
-			errs = append(errs, field.Forbidden(field.NewPath(err.Field), "server-side apply cannot read the existing value"))
+			errs = append(errs,
+				field.Forbidden(field.NewPath(err.Field), "server-side apply cannot read the existing value"))
 		}
 	}
 	for _, err := range k.validate(decoded) {

@@ -33,11 +33,15 @@ func scaledTwice(in Input) (warnings []manifest.Problem) {
 func scaledBy(autoscaler, workload manifest.Object) manifest.Problem {
 	replicas := decoding.At(workload.Object, []string{"spec", "replicas"})
 	if !workload.IsRendered() {
-		return warning(workload, "spec.replicas", replicas, "is %v, and %s scales it: each sync sets it back to %[1]v: leave replicas out", replicas, autoscaler)
+		return warning(workload, "spec.replicas", replicas,
+			"is %v, and %s scales it: each sync sets it back to %[1]v: leave replicas out", replicas, autoscaler)
 	}
 	field, name := "spec.scaleTargetRef.name", any(workload.GetName())
 	if autoscaler.IsRendered() {
 		field, name = "", nil
 	}
-	return warning(autoscaler, field, name, "scales %s, which is rendered from %s with spec.replicas %v: each sync sets it back to %[3]v: remove spec.replicas there by a patch in overrides/, or leave the autoscaler out", workload, workload.Source(), replicas)
+	return warning(autoscaler, field, name,
+		"scales %s, which is rendered from %s with spec.replicas %v: each sync sets it back to %[3]v: remove "+
+			"spec.replicas there by a patch in overrides/, or leave the autoscaler out", workload,
+		workload.Source(), replicas)
 }

@@ -29,11 +29,14 @@ func missingController(in Input) []manifest.Problem {
 	}
 	o := in.Objects[gated]
 	return []manifest.Problem{warning(o, "", nil,
-		"no Gatehouse controller in the environment: without it no %s starts: add environments/base/gatehouse, or, if it exists elsewhere, annotate the kustomization with %s: %s", o.GetKind(), ElsewhereAnnotation, controllerID)}
+		"no Gatehouse controller in the environment: without it no %s starts: add environments/base/gatehouse, or, "+
+			"if it exists elsewhere, annotate the kustomization with %s: %s", o.GetKind(), ElsewhereAnnotation,
+		controllerID)}
 }
 
 // gatePolicyID is the policy in environments/base/gatehouse that lets only the controller open gates.
-var gatePolicyID = manifest.ID{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicy", Name: "gatehouse-gates"}
+var gatePolicyID = manifest.ID{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicy",
+	Name: "gatehouse-gates"}
 
 // missingGatePolicy warns of a controller without the gate policy: anyone who may change Pods could
 // open gates.
@@ -41,11 +44,14 @@ func missingGatePolicy(in Input) []manifest.Problem {
 	isPolicy := func(o manifest.Object) bool {
 		return o.GetKind() == gatePolicyID.Kind && strings.Contains(o.GetName(), gatePolicyID.Name)
 	}
-	if len(in.controllers) == 0 || len(in.Kinds.Gates()) == 0 || slices.ContainsFunc(in.Objects, isPolicy) || in.isElsewhere(gatePolicyID) {
+	if len(in.controllers) == 0 || len(in.Kinds.Gates()) == 0 || slices.ContainsFunc(in.Objects, isPolicy) ||
+		in.isElsewhere(gatePolicyID) {
 		return nil
 	}
 	return []manifest.Problem{warning(in.controllers[0], "", nil,
-		"no %s in the environment: without it anyone who may change Pods can open gates: add environments/base/gatehouse/gate-policy.yaml, or, if it exists elsewhere, annotate the kustomization with %s: %[1]s", gatePolicyID, ElsewhereAnnotation)}
+		"no %s in the environment: without it anyone who may change Pods can open gates: add "+
+			"environments/base/gatehouse/gate-policy.yaml, or, if it exists elsewhere, annotate the kustomization "+
+			"with %s: %[1]s", gatePolicyID, ElsewhereAnnotation)}
 }
 
 // LocalImage is the controller's image if it is built from this repository.
@@ -61,16 +67,20 @@ func unpinnedController(in Input) (warnings []manifest.Problem) {
 	for _, o := range in.controllers {
 		i, image := controllerContainer(o)
 		id := manifest.ID{Kind: "Image", Name: image}
-		message := fmt.Sprintf("%s is not pinned to a digest, and another image of that name could open any gate: write %[1]s@sha256:... with the digest in the registry, or give images: a digest", image)
+		message := fmt.Sprintf("%s is not pinned to a digest, and another image of that name could open any gate: "+
+			"write %[1]s@sha256:... with the digest in the registry, or give images: a digest", image)
 		switch {
 		case image == "" || strings.Contains(image, "@sha256:"):
 			continue
 		case !strings.Contains(image, "/") && in.isElsewhere(id):
 			continue
 		case !strings.Contains(image, "/"):
-			message = fmt.Sprintf("%s has no registry, so no cluster can pull it: push it, and set its name and digest in images:, or, if the nodes of a lab have it, annotate the kustomization with %s: %s", image, ElsewhereAnnotation, id)
+			message = fmt.Sprintf("%s has no registry, so no cluster can pull it: push it, and set its name and "+
+				"digest in images:, or, if the nodes of a lab have it, annotate the kustomization with %s: %s", image,
+				ElsewhereAnnotation, id)
 		}
-		warnings = append(warnings, warning(o, fmt.Sprintf("spec.template.spec.containers[%d].image", i), image, "%s", message))
+		warnings = append(warnings, warning(o, fmt.Sprintf("spec.template.spec.containers[%d].image", i), image,
+			"%s", message))
 	}
 	return warnings
 }

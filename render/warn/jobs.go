@@ -13,7 +13,8 @@ func repeatedJobs(in Input) (warnings []manifest.Problem) {
 		if !o.IsRendered() && delivery.RunsAgain(o.Unstructured) {
 			ttl := decoding.At(o.Object, manifest.SplitField(field))
 			warnings = append(warnings, warning(o, field, ttl,
-				"the cluster deletes the Job after its end, and each sync creates it again, so it runs again and again: "+
+				"the cluster deletes the Job after its end, and each sync creates it again, so it runs again and "+
+					"again: "+
 					"leave the field out, or write a CronJob"))
 		}
 	}

@@ -34,7 +34,8 @@ func missingNamespaces(in Input) (warnings []manifest.Problem) {
 			remedy = hint + " Otherwise add it"
 		}
 		warnings = append(warnings, warning(o, "metadata.namespace", id.Name,
-			"%s is not defined here%s, or, if it exists elsewhere, annotate the kustomization with %s: %[1]s", id, remedy, ElsewhereAnnotation))
+			"%s is not defined here%s, or, if it exists elsewhere, annotate the kustomization with %s: %[1]s", id,
+			remedy, ElsewhereAnnotation))
 	}
 	return warnings
 }

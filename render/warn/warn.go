@@ -54,7 +54,8 @@ func (in Input) Warnings() (warnings []manifest.Problem) {
 		}
 	}
 	rules := []func(Input) []manifest.Problem{
-		missingNamespaces, missingController, missingGatePolicy, unpinnedController, scaledTwice, invalidImages, repeatedJobs, ofKinds,
+		missingNamespaces, missingController, missingGatePolicy, unpinnedController, scaledTwice, invalidImages,
+		repeatedJobs, ofKinds,
 	}
 	found := make([][]manifest.Problem, len(rules))
 	parallel.For(len(rules), func(i int) { found[i] = rules[i](in) })
@@ -81,12 +82,16 @@ func ofKinds(in Input) (warnings []manifest.Problem) {
 			warnings = append(warnings, manifest.Problem{Message: err.Error()})
 		}
 		for _, w := range found {
-			o, ok := sources[manifest.ID{Group: v.Kind.GVK().Group, Kind: v.Kind.GVK().Kind, Namespace: w.Object.GetNamespace(), Name: w.Object.GetName()}]
-			isOld := ok && w.IfNew && !slices.ContainsFunc(rendered[o.ID()], func(o manifest.Object) bool { return !in.IsWritten(o) })
+			o, ok := sources[manifest.ID{Group: v.Kind.GVK().Group, Kind: v.Kind.GVK().Kind,
+				Namespace: w.Object.GetNamespace(), Name: w.Object.GetName()}]
+			isOld := ok && w.IfNew && !slices.ContainsFunc(rendered[o.ID()], func(o manifest.Object) bool {
+				return !in.IsWritten(o)
+			})
 			if !ok || isOld { // the rule made the object up, or was told before
 				continue
 			}
-			warnings = append(warnings, warning(o, w.Field, decoding.At(o.Object, manifest.SplitField(w.Field)), "%s", w.Message))
+			warnings = append(warnings, warning(o, w.Field, decoding.At(o.Object, manifest.SplitField(w.Field)),
+				"%s", w.Message))
 		}
 	}
 	return warnings

@@ -57,15 +57,22 @@ func newCommand(controllers []setup.Controller, kinds *registry.Kinds) *cobra.Co
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&options.LeaderElect, "leader-elect", false, "elect one active replica; the others stand by")
-	flags.StringVar(&options.LeaderElectNamespace, "leader-election-namespace", "", "`namespace` of the Lease (default: the namespace of the controller's Pod)")
+	flags.StringVar(&options.LeaderElectNamespace, "leader-election-namespace", "",
+		"`namespace` of the Lease (default: the namespace of the controller's Pod)")
 	flags.StringVar(&options.MetricsAddress, "metrics-bind-address", ":8443", "`host:port` for metrics; 0 disables it")
-	flags.BoolVar(&options.MetricsSecure, "metrics-secure", true, "serve metrics over HTTPS, only to clients that the API server authorizes")
-	flags.StringVar(&options.ProbeAddress, "health-probe-bind-address", ":8081", "`host:port` for /healthz and /readyz; 0 disables it")
+	flags.BoolVar(&options.MetricsSecure, "metrics-secure", true,
+		"serve metrics over HTTPS, only to clients that the API server authorizes")
+	flags.StringVar(&options.ProbeAddress, "health-probe-bind-address", ":8081",
+		"`host:port` for /healthz and /readyz; 0 disables it")
 	flags.BoolVar(&options.EnableHTTP2, "enable-http2", false, "also serve metrics over HTTP/2")
 	flags.StringSliceVar(&options.Namespaces, "namespaces", nil, "watch only these `namespaces` (default: all)")
-	flags.IntVar(&options.Concurrency, "concurrency", 20, "number of objects of a kind and namespace to reconcile in parallel")
-	flags.StringVar(&options.As, "as", "", "`user` to impersonate (default: the user of the kubeconfig); only the controller's ServiceAccount, system:serviceaccount:NAMESPACE:NAME, may open gates")
-	flags.DurationVar(&options.Grace, "grace-period", 2*time.Minute, "how long rendered objects may be missing before the status is Stalled")
+	flags.IntVar(&options.Concurrency, "concurrency", 20,
+		"number of objects of a kind and namespace to reconcile in parallel")
+	flags.StringVar(&options.As, "as", "",
+		"`user` to impersonate (default: the user of the kubeconfig); only the controller's ServiceAccount, "+
+			"system:serviceaccount:NAMESPACE:NAME, may open gates")
+	flags.DurationVar(&options.Grace, "grace-period", 2*time.Minute,
+		"how long rendered objects may be missing before the status is Stalled")
 	ctrlconfig.RegisterFlags(goFlags)
 	logging.BindFlags(goFlags)
 	flags.AddGoFlagSet(goFlags)

@@ -22,7 +22,8 @@ func printRenderCommand(out, errOut io.Writer, update *render.Update, f flags) {
 	}
 	message := "rendered/ is not up to date: run " + f.renderCommand()
 	if f.staged {
-		message = "rendered/ in the index is not up to date: run " + f.renderCommand() + ", and git add " + quote(path.Join(f.root, tree.Folder))
+		message = "rendered/ in the index is not up to date: run " + f.renderCommand() + ", and git add " +
+			quote(path.Join(f.root, tree.Folder))
 	}
 	if f.output == "github" {
 		printAnnotation(out, manifest.Problem{Message: message}, "")

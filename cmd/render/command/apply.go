@@ -32,7 +32,8 @@ type applyFlags struct {
 }
 
 func newApplyCommand(kinds *registry.Kinds) *cobra.Command {
-	f := applyFlags{Options: apply.Options{Kinds: kinds}, counted: []apply.Action{apply.Created, apply.Configured, apply.Unchanged, apply.Deleted}}
+	f := applyFlags{Options: apply.Options{Kinds: kinds},
+		counted: []apply.Action{apply.Created, apply.Configured, apply.Unchanged, apply.Deleted}}
 	cmd := &cobra.Command{
 		Use:   "apply --env NAME",
 		Short: "Apply rendered/NAME to a cluster, and wait until it is ready",
@@ -66,7 +67,8 @@ was applied.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runApply(cmd, f) },
 	}
 	addApplyFlags(cmd, &f)
-	cmd.Flags().BoolVar(&f.ForceConflicts, "force-conflicts", false, "overwrite fields of other field managers, and take over objects of kubectl")
+	cmd.Flags().BoolVar(&f.ForceConflicts, "force-conflicts", false,
+		"overwrite fields of other field managers, and take over objects of kubectl")
 	return cmd
 }
 
@@ -98,9 +100,10 @@ func runApply(cmd *cobra.Command, f applyFlags) error {
 		problems, _ = manifest.SplitProblems(problems)
 		return r.end(problems, err)
 	}
-	return f.run(cmd, r, problems, func(ctx context.Context, c *cluster.Cluster, o apply.Options) ([]manifest.Problem, error) {
-		return apply.Apply(ctx, c, manifests, o)
-	})
+	return f.run(cmd, r, problems,
+		func(ctx context.Context, c *cluster.Cluster, o apply.Options) ([]manifest.Problem, error) {
+			return apply.Apply(ctx, c, manifests, o)
+		})
 }
 
 // origin identifies the git repository. It is empty if git does not know.
@@ -113,7 +116,8 @@ func origin(ctx context.Context, repository *render.Repository) string {
 }
 
 // run connects to the cluster, calls do and prints the report.
-func (f *applyFlags) run(cmd *cobra.Command, r *applyReport, warnings []manifest.Problem, do func(context.Context, *cluster.Cluster, apply.Options) ([]manifest.Problem, error)) error {
+func (f *applyFlags) run(cmd *cobra.Command, r *applyReport, warnings []manifest.Problem,
+	do func(context.Context, *cluster.Cluster, apply.Options) ([]manifest.Problem, error)) error {
 	if f.Timeout <= 0 {
 		return errors.New("--timeout must be positive, like 90s or 5m; use --wait=false to skip waiting")
 	}

@@ -53,31 +53,37 @@ Exit codes: 0 success; 2 error. An error of one chart does not affect the others
 			return runChartsPull(cmd, kinds, root, selection, output)
 		},
 	}
-	addSelectionFlags(cmd, &selection, "download the charts of the environment `NAME`, a folder of environments/ (repeatable)", "download the charts of every environment, and remove unused ones")
+	addSelectionFlags(cmd, &selection,
+		"download the charts of the environment `NAME`, a folder of environments/ (repeatable)",
+		"download the charts of every environment, and remove unused ones")
 	addRootFlag(cmd, &root)
 	addOutputFlag(cmd, &output, textOrJSON)
 	return cmd
 }
 
-func runChartsPull(cmd *cobra.Command, kinds *registry.Kinds, root string, selection render.Selection, output string) error {
-	return inRepository(cmd, kinds, root, (*render.Repository).Lock, func(repository *render.Repository, p *progress) error {
-		result, err := pull.Run(cmd.Context(), &http.Client{Timeout: 5 * time.Minute}, repository, selection, p.step)
-		p.stop()
-		if err != nil {
-			return err
-		}
-		if output == "json" {
-			err = printJSON(cmd.OutOrStdout(), result)
-		} else {
-			for _, list := range []struct {
-				files []string
-				verb  string
-			}{{result.Pulled, "pulled"}, {result.Locked, "locked"}, {result.Unchanged, "unchanged"}, {result.Removed, "removed"}} {
-				for _, file := range list.files {
-					fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", file, list.verb)
+func runChartsPull(cmd *cobra.Command, kinds *registry.Kinds, root string, selection render.Selection,
+	output string) error {
+	return inRepository(cmd, kinds, root, (*render.Repository).Lock,
+		func(repository *render.Repository, p *progress) error {
+			result, err := pull.Run(cmd.Context(), &http.Client{Timeout: 5 * time.Minute}, repository,
+				selection, p.step)
+			p.stop()
+			if err != nil {
+				return err
+			}
+			if output == "json" {
+				err = printJSON(cmd.OutOrStdout(), result)
+			} else {
+				for _, list := range []struct {
+					files []string
+					verb  string
+				}{{result.Pulled, "pulled"}, {result.Locked, "locked"}, {result.Unchanged, "unchanged"},
+					{result.Removed, "removed"}} {
+					for _, file := range list.files {
+						fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", file, list.verb)
+					}
 				}
 			}
-		}
-		return cmp.Or(err, problemsError(cmd, result.Problems, ""))
-	})
+			return cmp.Or(err, problemsError(cmd, result.Problems, ""))
+		})
 }

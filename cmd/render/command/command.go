@@ -94,13 +94,17 @@ disk fails midway, the error lists the changed files; render again.`,
 
 		SuggestionsMinimumDistance: 2,
 	}
-	addSelectionFlags(cmd, &f.Selection, "render the environment `NAME`, a folder of environments/ (repeatable)", "render every environment, and prune removed ones")
+	addSelectionFlags(cmd, &f.Selection, "render the environment `NAME`, a folder of environments/ (repeatable)",
+		"render every environment, and prune removed ones")
 	addRootFlag(cmd, &f.root)
-	cmd.Flags().StringVar(&f.since, "changed-since", "", "render the environments that may differ since the branch left the git `REVISION`")
+	cmd.Flags().StringVar(&f.since, "changed-since", "",
+		"render the environments that may differ since the branch left the git `REVISION`")
 	cmd.MarkFlagsMutuallyExclusive("env", "changed-since")
 	addModeFlags(cmd, &f)
 	addOutputFlag(cmd, &f.output, []string{"text", "json", "github"})
-	cmd.AddCommand(newInitCommand(kinds), newNewCommand(kinds, args), newDiffCommand(kinds), newExplainCommand(kinds), newChartsCommand(kinds), newPublishCommand(kinds), newSyncCommand(kinds), newApplyCommand(kinds), newDeleteCommand(kinds), newUpgradeCommand(kinds), newVersionCommand())
+	cmd.AddCommand(newInitCommand(kinds), newNewCommand(kinds, args), newDiffCommand(kinds), newExplainCommand(kinds),
+		newChartsCommand(kinds), newPublishCommand(kinds), newSyncCommand(kinds), newApplyCommand(kinds),
+		newDeleteCommand(kinds), newUpgradeCommand(kinds), newVersionCommand())
 	checkTopics(cmd)
 	return cmd
 }
@@ -143,9 +147,13 @@ func unknownCommand(cmd *cobra.Command, name, hint string) error {
 
 // addModeFlags adds the flags that say how to render and check the selected environments.
 func addModeFlags(cmd *cobra.Command, f *flags) {
-	cmd.Flags().BoolVar(&f.check, "check", false, "write nothing; print a diff and exit with 1 if rendered/ is out of date")
-	cmd.Flags().BoolVar(&f.strict, "strict", false, "treat warnings as errors, including warnings that depend on today's date")
-	cmd.Flags().BoolVar(&f.staged, "staged", false, "for hooks of git: exit with 1 if git add is missing for rendered/; with --check, check the index instead of the work tree")
+	cmd.Flags().BoolVar(&f.check, "check", false,
+		"write nothing; print a diff and exit with 1 if rendered/ is out of date")
+	cmd.Flags().BoolVar(&f.strict, "strict", false,
+		"treat warnings as errors, including warnings that depend on today's date")
+	cmd.Flags().BoolVar(&f.staged, "staged", false,
+		"for hooks of git: exit with 1 if git add is missing for rendered/; with --check, check the index instead "+
+			"of the work tree")
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "render again whenever a source file changes, until Ctrl-C")
 	cmd.MarkFlagsMutuallyExclusive("watch", "changed-since")
 	cmd.Flags().Bool("version", false, "print the version, like render version")
@@ -195,7 +203,9 @@ func renderOnce(cmd *cobra.Command, kinds *registry.Kinds, f flags, look func(na
 		repository.Look, repository.Memo = look, f.memo
 		if f.output == "github" {
 			folder := folderInWorkspace(repository.Dir())
-			armWatchdog(cmd, func(problem manifest.Problem) { printAnnotation(raw(cmd.OutOrStdout()), problem, folder) })
+			armWatchdog(cmd, func(problem manifest.Problem) {
+				printAnnotation(raw(cmd.OutOrStdout()), problem, folder)
+			})
 		}
 		return updateRendered(cmd, repository, f, p)
 	})
@@ -204,7 +214,9 @@ func renderOnce(cmd *cobra.Command, kinds *registry.Kinds, f flags, look func(na
 // updateRendered renders environments and, without --check, writes them. All steps that can fail, printing
 // the report included, precede the first change.
 func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, p *progress) error {
-	update, err := render.NewUpdate(cmd.Context(), repository, f.Selection, func(environment, step string) { p.step(environment + ": " + step) })
+	update, err := render.NewUpdate(cmd.Context(), repository, f.Selection, func(environment, step string) {
+		p.step(environment + ": " + step)
+	})
 	if err != nil {
 		return err
 	}
@@ -254,7 +266,9 @@ func printUpdate(cmd *cobra.Command, repository *render.Repository, update *rend
 
 // inRepository opens a repository, takes the lock, if any, and calls do. The progress shows until do stops
 // it or returns. Help, version and completion skip the slow check of the kinds here.
-func inRepository(cmd *cobra.Command, kinds *registry.Kinds, root string, lock func(*render.Repository, context.Context) (unlock func(), err error), do func(*render.Repository, *progress) error) error {
+func inRepository(cmd *cobra.Command, kinds *registry.Kinds, root string,
+	lock func(*render.Repository, context.Context) (unlock func(), err error),
+	do func(*render.Repository, *progress) error) error {
 	if err := kinds.Check(); err != nil {
 		return err
 	}

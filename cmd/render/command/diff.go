@@ -78,7 +78,8 @@ Exit codes: 0 no differences; 1 differences; greater than 1 error.`,
 		Args: environmentsAreFlags,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDiff(cmd, kinds, f) },
 	}
-	addSelectionFlags(cmd, &f.Selection, "compare the environment `NAME`, a folder of environments/ (repeatable)", "compare every environment, including removed ones (the default with --base)")
+	addSelectionFlags(cmd, &f.Selection, "compare the environment `NAME`, a folder of environments/ (repeatable)",
+		"compare every environment, including removed ones (the default with --base)")
 	addRootFlag(cmd, &f.root)
 	cmd.Flags().StringVar(&f.base, "base", "", "compare with a git `REVISION`, as a pull request into it does")
 	cmd.Flags().StringVar(&f.against, "against", "", "compare with another environment, a folder of environments/")
@@ -91,30 +92,32 @@ Exit codes: 0 no differences; 1 differences; greater than 1 error.`,
 
 func runDiff(cmd *cobra.Command, kinds *registry.Kinds, f diffFlags) error {
 	if cmd.Flags().Changed("base") && f.base == "" {
-		return errors.New("--base is empty: specify a branch, a tag or a commit; in CI, check the variable that you pass")
+		return errors.New(
+			"--base is empty: specify a branch, a tag or a commit; in CI, check the variable that you pass")
 	}
 	if err := checkComparison(cmd, f); err != nil {
 		return err
 	}
 	f.All = f.All || f.base != "" && len(f.Names) == 0
-	return inRepository(cmd, kinds, f.root, (*render.Repository).RLock, func(repository *render.Repository, p *progress) error {
-		var d *diff.Diff
-		var err error
-		progress := func(environment, step string) { p.step(environment + ": " + step) }
-		switch {
-		case f.live:
-			d, err = diffLive(cmd, repository, f, p, progress)
-		case f.against != "":
-			d, err = diff.Against(repository, f.Names[0], f.against, progress)
-		default:
-			d, err = diff.New(cmd.Context(), repository, f.Selection, f.base, progress)
-		}
-		if err != nil {
-			return err
-		}
-		p.stop()
-		return printDifferences(cmd, d, repository.Now, f)
-	})
+	return inRepository(cmd, kinds, f.root, (*render.Repository).RLock,
+		func(repository *render.Repository, p *progress) error {
+			var d *diff.Diff
+			var err error
+			progress := func(environment, step string) { p.step(environment + ": " + step) }
+			switch {
+			case f.live:
+				d, err = diffLive(cmd, repository, f, p, progress)
+			case f.against != "":
+				d, err = diff.Against(repository, f.Names[0], f.against, progress)
+			default:
+				d, err = diff.New(cmd.Context(), repository, f.Selection, f.base, progress)
+			}
+			if err != nil {
+				return err
+			}
+			p.stop()
+			return printDifferences(cmd, d, repository.Now, f)
+		})
 }
 
 // checkComparison checks the combination of the flags that say with what to compare.
@@ -126,7 +129,8 @@ func checkComparison(cmd *cobra.Command, f diffFlags) error {
 	case changed("against") && (f.live || changed("base")):
 		return errors.New("--against compares with an environment: omit --base and --live")
 	case changed("against") && (len(f.Names) != 1 || f.against == "" || f.against == f.Names[0]):
-		return errors.New("--against compares two environments: specify one with --env NAME, and another with --against NAME")
+		return errors.New("--against compares two environments: specify one with --env NAME, and another with " +
+			"--against NAME")
 	case f.live && len(f.Names) == 0:
 		return errors.New("--live compares with one cluster: specify its environments with --env NAME")
 	case !f.live && changed("kubeconfig"), !f.live && changed("context"):
@@ -135,7 +139,8 @@ func checkComparison(cmd *cobra.Command, f diffFlags) error {
 	return nil
 }
 
-func diffLive(cmd *cobra.Command, repository *render.Repository, f diffFlags, p *progress, progress func(environment, step string)) (*diff.Diff, error) {
+func diffLive(cmd *cobra.Command, repository *render.Repository, f diffFlags, p *progress,
+	progress func(environment, step string)) (*diff.Diff, error) {
 	p.step("connecting to the cluster")
 	var warnings bytes.Buffer
 	c, err := f.target.Connect(&warnings)
@@ -216,7 +221,8 @@ func printFrame(w io.Writer, frame []diff.FrameChange, printObject func(diff.Cha
 		}
 	}
 	if len(others) > 0 {
-		fmt.Fprintf(w, "# %s changed: %s\n", kind.Count(int64(len(others)), "other file"), diff.SayFiles(others).Plain())
+		fmt.Fprintf(w, "# %s changed: %s\n", kind.Count(int64(len(others)), "other file"),
+			diff.SayFiles(others).Plain())
 	}
 }
 
@@ -228,14 +234,16 @@ func printByProgram(cmd *cobra.Command, program string, changes []diff.Change) e
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", kind.Visible(c.Object().String()), kind.Visible(note))
 		}
 	}
-	code, err := diff.External(cmd.Context(), program, changes, forProgram(cmd.OutOrStdout()), forProgram(cmd.ErrOrStderr()))
+	code, err := diff.External(cmd.Context(), program, changes, forProgram(cmd.OutOrStdout()),
+		forProgram(cmd.ErrOrStderr()))
 	if err == nil && code != 0 {
 		return exitCode(code)
 	}
 	return err
 }
 
-// forProgram returns a terminal itself, for the colors and pages of the user's own program, and any other writer as it is.
+// forProgram returns a terminal itself, for the colors and pages of the user's own program, and any other writer as it
+// is.
 func forProgram(w io.Writer) io.Writer {
 	if isTerminal(w) {
 		return raw(w)
@@ -256,7 +264,7 @@ type reviewReport struct {
 }
 
 // The longest comments that hosts accept, in bytes.
-// https://docs.gitlab.com/administration/instance_limits/#size-of-comments-and-descriptions-of-issues-merge-requests-and-epics
+// https://docs.gitlab.com/administration/instance_limits
 const (
 	gitHubComment = 65536
 	gitLabComment = 1000000
@@ -270,7 +278,9 @@ func comment(d *diff.Diff, now time.Time, r report, f diffFlags) string {
 	}
 	if d.Failed() {
 		failed := *d
-		failed.Environments = slices.DeleteFunc(slices.Clone(d.Environments), func(e diff.EnvironmentDiff) bool { return !manifest.HasErrors(e.Problems) })
+		failed.Environments = slices.DeleteFunc(slices.Clone(d.Environments), func(e diff.EnvironmentDiff) bool {
+			return !manifest.HasErrors(e.Problems)
+		})
 		return reviewOf(&failed, now).Failure(r.errors, limit, f.command(d.Base))
 	}
 	return reviewOf(d, now).Markdown(limit, f.command(d.Base))

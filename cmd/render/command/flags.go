@@ -20,11 +20,13 @@ import (
 )
 
 func addRootFlag(cmd *cobra.Command, root *string) {
-	cmd.Flags().StringVar(root, "root", "", "the folder with environments/ (default: the nearest one at or above the current folder)")
+	cmd.Flags().StringVar(root, "root", "",
+		"the folder with environments/ (default: the nearest one at or above the current folder)")
 	_ = cmd.MarkFlagDirname("root")
 	const bySize = " (default: by the size of its files)"
 	cmd.Flags().Duration("max-cpu", 0, "the CPU `TIME` that an environment may take, like 30s"+bySize)
-	cmd.Flags().Var(&resource.QuantityValue{}, "max-memory", "the `SIZE` of the memory that an environment may take, like 2Gi"+bySize)
+	cmd.Flags().Var(&resource.QuantityValue{}, "max-memory",
+		"the `SIZE` of the memory that an environment may take, like 2Gi"+bySize)
 }
 
 // armWatchdog lets the watchdog end the process, by the flags of a command. It prints the problem before.
@@ -71,12 +73,14 @@ func argsBetween(least, most int, missing string) cobra.PositionalArgs {
 }
 
 func addClusterFlags(cmd *cobra.Command, target *cluster.Target) {
-	cmd.Flags().StringVar(&target.Kubeconfig, "kubeconfig", "", "the kubeconfig file (default: the files in KUBECONFIG, or ~/.kube/config)")
+	cmd.Flags().StringVar(&target.Kubeconfig, "kubeconfig", "",
+		"the kubeconfig file (default: the files in KUBECONFIG, or ~/.kube/config)")
 	cmd.Flags().StringVar(&target.Context, "context", "", "the kubeconfig context (default: the current one)")
 	_ = cmd.MarkFlagFilename("kubeconfig")
-	_ = cmd.RegisterFlagCompletionFunc("context", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return target.Contexts(), cobra.ShellCompDirectiveNoFileComp
-	})
+	_ = cmd.RegisterFlagCompletionFunc("context",
+		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return target.Contexts(), cobra.ShellCompDirectiveNoFileComp
+		})
 }
 
 // completeVersions completes the minor versions of Kubernetes.
@@ -93,13 +97,14 @@ var textOrJSON = []string{"text", "json"}
 // addOutputFlag adds --output. The first format is the default.
 func addOutputFlag(cmd *cobra.Command, output *string, forms []string) {
 	*output = forms[0]
-	cmd.Flags().FuncP("output", "o", fmt.Sprintf("print as `FORMAT`: %s (default %s)", kind.Or(forms), forms[0]), func(form string) error {
-		if !slices.Contains(forms, form) {
-			return errors.New("use " + kind.Or(forms))
-		}
-		*output = form
-		return nil
-	})
+	cmd.Flags().FuncP("output", "o", fmt.Sprintf("print as `FORMAT`: %s (default %s)", kind.Or(forms), forms[0]),
+		func(form string) error {
+			if !slices.Contains(forms, form) {
+				return errors.New("use " + kind.Or(forms))
+			}
+			*output = form
+			return nil
+		})
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(forms, cobra.ShellCompDirectiveNoFileComp))
 }
 

@@ -49,7 +49,8 @@ func printAnnotation(w io.Writer, p manifest.Problem, folder string) {
 // commandData escapes text for the data of a workflow command.
 func commandData(text string) string {
 	var data strings.Builder
-	fmt.Fprint(&inert{to: &data, escape: escapeText}, strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text))
+	fmt.Fprint(&inert{to: &data, escape: escapeText},
+		strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text))
 	return data.String()
 }
 

@@ -44,7 +44,8 @@ func leftOut(ctx context.Context, repository *render.Repository) func(environmen
 }
 
 // changedFiles returns the files that differ from the merge base of f.since and HEAD, relative to the root. It returns
-// nil, for all files, before the first commit. With --staged it includes files of the index, and with --check no others.
+// nil, for all files, before the first commit. With --staged it includes files of the index, and with --check no
+// others.
 func changedFiles(ctx context.Context, f flags) (files []string, err error) {
 	in, err := openGit(ctx, f.root)
 	if err != nil {
@@ -100,7 +101,8 @@ func adviseToAdd(cmd *cobra.Command, repository *render.Repository, update *rend
 
 // missingAdds returns the commands that add the untracked source files and rendered files of an update to the
 // index, and the number of files. With staged it includes changed and ignored files.
-func missingAdds(ctx context.Context, in *git.Repository, update *render.Update, staged bool) (commands string, files int, err error) {
+func missingAdds(ctx context.Context, in *git.Repository, update *render.Update,
+	staged bool) (commands string, files int, err error) {
 	isSource, read := map[string]bool{}, []string{tree.Folder, tree.EnvironmentsFolder}
 	for _, e := range update.Environments {
 		for _, file := range e.Sources {

@@ -56,10 +56,15 @@ replace the file after the rendered manifests are merged.`,
 			return runInit(cmd, root, o)
 		},
 	}
-	cmd.Flags().StringVarP(&o.Environment, "env", "e", "", "the name of the environment (default: prod; with --from, the name of the folder or object)")
-	cmd.Flags().StringVar(&o.From, "from", "", "an existing overlay in this git repository, or a file with the objects that sync overlays, in place of a new base")
-	cmd.Flags().StringVar(&o.Image, "image", "", "the controller's image, as NAME@DIGEST or NAME:TAG (default: the image of this release)")
-	cmd.Flags().StringVar(&o.Kubernetes, "kubernetes", "", "the minor version of the cluster, like "+apiserver.Oldest.String()+" (default: the newest that render supports, "+apiserver.Newest.String()+")")
+	cmd.Flags().StringVarP(&o.Environment, "env", "e", "",
+		"the name of the environment (default: prod; with --from, the name of the folder or object)")
+	cmd.Flags().StringVar(&o.From, "from", "",
+		"an existing overlay in this git repository, or a file with the objects that sync overlays, in place of a "+
+			"new base")
+	cmd.Flags().StringVar(&o.Image, "image", "",
+		"the controller's image, as NAME@DIGEST or NAME:TAG (default: the image of this release)")
+	cmd.Flags().StringVar(&o.Kubernetes, "kubernetes", "", "the minor version of the cluster, like "+
+		apiserver.Oldest.String()+" (default: the newest that render supports, "+apiserver.Newest.String()+")")
 	cmd.Flags().StringVar(&o.CI, "ci", "", kind.Or(setup.CIs)+" (default: from the host of the remote)")
 	cmd.Flags().StringVar(&root, "root", ".", "the folder for environments/")
 	_ = cmd.MarkFlagDirname("root")
@@ -85,7 +90,8 @@ func runInit(cmd *cobra.Command, root string, o setup.Options) error {
 	printMade(cmd, made, o)
 	if len(made.Unrendered) > 0 {
 		errors, _ := manifest.SplitProblems(made.Problems)
-		return fmt.Errorf("%s: correct them, or patch them in %s, and run render --env %s", count(len(errors), "problem"),
+		return fmt.Errorf("%s: correct them, or patch them in %s, and run render --env %s",
+			count(len(errors), "problem"),
 			strings.Join(made.Patched, ", "), strings.Join(made.Unrendered, " --env "))
 	}
 	return nil
@@ -127,7 +133,9 @@ func printMade(cmd *cobra.Command, made *setup.Result, o setup.Options) {
 	}
 	fmt.Fprintf(out, "then: %s\n", commit)
 	if made.Base != "" {
-		fmt.Fprintf(out, "then: build the controller's image by make image in a clone of Gatehouse (docs/controller.md), push it, and set its name and digest in images: of %s\n", made.Base)
+		fmt.Fprintf(out,
+			"then: build the controller's image by make image in a clone of Gatehouse (docs/controller.md), push "+
+				"it, and set its name and digest in images: of %s\n", made.Base)
 	}
 	switch {
 	case made.Delivery != nil:

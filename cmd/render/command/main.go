@@ -31,7 +31,9 @@ func Main(kinds ...kind.Kind) {
 	}
 	errOut := newInert(os.Stderr)
 	log.SetOutput(errOut)
-	slog.SetDefault(slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: withoutTime}))) // of Helm
+	// of Helm
+	slog.SetDefault(slog.New(slog.NewTextHandler(errOut,
+		&slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: withoutTime})))
 	log.SetFlags(0)
 	os.Exit(run(kinds, errOut))
 }

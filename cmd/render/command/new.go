@@ -54,10 +54,11 @@ func newNewKindCommand(kinds *registry.Kinds, k *kind.Kind) *cobra.Command {
 	}
 	name := strings.ToLower(k.GVK().Kind)
 	cmd := &cobra.Command{
-		Use:     name + " NAME --env NAME",
-		Short:   strings.TrimSuffix(outline.Sentence, "."),
-		Example: fmt.Sprintf("  # Create environments/prod/%s-sample.yaml\n  render new %s sample --env prod", name, name),
-		Args:    argsBetween(1, 1, "which name? write render new "+name+" NAME --env NAME"),
+		Use:   name + " NAME --env NAME",
+		Short: strings.TrimSuffix(outline.Sentence, "."),
+		Example: fmt.Sprintf("  # Create environments/prod/%s-sample.yaml\n  render new %s sample --env prod",
+			name, name),
+		Args: argsBetween(1, 1, "which name? write render new "+name+" NAME --env NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.Name = args[0]
 			return runNew(cmd, kinds, root, s)
@@ -66,7 +67,8 @@ func newNewKindCommand(kinds *registry.Kinds, k *kind.Kind) *cobra.Command {
 	}
 	addEnvironmentFlag(cmd, &s.Environment)
 	_ = cmd.MarkFlagRequired("env")
-	cmd.Flags().StringVarP(&s.Namespace, "namespace", "n", "", "the namespace (default: the namespace of the kustomization, or default)")
+	cmd.Flags().StringVarP(&s.Namespace, "namespace", "n", "",
+		"the namespace (default: the namespace of the kustomization, or default)")
 	addRootFlag(cmd, &root)
 	for _, f := range outline.Fields {
 		if f.Flag == "" || cmd.Flags().Lookup(f.Flag) != nil {
@@ -122,14 +124,16 @@ func addFieldFlag(cmd *cobra.Command, f setup.Field, values map[string]any) {
 }
 
 func runNew(cmd *cobra.Command, kinds *registry.Kinds, root string, s setup.Spec) error {
-	return inRepository(cmd, kinds, root, (*render.Repository).Lock, func(repository *render.Repository, p *progress) error {
-		addition, err := setup.Add(cmd.Context(), repository, s, p.step)
-		p.stop()
-		if err != nil {
-			return err
-		}
-		return printAddition(cmd, addition, flags{root: root, Selection: render.Selection{Names: []string{s.Environment}}})
-	})
+	return inRepository(cmd, kinds, root, (*render.Repository).Lock,
+		func(repository *render.Repository, p *progress) error {
+			addition, err := setup.Add(cmd.Context(), repository, s, p.step)
+			p.stop()
+			if err != nil {
+				return err
+			}
+			return printAddition(cmd, addition,
+				flags{root: root, Selection: render.Selection{Names: []string{s.Environment}}})
+		})
 }
 
 // printAddition prints the written files and the next command, or errors.

@@ -47,7 +47,8 @@ func printSummary(w io.Writer, r report) {
 		return
 	}
 	for _, e := range r.Environments {
-		fmt.Fprintf(w, "%s: %s, %d written, %d pruned, %d unchanged", e.Name, count(e.Objects, "object"), len(e.Written), len(e.Pruned), len(e.Unchanged))
+		fmt.Fprintf(w, "%s: %s, %d written, %d pruned, %d unchanged", e.Name, count(e.Objects, "object"),
+			len(e.Written), len(e.Pruned), len(e.Unchanged))
 		if len(e.Warnings) > 0 {
 			fmt.Fprintf(w, ", %s", count(len(e.Warnings), "warning"))
 		}

@@ -69,7 +69,8 @@ func newReport(environments []environmentReport, orphans []manifest.Problem, che
 func reportUpdate(update *render.Update, check bool) report {
 	environments := make([]environmentReport, 0, len(update.Environments))
 	for _, e := range update.Environments {
-		one := environmentReport{Name: e.Name, Objects: e.Objects, Written: []string{}, Unchanged: []string{}, Pruned: []string{}}
+		one := environmentReport{Name: e.Name, Objects: e.Objects, Written: []string{}, Unchanged: []string{},
+			Pruned: []string{}}
 		one.Errors, one.Warnings = manifest.SplitProblems(e.Problems)
 		if !update.Failed() {
 			one.Written, one.Unchanged, one.Pruned = e.Plan.Written(), e.Plan.Unchanged(), e.Plan.Pruned()

@@ -29,7 +29,8 @@ Sync reads rendered/NAME and changes nothing.`,
 		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true}, // flags of the subcommands
 	}
 	cmd.AddCommand(
-		newSyncToolCommand(kinds, "flux", "Print a GitRepository and a Kustomization", aboutGates(kinds, `Print a GitRepository and a Kustomization that sync rendered/NAME.
+		newSyncToolCommand(kinds, "flux", "Print a GitRepository and a Kustomization",
+			aboutGates(kinds, `Print a GitRepository and a Kustomization that sync rendered/NAME.
 
 An annotation on the Pod of %s makes Flux leave a started Pod alone, and prune it with
 its source object. This needs Flux 2.8.7 or later; see docs/flux.md for 2.7.0 to 2.8.6.`), sync.Flux),
@@ -37,7 +38,8 @@ its source object. This needs Flux 2.8.7 or later; see docs/flux.md for 2.7.0 to
 	return cmd
 }
 
-func newSyncToolCommand(kinds *registry.Kinds, tool, short, long string, manifests func(context.Context, *render.Repository, sync.Options) ([]byte, error)) *cobra.Command {
+func newSyncToolCommand(kinds *registry.Kinds, tool, short, long string,
+	manifests func(context.Context, *render.Repository, sync.Options) ([]byte, error)) *cobra.Command {
 	var root string
 	var o sync.Options
 	cmd := &cobra.Command{
@@ -54,23 +56,26 @@ func newSyncToolCommand(kinds *registry.Kinds, tool, short, long string, manifes
 			if cmd.Flags().Changed("path") && o.Path == "" {
 				return errors.New("--path is empty: use . for the top of the branch, or omit it")
 			}
-			return inRepository(cmd, kinds, root, (*render.Repository).RLock, func(repository *render.Repository, p *progress) error {
-				p.step("reading rendered files")
-				printed, err := manifests(cmd.Context(), repository, o)
-				p.stop()
-				if err == nil {
-					_, err = cmd.OutOrStdout().Write(printed)
-				}
-				return err
-			})
+			return inRepository(cmd, kinds, root, (*render.Repository).RLock,
+				func(repository *render.Repository, p *progress) error {
+					p.step("reading rendered files")
+					printed, err := manifests(cmd.Context(), repository, o)
+					p.stop()
+					if err == nil {
+						_, err = cmd.OutOrStdout().Write(printed)
+					}
+					return err
+				})
 		},
 	}
 	addEnvironmentFlag(cmd, &o.Environment)
 	cmd.Flags().StringVar(&o.URL, "repo", "", "the URL of the git repository, reachable from the cluster")
 	cmd.Flags().StringVar(&o.Branch, "branch", "main", "the branch to sync")
-	cmd.Flags().StringVar(&o.Path, "path", "", "the folder to sync (default: rendered/NAME, for render and render publish)")
+	cmd.Flags().StringVar(&o.Path, "path", "",
+		"the folder to sync (default: rendered/NAME, for render and render publish)")
 	if tool == "flux" {
-		cmd.Flags().StringSliceVar(&o.After, "depends-on", nil, "Kustomizations that must be ready first, such as one that installs CustomResourceDefinitions")
+		cmd.Flags().StringSliceVar(&o.After, "depends-on", nil,
+			"Kustomizations that must be ready first, such as one that installs CustomResourceDefinitions")
 	}
 	_ = cmd.MarkFlagRequired("env")
 	_ = cmd.MarkFlagRequired("repo")

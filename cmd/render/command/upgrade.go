@@ -45,7 +45,8 @@ Exit codes: 0 no differences; 1 differences; 2 error.`,
 		Args: environmentsAreFlags,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runUpgrade(cmd, kinds, f) },
 	}
-	addSelectionFlags(cmd, &f.Selection, "judge the environment `NAME`, a folder of environments/ (repeatable)", "judge every environment")
+	addSelectionFlags(cmd, &f.Selection, "judge the environment `NAME`, a folder of environments/ (repeatable)",
+		"judge every environment")
 	cmd.Flags().StringVar(&f.kubernetes, "kubernetes", "", "the minor `VERSION` to judge by, like 1.37")
 	_ = cmd.MarkFlagRequired("kubernetes")
 	_ = cmd.RegisterFlagCompletionFunc("kubernetes", completeVersions)
@@ -55,28 +56,31 @@ Exit codes: 0 no differences; 1 differences; 2 error.`,
 }
 
 func runUpgrade(cmd *cobra.Command, kinds *registry.Kinds, f upgradeFlags) error {
-	return inRepository(cmd, kinds, f.root, (*render.Repository).RLock, func(repository *render.Repository, p *progress) error {
-		all, errs, err := upgrade.Run(repository, f.Selection, f.kubernetes, func(environment, step string) { p.step(environment + ": " + step) })
-		if err != nil {
-			return err
-		}
-		p.stop()
-		if f.output == "json" {
-			err = printJSON(cmd.OutOrStdout(), struct {
-				Environments []*upgrade.Environment `json:"environments"`
-				Errors       []manifest.Problem     `json:"errors"`
-			}{all, append([]manifest.Problem{}, errs...)})
-		} else {
-			err = printUpgrade(cmd.OutOrStdout(), all, f.output == "markdown")
-		}
-		if err = errors.Join(err, problemsError(cmd, errs, " of both versions")); err != nil {
-			return err
-		}
-		if slices.ContainsFunc(all, func(e *upgrade.Environment) bool { return !e.IsEqual() }) {
-			return exitCode(exitDiffers)
-		}
-		return nil
-	})
+	return inRepository(cmd, kinds, f.root, (*render.Repository).RLock,
+		func(repository *render.Repository, p *progress) error {
+			all, errs, err := upgrade.Run(repository, f.Selection, f.kubernetes, func(environment, step string) {
+				p.step(environment + ": " + step)
+			})
+			if err != nil {
+				return err
+			}
+			p.stop()
+			if f.output == "json" {
+				err = printJSON(cmd.OutOrStdout(), struct {
+					Environments []*upgrade.Environment `json:"environments"`
+					Errors       []manifest.Problem     `json:"errors"`
+				}{all, append([]manifest.Problem{}, errs...)})
+			} else {
+				err = printUpgrade(cmd.OutOrStdout(), all, f.output == "markdown")
+			}
+			if err = errors.Join(err, problemsError(cmd, errs, " of both versions")); err != nil {
+				return err
+			}
+			if slices.ContainsFunc(all, func(e *upgrade.Environment) bool { return !e.IsEqual() }) {
+				return exitCode(exitDiffers)
+			}
+			return nil
+		})
 }
 
 func printUpgrade(out io.Writer, all []*upgrade.Environment, isMarkdown bool) error {
@@ -112,7 +116,8 @@ func upgradeLines(e *upgrade.Environment) string {
 	}
 	for _, o := range e.Stored {
 		for _, field := range o.Fields {
-			o.Message = fmt.Sprintf("stores %s as %s in place of %s", field.Path, shown(field.After), shown(field.Before))
+			o.Message = fmt.Sprintf("stores %s as %s in place of %s", field.Path, shown(field.After),
+				shown(field.Before))
 			if !slices.ContainsFunc(o.Existing, func(f diff.FieldChange) bool { return f.Path == field.Path }) {
 				o.Message += " (of a new object only)"
 			}

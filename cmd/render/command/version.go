@@ -55,7 +55,9 @@ func newVersionCommand() *cobra.Command {
 
 func (v versions) String() string {
 	revision := cmp.Or(strings.TrimSpace(v.Revision+" "+v.RevisionTime), "unknown")
-	return fmt.Sprintf("render: %s\nrevision: %s\nkustomize: %s\nkubernetes: %s, checks as %s\ngo: %s\ntime zones: %s\n", v.Render, revision, v.Kustomize, v.Kubernetes, strings.Join(v.KubernetesVersions, ", "), v.Go, v.TimeZones)
+	return fmt.Sprintf(
+		"render: %s\nrevision: %s\nkustomize: %s\nkubernetes: %s, checks as %s\ngo: %s\ntime zones: %s\n", v.Render,
+		revision, v.Kustomize, v.Kubernetes, strings.Join(v.KubernetesVersions, ", "), v.Go, v.TimeZones)
 }
 
 func programVersions() versions {
@@ -67,7 +69,9 @@ func programVersions() versions {
 }
 
 func versionsOf(info *debug.BuildInfo) versions {
-	v := versions{Render: cmp.Or(release, info.Main.Version), Kustomize: kustomize.KustomizeRelease, Kubernetes: apiserver.Release, KubernetesVersions: render.KubernetesVersions(), Go: info.GoVersion, TimeZones: zone.Release()}
+	v := versions{Render: cmp.Or(release, info.Main.Version), Kustomize: kustomize.KustomizeRelease,
+		Kubernetes: apiserver.Release, KubernetesVersions: render.KubernetesVersions(), Go: info.GoVersion,
+		TimeZones: zone.Release()}
 	settings := map[string]string{}
 	for _, s := range info.Settings {
 		settings[s.Key] = s.Value

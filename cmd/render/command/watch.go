@@ -18,7 +18,8 @@ import (
 func watchEnvironments(cmd *cobra.Command, kinds *registry.Kinds, f flags) error {
 	switch {
 	case f.check:
-		return errors.New("--watch writes rendered/, and --check does not: omit --check, and use git diff to see changes")
+		return errors.New("--watch writes rendered/, and --check does not: omit --check, and use git diff to see " +
+			"changes")
 	case f.staged:
 		return errors.New("--staged is for hooks, and --watch does not end: omit one of them")
 	case f.output == "github":
@@ -60,7 +61,8 @@ func renderAndWait(cmd *cobra.Command, kinds *registry.Kinds, f flags, isFirst b
 	case err != nil:
 		state = "error: " + err.Error()
 	}
-	if _, err := fmt.Fprintf(cmd.ErrOrStderr(), "%s %s; waiting for changes, Ctrl-C ends\n", time.Now().Format(time.TimeOnly), state); err != nil {
+	if _, err := fmt.Fprintf(cmd.ErrOrStderr(), "%s %s; waiting for changes, Ctrl-C ends\n",
+		time.Now().Format(time.TimeOnly), state); err != nil {
 		return err
 	}
 	runtime.GC() // while idle

@@ -174,7 +174,8 @@ func (p Path) Last() Identity {
 
 // hasAffixes reports whether namePrefix and nameSuffix rename objects of a kind.
 func hasAffixes(gvk resid.Gvk) bool {
-	return gvk.Kind != "Namespace" && gvk.Kind != "CustomResourceDefinition" && (gvk.Kind != "APIService" || gvk.Group != "apiregistration.k8s.io")
+	return gvk.Kind != "Namespace" && gvk.Kind != "CustomResourceDefinition" &&
+		(gvk.Kind != "APIService" || gvk.Group != "apiregistration.k8s.io")
 }
 
 // hashed matches the names of generated objects, up to the hash of their content.

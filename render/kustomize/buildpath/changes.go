@@ -28,8 +28,10 @@ type Entry struct {
 // changing are the fields of a kustomization that change objects, in the order in which kustomize applies
 // them: see configureBuiltinTransformers of its api/internal/target.
 var changing = []string{
-	"ConfigMapGenerator", "SecretGenerator", "PatchesStrategicMerge", "Patches", "Namespace", "NamePrefix", "NameSuffix", "Labels",
-	"CommonLabels", "CommonAnnotations", "PatchesJson6902", "Replicas", "Images", "Replacements", "Transformers", "Vars", "BuildMetadata",
+	"ConfigMapGenerator", "SecretGenerator", "PatchesStrategicMerge", "Patches", "Namespace", "NamePrefix",
+	"NameSuffix", "Labels",
+	"CommonLabels", "CommonAnnotations", "PatchesJson6902", "Replicas", "Images", "Replacements", "Transformers",
+	"Vars", "BuildMetadata",
 }
 
 // Entries returns the entries of kustomizations that change objects, in the order in which kustomize applies them.
@@ -43,7 +45,8 @@ func (p *Paths) Entries(folders ...string) (all []Entry) {
 			case slices.Contains(folders[:i], folder): // a component may be in several kustomizations
 			case value.Kind() == reflect.Slice:
 				for i := range value.Len() {
-					all = append(all, Entry{k, fmt.Sprintf("%s[%d]", name, i), []string{name, strconv.Itoa(i)}, fileOf(k, value.Index(i)), field, i})
+					all = append(all, Entry{k, fmt.Sprintf("%s[%d]", name, i), []string{name, strconv.Itoa(i)},
+						fileOf(k, value.Index(i)), field, i})
 				}
 			case !value.IsZero():
 				all = append(all, Entry{k, name, []string{name}, "", field, 0})
@@ -149,14 +152,18 @@ func (p *Paths) Uses(path Path, file string) bool {
 // OverridesUse reports whether a file of the overrides in a folder may change a rendered object.
 func (p *Paths) OverridesUse(folder string, rendered manifest.Object, file string) bool {
 	c := NewCandidate(rendered)
-	return slices.ContainsFunc(p.Overrides(folder), func(folder string) bool { return p.mayChange(p.Sources.Kustomizations[folder], c, file) })
+	return slices.ContainsFunc(p.Overrides(folder), func(folder string) bool {
+		return p.mayChange(p.Sources.Kustomizations[folder], c, file)
+	})
 }
 
 // mayChange reports whether a file may change a candidate: as the kustomization, or as a file that the
 // kustomization loads for the candidate.
 func (p *Paths) mayChange(k *source.Kustomization, c Candidate, file string) bool {
 	isLoaded := func(entry string) bool { return entry != "" && k.Paths[entry] == file }
-	if slices.ContainsFunc(p.Generators[k.Folder], func(g Generator) bool { return g.matches(c) && slices.ContainsFunc(g.Files(), isLoaded) }) {
+	if slices.ContainsFunc(p.Generators[k.Folder], func(g Generator) bool {
+		return g.matches(c) && slices.ContainsFunc(g.Files(), isLoaded)
+	}) {
 		return true
 	}
 	isOther := map[string]bool{}
@@ -166,5 +173,7 @@ func (p *Paths) mayChange(k *source.Kustomization, c Candidate, file string) boo
 	for _, patch := range p.Patches[k.Folder] {
 		isOther[patch.Entry()] = !patch.Selects(c)
 	}
-	return slices.ContainsFunc(p.Entries(k.Folder), func(e Entry) bool { return !isOther[e.Name] && (k.File == file || isLoaded(e.Loads)) })
+	return slices.ContainsFunc(p.Entries(k.Folder), func(e Entry) bool {
+		return !isOther[e.Name] && (k.File == file || isLoaded(e.Loads))
+	})
 }

@@ -73,5 +73,7 @@ func (g Generator) GVK() resid.Gvk { return resid.NewGvk("", "v1", g.Kind) }
 
 // SelectsGenerated reports whether a selector selects the kinds that generators create.
 func SelectsGenerated(selector resid.Gvk) bool {
-	return slices.ContainsFunc([]string{"ConfigMap", "Secret"}, func(kind string) bool { return Generator{Kind: kind}.GVK().IsSelected(&selector) })
+	return slices.ContainsFunc([]string{"ConfigMap", "Secret"}, func(kind string) bool {
+		return Generator{Kind: kind}.GVK().IsSelected(&selector)
+	})
 }

@@ -66,7 +66,9 @@ func (p Patch) Selects(c Candidate) bool {
 // Copies reports whether an operation of the patch takes its value from another field.
 func (p Patch) Copies() bool {
 	return slices.ContainsFunc(p.Documents, func(d source.Document) bool {
-		return slices.ContainsFunc(node.Items(d.Node()), func(operation *yaml.Node) bool { return node.Field(operation, "from") != nil })
+		return slices.ContainsFunc(node.Items(d.Node()), func(operation *yaml.Node) bool {
+			return node.Field(operation, "from") != nil
+		})
 	})
 }
 
@@ -122,5 +124,6 @@ func IsIdentity(keys []string) bool {
 // MayRename reports whether an annotation with a key may make kustomize rename an object. The key of
 // local configuration does not: it drops the object from the result.
 func MayRename(key string) bool {
-	return key != konfig.IgnoredByKustomizeAnnotation && (strings.Contains(key, "config.kubernetes.io/") || strings.Contains(key, "kustomize.config.k8s.io/"))
+	return key != konfig.IgnoredByKustomizeAnnotation &&
+		(strings.Contains(key, "config.kubernetes.io/") || strings.Contains(key, "kustomize.config.k8s.io/"))
 }

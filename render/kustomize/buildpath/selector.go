@@ -26,7 +26,8 @@ type Candidate struct {
 // NewCandidate returns a built object as a candidate.
 func NewCandidate(o manifest.Object) Candidate {
 	id := IDOf(o)
-	return Candidate{GVK: id.Gvk, Identities: []Identity{id.Identity}, labels: o.GetLabels(), annotations: o.GetAnnotations()}
+	return Candidate{GVK: id.Gvk, Identities: []Identity{id.Identity}, labels: o.GetLabels(),
+		annotations: o.GetAnnotations()}
 }
 
 // Candidate returns the object of a path as the kustomization in path.Folders[i] may see it.
@@ -105,7 +106,9 @@ var plainName = regexp.MustCompile(`^[a-z0-9-]+$`)
 // compares the first and the last of them.
 func (s *Selector) selectsIdentity(identities []Identity) bool {
 	isPlain := plainName.MatchString(s.name)
-	return slices.ContainsFunc(identities, func(id Identity) bool { return id.Name == s.name || !isPlain && s.MatchName(id.Name) }) &&
+	return slices.ContainsFunc(identities, func(id Identity) bool {
+		return id.Name == s.name || !isPlain && s.MatchName(id.Name)
+	}) &&
 		slices.ContainsFunc(identities, func(id Identity) bool { return s.MatchNamespace(id.Namespace) })
 }
 

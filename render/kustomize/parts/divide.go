@@ -83,7 +83,8 @@ func divide(paths *buildpath.Paths, size int, documents ...*source.Tree) *Divisi
 	if !isDivisible(paths) {
 		return nil
 	}
-	d := &Division{paths: paths, nodeOf: map[*source.Tree]*node{}, entries: map[string]*entries{}, configured: map[string]bool{}, texts: map[string]int{}}
+	d := &Division{paths: paths, nodeOf: map[*source.Tree]*node{}, entries: map[string]*entries{},
+		configured: map[string]bool{}, texts: map[string]int{}}
 	d.findConfigured(paths.Folder)
 	d.addNodes()
 	d.joinDuplicates()
@@ -118,7 +119,8 @@ func (d *Division) addNodes() {
 	nodeOf := map[*source.Tree]*node{}
 	for _, m := range d.paths.Sources.Manifests {
 		d.texts[m.File] = len(m.Texts)
-		hasList, whole := slices.ContainsFunc(m.Texts, isList), &group{} // kustomize reads a List differently if it is alone
+		// kustomize reads a List differently if it is alone
+		hasList, whole := slices.ContainsFunc(m.Texts, isList), &group{}
 		for i, text := range m.Texts {
 			n := &node{position: position{file: m.File, index: i}, text: text, group: &group{}}
 			if hasList {
@@ -158,7 +160,9 @@ func (d *Division) addNodes() {
 
 // isList reports whether a text is a List.
 func isList(text *source.Text) bool {
-	return slices.ContainsFunc(text.Objects, func(o source.Document) bool { return o.Listed || manifest.IsListKind(o.Kind) })
+	return slices.ContainsFunc(text.Objects, func(o source.Document) bool {
+		return o.Listed || manifest.IsListKind(o.Kind)
+	})
 }
 
 // join merges the groups of two nodes.
@@ -188,7 +192,8 @@ func (d *Division) joinDuplicates() {
 		path := &d.paths.All[i]
 		n := d.nodeOf[path.Document.Tree]
 		for step, identities := range path.Steps {
-			id := id{strings.Join(path.Folders[step:], "\n"), buildpath.NamedID{Gvk: path.GVK, Identity: identities[len(identities)-1]}}
+			id := id{strings.Join(path.Folders[step:], "\n"),
+				buildpath.NamedID{Gvk: path.GVK, Identity: identities[len(identities)-1]}}
 			if other := first[id]; other != nil {
 				join(n, other)
 			} else {

@@ -16,13 +16,16 @@ import (
 // isDivisible reports whether all dependencies and names of objects during the build are known. An
 // environment in the order of its build is not divisible, as parts lose that order.
 func isDivisible(p *buildpath.Paths) bool {
-	if options := p.Loaded[p.Folder].SortOptions; options != nil && options.Order == types.FIFOSortOrder || !areConfigurationsPlain(p) {
+	if options := p.Loaded[p.Folder].SortOptions; options != nil && options.Order == types.FIFOSortOrder ||
+		!areConfigurationsPlain(p) {
 		return false
 	}
 	isPruned := map[string]bool{} // files that are shorter in a part
 	for _, m := range p.Sources.Manifests {
 		isPruned[m.File] = true
-		if slices.ContainsFunc(m.Texts, func(text *source.Text) bool { return slices.ContainsFunc(text.Objects, isUnclear) }) {
+		if slices.ContainsFunc(m.Texts, func(text *source.Text) bool {
+			return slices.ContainsFunc(text.Objects, isUnclear)
+		}) {
 			return false
 		}
 	}
@@ -33,7 +36,9 @@ func isDivisible(p *buildpath.Paths) bool {
 		isPruned[k.File] = true
 	}
 	for _, k := range p.Loaded {
-		if !isDivisibleKustomization(p, k) || slices.ContainsFunc(otherFiles(p, k), func(file string) bool { return file == "" || isPruned[file] }) {
+		if !isDivisibleKustomization(p, k) || slices.ContainsFunc(otherFiles(p, k), func(file string) bool {
+			return file == "" || isPruned[file]
+		}) {
 			return false
 		}
 	}
@@ -56,16 +61,19 @@ func isDivisibleKustomization(p *buildpath.Paths, k *source.Kustomization) bool 
 // replacesIdentity reports whether a replacement may change the ID of an object, or is malformed.
 func replacesIdentity(r types.ReplacementField) bool {
 	return r.Path != "" || slices.ContainsFunc(r.Targets, func(target *types.TargetSelector) bool {
-		return target == nil || len(target.FieldPaths) == 0 || slices.ContainsFunc(target.FieldPaths, func(path string) bool {
-			keys := utils.SmarterPathSplitter(path, ".")
-			return buildpath.MayRename(path) || buildpath.IsIdentity(keys) || slices.Contains(keys[:min(len(keys), 2)], "*")
-		}) || slices.ContainsFunc(slices.Concat(target.Reject, []*types.Selector{target.Select}), func(s *types.Selector) bool {
-			if s == nil {
-				return true
-			}
-			_, err := buildpath.NewSelector(s)
-			return err != nil
-		})
+		return target == nil || len(target.FieldPaths) == 0 ||
+			slices.ContainsFunc(target.FieldPaths, func(path string) bool {
+				keys := utils.SmarterPathSplitter(path, ".")
+				return buildpath.MayRename(path) || buildpath.IsIdentity(keys) ||
+					slices.Contains(keys[:min(len(keys), 2)], "*")
+			}) || slices.ContainsFunc(slices.Concat(target.Reject, []*types.Selector{target.Select}),
+			func(s *types.Selector) bool {
+				if s == nil {
+					return true
+				}
+				_, err := buildpath.NewSelector(s)
+				return err != nil
+			})
 	})
 }
 
@@ -129,7 +137,8 @@ func areConfigurationsPlain(p *buildpath.Paths) bool {
 
 // isPlain reports whether a configuration changes neither the IDs of objects nor generated objects.
 func isPlain(c source.Configuration) bool {
-	fields := slices.Concat(c.Namespace, c.Labels, c.CommonLabels, c.TemplateLabels, c.CommonAnnotations, c.Images, c.Replicas)
+	fields := slices.Concat(c.Namespace, c.Labels, c.CommonLabels, c.TemplateLabels, c.CommonAnnotations,
+		c.Images, c.Replicas)
 	for _, reference := range c.NameReference {
 		if slices.ContainsFunc(reference.FieldSpecs, func(referrer types.FieldSpec) bool {
 			return referrer.Path == types.MetadataNamespacePath || buildpath.SelectsGenerated(referrer.Gvk)

@@ -22,7 +22,8 @@ type pruning struct {
 
 // prune returns the file system of a part, with stand-ins, and the files that kustomize reads from it.
 func (d *Division) prune(p *part, s *standIns) (fs *source.FileSystem, read []string, err error) {
-	pruned := &pruning{Division: d, folders: p.folders(), texts: map[string][]*node{}, entries: map[position]bool{}, files: map[string][]byte{}, standIns: s}
+	pruned := &pruning{Division: d, folders: p.folders(), texts: map[string][]*node{}, entries: map[position]bool{},
+		files: map[string][]byte{}, standIns: s}
 	for n := range p.nodes {
 		if n.text == nil {
 			pruned.entries[n.position] = true
@@ -56,7 +57,8 @@ func (p *pruning) keepFolder(folder string) (isLeft bool, err error) {
 	}
 	count := func() int {
 		return len(k.Resources) + len(k.Components) + len(k.ConfigMapGenerator) + len(k.SecretGenerator) +
-			len(k.PatchesStrategicMerge) + len(k.Patches) + len(k.PatchesJson6902) + len(k.Replicas) + len(k.Replacements)
+			len(k.PatchesStrategicMerge) + len(k.Patches) + len(k.PatchesJson6902) + len(k.Replicas) +
+			len(k.Replacements)
 	}
 	before := count()
 	k.Resources, k.Components = filter(k.Resources, keep), filter(k.Components, keep)

@@ -59,7 +59,8 @@ func (d *Division) findTargets() {
 		key := strings.Join(slices.Concat(path.Folders, []string{namespace}), "\n")
 		if isMovedInto[namespace] && !isThere[key] {
 			isThere[key] = true
-			d.targets.bySourceNamespace[namespace] = append(d.targets.bySourceNamespace[namespace], d.nodeOf[path.Document.Tree])
+			d.targets.bySourceNamespace[namespace] = append(d.targets.bySourceNamespace[namespace],
+				d.nodeOf[path.Document.Tree])
 		}
 	}
 }
@@ -80,7 +81,9 @@ func (t *targets) add(n *node, id buildpath.Identity) {
 func (d *Division) findReferences() {
 	parallel.For(len(d.nodes), func(i int) {
 		n := d.nodes[i]
-		if n.text == nil || !slices.ContainsFunc(n.paths, func(path *buildpath.Path) bool { return mayRefer(path.GVK) }) {
+		if n.text == nil || !slices.ContainsFunc(n.paths, func(path *buildpath.Path) bool {
+			return mayRefer(path.GVK)
+		}) {
 			return
 		}
 		var s scope

@@ -63,7 +63,8 @@ func (s *standIns) ofLabels(labels map[string]string) map[string]string {
 }
 
 func (s *standIns) of(value string) string {
-	if s.isOff || s.without[value] || !plain.MatchString(value) || value == "default" || yaml.IsYaml1_1NonString(yaml.NewStringRNode(value).YNode()) {
+	if s.isOff || s.without[value] || !plain.MatchString(value) || value == "default" ||
+		yaml.IsYaml1_1NonString(yaml.NewStringRNode(value).YNode()) {
 		return value
 	}
 	number := slices.Index(s.values, value)
@@ -80,7 +81,8 @@ func (s *standIns) check(text string) bool {
 	before := len(s.without)
 	hidden := escape.MatchString(text)
 	for _, value := range s.values {
-		if hidden || strings.Contains(text, value) && regexp.MustCompile(`(^|[^-A-Za-z0-9_.])`+regexp.QuoteMeta(value)+`($|[^-A-Za-z0-9_.])`).MatchString(text) {
+		if hidden || strings.Contains(text, value) &&
+			regexp.MustCompile(`(^|[^-A-Za-z0-9_.])`+regexp.QuoteMeta(value)+`($|[^-A-Za-z0-9_.])`).MatchString(text) {
 			s.without[value] = true
 		}
 	}
@@ -143,7 +145,9 @@ func (d *Division) preventsStandIns(folder string) bool {
 	k := d.paths.Loaded[folder]
 	return len(k.Replacements) > 0 || slices.Contains(k.BuildMetadata, types.OriginAnnotations) ||
 		slices.ContainsFunc(k.Labels, func(l types.Label) bool { return len(l.FieldSpecs) > 0 }) ||
-		slices.ContainsFunc(d.paths.Patches[folder], func(p buildpath.Patch) bool { return p.Copies() || p.Err != nil || matchesNamespaces(p.Selector) }) ||
+		slices.ContainsFunc(d.paths.Patches[folder], func(p buildpath.Patch) bool {
+			return p.Copies() || p.Err != nil || matchesNamespaces(p.Selector)
+		}) ||
 		slices.ContainsFunc(ownConfigurations(k), func(entry string) bool {
 			c, err := d.paths.Sources.ReadConfiguration(k.Paths[entry])
 			return err != nil || movesValues(c)
@@ -156,12 +160,14 @@ func movesValues(c source.Configuration) bool {
 	for _, reference := range c.NameReference {
 		compared = append(compared, reference.FieldSpecs...)
 	}
-	return len(c.Namespace)+len(c.Labels)+len(c.CommonLabels)+len(c.TemplateLabels)+len(c.VolumeClaimTemplateLabels) > 0 ||
+	return len(c.Namespace)+len(c.Labels)+len(c.CommonLabels)+len(c.TemplateLabels)+
+		len(c.VolumeClaimTemplateLabels) > 0 ||
 		slices.ContainsFunc(compared, func(f types.FieldSpec) bool { return hasValue.MatchString(f.Path) })
 }
 
 // matchesNamespaces reports whether a target may match a namespace by a pattern: of a namespaced object, or of a
 // Namespace, whose name is its namespace.
 func matchesNamespaces(target *buildpath.Selector) bool {
-	return target != nil && (target.HasNamespace() || target.HasPattern() && target.MatchGvk(resid.NewGvk("", "v1", "Namespace")))
+	return target != nil &&
+		(target.HasNamespace() || target.HasPattern() && target.MatchGvk(resid.NewGvk("", "v1", "Namespace")))
 }

@@ -94,7 +94,8 @@ func Render(files Files, e Entry, cluster Cluster) (Rendered, []manifest.Problem
 	}
 	c, err := load(files, e)
 	if _, _, homeErr := files.Resolve(e.Home); err != nil && homeErr != nil && e.HomeLine > 0 {
-		message := fmt.Sprintf("helmGlobals.chartHome: %s is not in this repository: write a folder with charts, relative to this file", strings.TrimPrefix(e.Home, "/"))
+		message := fmt.Sprintf("helmGlobals.chartHome: %s is not in this repository: write a folder with charts, "+
+			"relative to this file", strings.TrimPrefix(e.Home, "/"))
 		return Rendered{}, []manifest.Problem{{File: e.File, Line: e.HomeLine, Message: message}}
 	}
 	if err != nil {
@@ -137,7 +138,8 @@ func (e Entry) check() []manifest.Problem {
 	case strings.HasPrefix(e.Name, "-"), strings.HasPrefix(e.ReleaseName, "-"):
 		return e.problem("helmCharts: neither name nor releaseName may begin with -")
 	case e.ReleaseName == "" && e.NameTemplate == "":
-		return e.problem("helmCharts: "+e.Name+" needs a releaseName: without it each run would make another name", "name")
+		return e.problem("helmCharts: "+e.Name+
+			" needs a releaseName: without it each run would make another name", "name")
 	case e.ReleaseName != "" && e.NameTemplate != "":
 		return e.problem("nameTemplate: helm takes it only without releaseName: remove one", "nameTemplate")
 	case !slices.Contains([]string{"", "override", "merge", "replace"}, e.ValuesMerge):
@@ -164,7 +166,8 @@ type document struct {
 
 // template runs the templates of a chart as `helm template` does. It returns the documents in the order
 // of helm.
-func (e Entry) template(layers []layer, c *loaded, r *run, values map[string]any, cluster Cluster) ([]document, []manifest.Problem) {
+func (e Entry) template(layers []layer, c *loaded, r *run, values map[string]any,
+	cluster Cluster) ([]document, []manifest.Problem) {
 	name, err := e.releaseName()
 	if err != nil {
 		return nil, e.problem("helmCharts: "+err.Error(), "releaseName")
@@ -173,8 +176,11 @@ func (e Entry) template(layers []layer, c *loaded, r *run, values map[string]any
 	if err != nil {
 		return nil, e.problem("kubeVersion: "+err.Error(), "kubeVersion")
 	}
-	if required := c.Metadata.KubeVersion; required != "" && !chartutil.IsCompatibleRange(required, capabilities.KubeVersion.String()) {
-		return nil, e.problems(c, fmt.Errorf("the chart requires kubeVersion %s, and this environment has Kubernetes %s", required, capabilities.KubeVersion.Version))
+	if required := c.Metadata.KubeVersion; required != "" &&
+		!chartutil.IsCompatibleRange(required, capabilities.KubeVersion.String()) {
+		return nil,
+			e.problems(c, fmt.Errorf("the chart requires kubeVersion %s, and this environment has Kubernetes %s",
+				required, capabilities.KubeVersion.Version))
 	}
 	r.addresses = append(r.addresses, fmt.Sprintf("%p", capabilities))
 	r.readDependencies(c.Chart, []string{})
@@ -183,7 +189,8 @@ func (e Entry) template(layers []layer, c *loaded, r *run, values map[string]any
 	if err = chartutil.ProcessDependencies(c.Chart, values); err != nil {
 		return nil, e.problems(c, err)
 	}
-	options := common.ReleaseOptions{Name: name, Namespace: cmp.Or(e.Namespace, "default"), Revision: 1, IsInstall: true}
+	options := common.ReleaseOptions{Name: name, Namespace: cmp.Or(e.Namespace, "default"), Revision: 1,
+		IsInstall: true}
 	top, err := util.ToRenderValuesWithSchemaValidation(c.Chart, values, options, capabilities, true)
 	if err != nil {
 		return nil, e.problems(c, err)
@@ -201,7 +208,8 @@ func (e Entry) execute(c *loaded, r *run, top common.Values) (documents []docume
 	c.nameTemplates()
 	r.values, _ = top["Values"].(common.Values)
 	r.locate(r.values, []string{})
-	files, err := engine.Engine{CustomTemplateFuncs: r.functions()}.RenderWithContext(context.Background(), c.Chart, top)
+	files, err := engine.Engine{CustomTemplateFuncs: r.functions()}.RenderWithContext(context.Background(),
+		c.Chart, top)
 	if r.files = files; err == nil {
 		documents, err = e.sort(c, files)
 	}
@@ -225,10 +233,13 @@ func (e Entry) changing(r *run, isKept func(file string) bool) (found []manifest
 	for _, c := range r.changing {
 		if isKept(c.file) {
 			message := fmt.Sprintf("chart %s: %s %s%s", e.Name, c.function, errChanging, r.advice(c.site))
-			found = append(found, manifest.Problem{File: strings.TrimPrefix(c.File, "/"), Line: c.Line, Message: message})
+			found = append(found, manifest.Problem{File: strings.TrimPrefix(c.File, "/"), Line: c.Line,
+				Message: message})
 		}
 	}
-	return slices.CompactFunc(manifest.SortProblems(found), func(a, b manifest.Problem) bool { return a.String() == b.String() })
+	return slices.CompactFunc(manifest.SortProblems(found), func(a, b manifest.Problem) bool {
+		return a.String() == b.String()
+	})
 }
 
 // sort returns the documents of the rendered files in the order of helm.

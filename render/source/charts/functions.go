@@ -21,7 +21,8 @@ var errChanging = errors.New("makes another value on each run")
 // that changes.
 func (r *run) functions() template.FuncMap {
 	functions := sprig.TxtFuncMap()
-	maps.Copy(functions, template.FuncMap{"print": fmt.Sprint, "println": fmt.Sprintln, "printf": fmt.Sprintf, "keys": sortedKeys, "values": sortedValues})
+	maps.Copy(functions, template.FuncMap{"print": fmt.Sprint, "println": fmt.Sprintln, "printf": fmt.Sprintf,
+		"keys": sortedKeys, "values": sortedValues})
 	r.addDates(functions)
 	for name, f := range standIns() {
 		functions[name] = before(f, func([]reflect.Value) error {
@@ -38,7 +39,8 @@ func (r *run) functions() template.FuncMap {
 	for _, name := range []string{"repeat", "indent", "nindent", "replace"} {
 		functions[name] = before(functions[name], checkSize)
 	}
-	for _, name := range []string{"env", "expandenv", "fail", "toJson", "mustToJson", "fromJson"} { // of Helm itself, or of none
+	for _, name := range []string{"env", "expandenv", "fail", "toJson", "mustToJson", "fromJson"} {
+		// of Helm itself, or of none
 		delete(functions, name)
 	}
 	maps.Copy(functions, r.actions())

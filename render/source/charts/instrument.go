@@ -51,8 +51,8 @@ type rewriter struct {
 	variables  map[string][]*site
 }
 
-// rewrite returns a template that writes the same as the text of a file, or of tpl at a caller. A text that is no template
-// stays as it is: Helm reports it.
+// rewrite returns a template that writes the same as the text of a file, or of tpl at a caller. A text that is no
+// template stays as it is: Helm reports it.
 func (r *run) rewrite(template, file, original string, caller *site) string {
 	main, trees := parse.New(template), map[string]*parse.Tree{}
 	main.Mode = parse.SkipFuncCheck

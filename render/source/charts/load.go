@@ -94,7 +94,8 @@ func (e Entry) find(files Files) (at string, isDir bool, err error) {
 		home = path.Join(home, e.Name+"-"+e.Version)
 	}
 	folder := path.Join(home, e.Name)
-	for _, name := range []string{folder, path.Join(home, e.Name+"-"+e.Version+".tgz"), path.Join(e.Home, e.Name+"-"+e.Version+".tgz"), folder + ".tgz"} {
+	for _, name := range []string{folder, path.Join(home, e.Name+"-"+e.Version+".tgz"),
+		path.Join(e.Home, e.Name+"-"+e.Version+".tgz"), folder + ".tgz"} {
 		at, isDir, err = files.Resolve(name)
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
 			return at, isDir, err
@@ -109,7 +110,8 @@ func (e Entry) find(files Files) (at string, isDir bool, err error) {
 	if e.Version != "" {
 		pull += " --version " + e.Version
 	}
-	return "", false, fmt.Errorf("is not in this repository: run `%s --untar --untardir %s`, and commit the files", pull, strings.TrimPrefix(home, "/"))
+	return "", false, fmt.Errorf("is not in this repository: run `%s --untar --untardir %s`, and commit the files",
+		pull, strings.TrimPrefix(home, "/"))
 }
 
 // reader reads the files of a chart.
@@ -139,7 +141,8 @@ const archived = ".archive"
 func isDependency(name string) bool {
 	folder, base := path.Split(name)
 	above := path.Dir(path.Clean(folder))
-	return path.Base(folder) == "charts" && !strings.ContainsAny(base[:1], "_.") && (above == "." || path.Base(path.Dir(above)) == "charts")
+	return path.Base(folder) == "charts" && !strings.ContainsAny(base[:1], "_.") &&
+		(above == "." || path.Base(path.Dir(above)) == "charts")
 }
 
 // readFolder reads a folder of the chart as Helm does, in the order of names.
@@ -251,7 +254,8 @@ func checkChart(c *chart.Chart) error {
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("%w, %s: run `helm dependency build` in its folder, and commit its charts/", errLacking, strings.Join(missing, ", "))
+		return fmt.Errorf("%w, %s: run `helm dependency build` in its folder, and commit its charts/", errLacking,
+			strings.Join(missing, ", "))
 	}
 	return nil
 }

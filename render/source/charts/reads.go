@@ -72,14 +72,15 @@ func (r *run) advice(s *site) string {
 	for _, read := range []reads{s.all(), r.readAt(s.File, s.Line, s.Line)} {
 		delete(read, "") // all values
 		if names := slices.Sorted(maps.Keys(read)); len(names) > 0 {
-			return ": set the value " + manifest.JoinField(splitPath(names[len(names)-1])) + ", which the template reads there"
+			return ": set the value " + manifest.JoinField(splitPath(names[len(names)-1])) +
+				", which the template reads there"
 		}
 	}
 	return ": set the values by which the chart does without"
 }
 
-// mayRead returns a function that reports whether templates read a value or a part of it, or may read it in an expression
-// that did not run.
+// mayRead returns a function that reports whether templates read a value or a part of it, or may read it in an
+// expression that did not run.
 func (r *run) mayRead() func(keys []string) bool {
 	read := maps.Clone(r.always)
 	for _, s := range r.sites {
@@ -93,8 +94,8 @@ func (r *run) mayRead() func(keys []string) bool {
 	}
 }
 
-// mayBe reports whether a chain may be the value at keys, or a value around it. Of a chain without .Values, only the last
-// key counts.
+// mayBe reports whether a chain may be the value at keys, or a value around it. Of a chain without .Values, only the
+// last key counts.
 func (c chain) mayBe(keys []string) bool {
 	names, isAbsolute := c.keys, slices.Contains(c.keys, "Values")
 	if isAbsolute {
@@ -107,7 +108,8 @@ func (c chain) mayBe(keys []string) bool {
 	}
 	for i := range keys {
 		rest := keys[i:]
-		if len(names) <= len(rest) && slices.Equal(names, rest[:len(names)]) && (isAbsolute || c.isWhole || len(names) == len(rest)) {
+		if len(names) <= len(rest) && slices.Equal(names, rest[:len(names)]) &&
+			(isAbsolute || c.isWhole || len(names) == len(rest)) {
 			return true
 		}
 	}

@@ -61,7 +61,8 @@ type change struct {
 }
 
 func newRun() *run {
-	return &run{always: reads{}, ofTpl: map[string]string{}, paths: map[uintptr][]string{}, pieces: map[string][]piece{}}
+	return &run{always: reads{}, ofTpl: map[string]string{}, paths: map[uintptr][]string{},
+		pieces: map[string][]piece{}}
 }
 
 // rewriteAll rewrites the templates of a chart and its dependencies.
@@ -90,7 +91,10 @@ func (r *run) actions() template.FuncMap {
 
 // Calls of actions, and the base of a chain, in an error that quotes a template.
 var (
-	inErrors    = regexp.MustCompile(`\(gatehouseRead \d+ (?:\.\)(\.)|(\.|\$\w*)\))|\(gatehouse\w+ ("[^"]*"|[^() ]+)\)|\{\{gatehouse\w+[^}]*\}\}| \| gatehouse\w+| at <gatehouse[^>]*>|error calling gatehouse\w+: |gatehouse\w+ (?:\d+ )?`)
+	inErrors = regexp.MustCompile(
+		`\(gatehouseRead \d+ (?:\.\)(\.)|(\.|\$\w*)\))|\(gatehouse\w+ ("[^"]*"|[^() ]+)\)|` +
+			`\{\{gatehouse\w+[^}]*\}\}| \| gatehouse\w+| at <gatehouse[^>]*>|error calling gatehouse\w+: |` +
+			`gatehouse\w+ (?:\d+ )?`)
 	baseInError = regexp.MustCompile(`<(\.|\$\w*)>:\s+(can't|nil)`)
 )
 
@@ -219,8 +223,8 @@ func (r *run) change(function string) {
 	r.changing = append(r.changing, change{r.at.Load(), r.file, function})
 }
 
-// locate records the paths of the mappings in a value. Helm puts the same mapping of global values at several paths: the
-// last one counts, in the order of keys.
+// locate records the paths of the mappings in a value. Helm puts the same mapping of global values at several paths:
+// the last one counts, in the order of keys.
 func (r *run) locate(value any, path []string) {
 	switch value := value.(type) {
 	case map[string]any:

@@ -39,7 +39,8 @@ func (s Setting) String() string {
 	if s.File == "" {
 		return name
 	}
-	return fmt.Sprintf("%s (%s)", name, manifest.Problem{File: strings.TrimPrefix(s.File, "/"), Line: s.Line}.Position())
+	return fmt.Sprintf("%s (%s)", name,
+		manifest.Problem{File: strings.TrimPrefix(s.File, "/"), Line: s.Line}.Position())
 }
 
 // layer is a file, or the entry, that sets values.
@@ -156,7 +157,8 @@ func (s *Settings) SecretNames(at Position) []string {
 	}
 	folders := strings.Split(at.File, "/")
 	eachScalar(nil, s.run.values, func(keys []string, _ string) {
-		if last := keys[len(keys)-1]; strings.Contains(strings.ToLower(last), "existing") && existing.MatchString(last) {
+		if last := keys[len(keys)-1]; strings.Contains(strings.ToLower(last), "existing") &&
+			existing.MatchString(last) {
 			others = append(others, manifest.JoinField(keys))
 			if slices.Contains(folders, keys[0]) {
 				ofChart = append(ofChart, manifest.JoinField(keys))
@@ -165,7 +167,9 @@ func (s *Settings) SecretNames(at Position) []string {
 	})
 	for _, names := range [][]string{around, ofChart, others} {
 		if len(names) > 0 {
-			slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+			slices.SortFunc(names, func(a, b string) int {
+				return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+			})
 			return slices.Compact(names)
 		}
 	}

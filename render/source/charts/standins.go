@@ -24,12 +24,17 @@ func standIns() template.FuncMap {
 		return map[string]string{"Cert": certificate, "Key": key}
 	}
 	return template.FuncMap{
-		"randAlphaNum": repeat("x"), "randAlpha": repeat("x"), "randAscii": repeat("x"), "randNumeric": repeat("0"), "randBytes": always("eHh4eHh4eHg="),
-		"randInt": func(least, _ int) int { return least }, "shuffle": func(text string) string { return text },
-		"uuidv4": always("00000000-0000-4000-8000-000000000000"), "now": func() time.Time { return time.Unix(0, 0).UTC() }, "ago": always("0s"),
+		"randAlphaNum": repeat("x"), "randAlpha": repeat("x"), "randAscii": repeat("x"), "randNumeric": repeat("0"),
+		"randBytes": always("eHh4eHh4eHg="),
+		"randInt":   func(least, _ int) int { return least }, "shuffle": func(text string) string { return text },
+		"uuidv4": always("00000000-0000-4000-8000-000000000000"), "now": func() time.Time {
+			return time.Unix(0, 0).UTC()
+		}, "ago": always("0s"),
 		"genPrivateKey": func(string) string { _, key := standInCertificate(); return key },
-		"genCA":         pair, "genCAWithKey": pair, "genSelfSignedCert": pair, "genSelfSignedCertWithKey": pair, "genSignedCert": pair, "genSignedCertWithKey": pair,
-		"htpasswd": always("user:$2a$10$x"), "bcrypt": always("$2a$10$x"), "encryptAES": always("x"), "getHostByName": always("192.0.2.1"),
+		"genCA":         pair, "genCAWithKey": pair, "genSelfSignedCert": pair, "genSelfSignedCertWithKey": pair,
+		"genSignedCert": pair, "genSignedCertWithKey": pair,
+		"htpasswd": always("user:$2a$10$x"), "bcrypt": always("$2a$10$x"), "encryptAES": always("x"),
+		"getHostByName": always("192.0.2.1"),
 	}
 }
 
@@ -37,7 +42,8 @@ func standIns() template.FuncMap {
 // are the same in each process.
 func standInCertificate() (certificate, key string) {
 	private := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
-	content := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<32, 0), IsCA: true, BasicConstraintsValid: true}
+	content := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<32, 0),
+		IsCA: true, BasicConstraintsValid: true}
 	signed, err := x509.CreateCertificate(nil, content, content, private.Public(), private)
 	if err != nil {
 		panic(err) // it depends on no input

@@ -24,8 +24,8 @@ import (
 	"example.com/gatehouse/render/source/node"
 )
 
-// values returns the values of an entry, merged as kustomize and then Helm merge them, and the layers that set them, the
-// strongest first.
+// values returns the values of an entry, merged as kustomize and then Helm merge them, and the layers that set them,
+// the strongest first.
 func (e Entry) values(files Files, c *loaded) (values map[string]any, layers []layer, found []manifest.Problem) {
 	wrong := func(err error, keys ...string) (map[string]any, []layer, []manifest.Problem) {
 		return nil, nil, e.problem(strings.Join(keys, ".")+": "+err.Error(), keys...)
@@ -105,7 +105,8 @@ func (e Entry) mergeInline(file []byte) ([]byte, error) {
 	}
 	ofFile, err := kyaml.Parse(string(file))
 	if errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s has no values to merge with: write valuesMerge: replace", cmp.Or(e.ValuesFile, "values.yaml of the chart"))
+		return nil, fmt.Errorf("%s has no values to merge with: write valuesMerge: replace",
+			cmp.Or(e.ValuesFile, "values.yaml of the chart"))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", cmp.Or(e.ValuesFile, "values.yaml of the chart"), err)
@@ -151,7 +152,9 @@ func (e Entry) checkSchemas(layers []layer, c *chart.Chart, values any, keys []s
 			found = append(found, e.checkSchemas(layers, d, below, append(slices.Clip(keys), d.Name()))...)
 		}
 	}
-	return slices.CompactFunc(manifest.SortProblems(found), func(a, b manifest.Problem) bool { return a.String() == b.String() })
+	return slices.CompactFunc(manifest.SortProblems(found), func(a, b manifest.Problem) bool {
+		return a.String() == b.String()
+	})
 }
 
 // checkSchema calls wrong for each problem of values by a schema.
@@ -221,7 +224,8 @@ func (local) Load(url string) (any, error) {
 // valueProblem returns a problem of a value, at its line in the layers as far as they have it.
 func (e Entry) valueProblem(layers []layer, c *chart.Chart, keys []string, message string) manifest.Problem {
 	name := manifest.JoinField(keys)
-	p := e.problem(fmt.Sprintf("chart %s: %s", c.Name(), strings.TrimPrefix(name+": "+clip(message), ": ")), "valuesInline")[0]
+	p := e.problem(fmt.Sprintf("chart %s: %s", c.Name(), strings.TrimPrefix(name+": "+clip(message), ": ")),
+		"valuesInline")[0]
 	if at := position(layers, keys); at.File != "" {
 		p.File, p.Line = strings.TrimPrefix(at.File, "/"), at.Line
 	}

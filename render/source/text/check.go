@@ -40,7 +40,8 @@ func checkCharacter(r rune, size int, next []byte) string {
 	case r == '\u0085' || r == '\u2028' || r == '\u2029':
 		return fmt.Sprintf(`the character U+%04X ends a line of YAML: write it as "\u%04x", in double quotes`, r, r)
 	case r == '\r' && (len(next) == 0 || next[0] != '\n'):
-		return `a carriage return alone ends a line of YAML: end lines with a line feed, or write it as "\r", in double quotes`
+		return `a carriage return alone ends a line of YAML: end lines with a line feed, or write it as "\r", in ` +
+			`double quotes`
 	case string(r) == byteOrderMark:
 		return "a byte order mark is only for the start of a file: remove it"
 	case r == utf8.RuneError && size == 1:
@@ -48,7 +49,8 @@ func checkCharacter(r rune, size int, next []byte) string {
 	case r == 0:
 		return "the character U+0000 cannot be in YAML: remove it, or save the file as UTF-8 if it is in UTF-16"
 	case r < ' ' && r != '\n' && r != '\t' && r != '\r', r == 0x7f, 0x80 <= r && r < 0xa0, r == 0xfffe, r == 0xffff:
-		return fmt.Sprintf(`the character U+%04X cannot be in YAML: remove it, or write it as "\u%04x", in double quotes`, r, r)
+		return fmt.Sprintf(
+			`the character U+%04X cannot be in YAML: remove it, or write it as "\u%04x", in double quotes`, r, r)
 	}
 	return ""
 }
@@ -66,7 +68,9 @@ func (d Document) checkMarkers() error {
 		return Error{1, "a document starts on the line after ---: write what follows --- there"}
 	}
 	if at := badSeparator.FindIndex(d.Content); at != nil && at[0] > 0 {
-		return Error{d.lineOf(at[0]), fmt.Sprintf("%s is no separator of documents: write --- alone, or indent it if it is text", Clip(string(d.Content[at[0]:at[1]])))}
+		return Error{d.lineOf(at[0]),
+			fmt.Sprintf("%s is no separator of documents: write --- alone, or indent it if it is text",
+				Clip(string(d.Content[at[0]:at[1]])))}
 	}
 	at := documentEnd.FindIndex(d.Content)
 	if at == nil {
@@ -94,11 +98,15 @@ func (d Document) checkKeys(n *yaml.Node) error {
 		}
 		switch key := node.Deref(child); {
 		case key.Kind != yaml.ScalarNode:
-			return Error{child.Line, "malformed YAML: a key has to be text, not a list or mapping; a template like {{ a }} needs quotes"}
+			return Error{child.Line,
+				"malformed YAML: a key has to be text, not a list or mapping; a template like {{ a }} needs quotes"}
 		case node.IsNull(key):
-			return Error{child.Line, fmt.Sprintf("malformed YAML: the key %q is nothing, and keys are text: put it in quotes", key.Value)}
+			return Error{child.Line,
+				fmt.Sprintf("malformed YAML: the key %q is nothing, and keys are text: put it in quotes", key.Value)}
 		case lines[key.Value] > 0:
-			return Error{child.Line, fmt.Sprintf("malformed YAML: the key %q is in line %d as well: remove one, or write - before the first key of a list item, or --- between objects", key.Value, d.fileLine(lines[key.Value]))}
+			return Error{child.Line,
+				fmt.Sprintf("malformed YAML: the key %q is in line %d as well: remove one, or write - before the "+
+					"first key of a list item, or --- between objects", key.Value, d.fileLine(lines[key.Value]))}
 		default:
 			lines[key.Value] = key.Line
 		}
@@ -107,7 +115,8 @@ func (d Document) checkKeys(n *yaml.Node) error {
 }
 
 // conflict matches the lines of a merge conflict of git. In text, ======= alone may underline a heading.
-var conflict = regexp.MustCompile(`(?ms)^<{7}(?:[ \t][^\n]*)?\r?$.*?^={7}(?:[ \t][^\n]*)?\r?$.*?^>{7}(?:[ \t][^\n]*)?\r?$`)
+var conflict = regexp.MustCompile(
+	`(?ms)^<{7}(?:[ \t][^\n]*)?\r?$.*?^={7}(?:[ \t][^\n]*)?\r?$.*?^>{7}(?:[ \t][^\n]*)?\r?$`)
 
 // Conflicts returns the first line, from 1, of each merge conflict.
 func Conflicts(content []byte) (lines []int) {

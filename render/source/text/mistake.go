@@ -38,22 +38,35 @@ var repairs = []struct {
 	pattern       *regexp.Regexp
 	with, message string
 }{
-	{regexp.MustCompile(`^[ \t]*(?:<{7}|={7}|>{7}|\|{7})(?: .*)?$`), "", "a line of a merge conflict: keep what is right, and remove the lines of <<<<<<<, ======= and >>>>>>>"},
-	{regexp.MustCompile(`[\x{a0}\x{2000}-\x{200b}\x{202f}\x{3000}\x{feff}]`), " ", "a space that is not of ASCII, such as U+00A0: write an ordinary one"},
-	{regexp.MustCompile(`^(.*?)\{[{%].*`), "$1#", "a template like {{ a }} is not YAML: write its result, or put the whole value in quotes"},
+	{regexp.MustCompile(`^[ \t]*(?:<{7}|={7}|>{7}|\|{7})(?: .*)?$`), "",
+		"a line of a merge conflict: keep what is right, and remove the lines of <<<<<<<, ======= and >>>>>>>"},
+	{regexp.MustCompile(`[\x{a0}\x{2000}-\x{200b}\x{202f}\x{3000}\x{feff}]`), " ",
+		"a space that is not of ASCII, such as U+00A0: write an ordinary one"},
+	{regexp.MustCompile(`^(.*?)\{[{%].*`), "$1#",
+		"a template like {{ a }} is not YAML: write its result, or put the whole value in quotes"},
 	{regexp.MustCompile(`^( *)//`), "$1#", "a comment begins with #"},
-	{regexp.MustCompile(`^( *(?:- +)*[\w./-]+):([^\s:/].*)$`), "$1: $2", "a space is missing after the colon: write key: value"},
-	{regexp.MustCompile(`^( *)-([^\s-].*)$`), "$1- $2", "a space is missing after the dash of a list item: write - item"},
-	{regexp.MustCompile(`^( *(?:- +)*[^\s:#"'\[{-][^\s:]*)( .*)?$`), "$1:$2", "a colon is missing: write key: value, or indent this like the text above if it belongs to that"},
-	{regexp.MustCompile(`^(.*[\s\[{,:])(["'])([^"']*)$`), "$1$2$3$2", "the quote that begins here has no end: close it"},
+	{regexp.MustCompile(`^( *(?:- +)*[\w./-]+):([^\s:/].*)$`), "$1: $2",
+		"a space is missing after the colon: write key: value"},
+	{regexp.MustCompile(`^( *)-([^\s-].*)$`), "$1- $2",
+		"a space is missing after the dash of a list item: write - item"},
+	{regexp.MustCompile(`^( *(?:- +)*[^\s:#"'\[{-][^\s:]*)( .*)?$`), "$1:$2",
+		"a colon is missing: write key: value, or indent this like the text above if it belongs to that"},
+	{regexp.MustCompile(`^(.*[\s\[{,:])(["'])([^"']*)$`), "$1$2$3$2",
+		"the quote that begins here has no end: close it"},
 	{regexp.MustCompile(`^(.*\[.*[^],])$`), "$1]", "a [ has no ]: close it"},
 	{regexp.MustCompile(`^(.*\{.*[^},])$`), "$1}", "a { has no }: close it"},
 	{regexp.MustCompile(`^(.*\].*)\]$`), "$1", "a ] has no [: remove it"},
 	{regexp.MustCompile(`^(.*\}.*)\}$`), "$1", "a } has no {: remove it"},
-	{regexp.MustCompile(`^( *(?:- +)*[^\s:"']+: +| *- +)["'].*$`), "${1}x", `the value goes on after its closing quote: put all of it in quotes, with a " in it written as \", or a ' in '...' as ''`},
-	{regexp.MustCompile(`^( *(?:- +)*[^\s:"']+: +| *- +)[\[{].*$`), "${1}x", "put the value in quotes if it is text; in a list or mapping, separate items by commas, and put texts with characters like * or @ in quotes"},
-	{regexp.MustCompile("^( *(?:- +)*[^\\s:\"']+: +| *- +)(?:[-?:] |[]}&*!|>%@`,]).*$"), "${1}x", "put the value in quotes: text without quotes cannot begin with any of &*!|>%@`,-?:]}"},
-	{regexp.MustCompile(`^( *(?:- +)*[^\s:"']+: +)[^"'].*:(?: .*)?$`), "${1}x", "put the value in quotes: a colon before a space, or at the end, would make a key of it"},
+	{regexp.MustCompile(`^( *(?:- +)*[^\s:"']+: +| *- +)["'].*$`), "${1}x",
+		`the value goes on after its closing quote: put all of it in quotes, with a " in it written as \", or a ` +
+			`' in '...' as ''`},
+	{regexp.MustCompile(`^( *(?:- +)*[^\s:"']+: +| *- +)[\[{].*$`), "${1}x",
+		"put the value in quotes if it is text; in a list or mapping, separate items by commas, and put texts with " +
+			"characters like * or @ in quotes"},
+	{regexp.MustCompile("^( *(?:- +)*[^\\s:\"']+: +| *- +)(?:[-?:] |[]}&*!|>%@`,]).*$"), "${1}x",
+		"put the value in quotes: text without quotes cannot begin with any of &*!|>%@`,-?:]}"},
+	{regexp.MustCompile(`^( *(?:- +)*[^\s:"']+: +)[^"'].*:(?: .*)?$`), "${1}x",
+		"put the value in quotes: a colon before a space, or at the end, would make a key of it"},
 	{regexp.MustCompile(`^ *(?:- ?){2,}$`), "---", "write --- alone, from the start of the line, between two objects"},
 	{regexp.MustCompile("^ *[@`%].*$"), "", "no line begins with @, ` or %: remove it, or put it in quotes"},
 }
@@ -82,10 +95,13 @@ func (d Document) mistake(err error) Error {
 		last++
 	}
 	if tabbed.MatchString(lines[last]) {
-		return Error{last + 1, "a tab is in the indentation of this line: write spaces, as many as the lines beside it have"}
+		return Error{last + 1,
+			"a tab is in the indentation of this line: write spaces, as many as the lines beside it have"}
 	}
 	if match := unknownAnchor.FindStringSubmatch(err.Error()); match != nil {
-		return Error{aliasAt(lines, last, match[1]) + 1, "no anchor with the name after this * is before it in its document: define it with &, or put the value in quotes if it is text"}
+		return Error{aliasAt(lines, last, match[1]) + 1,
+			"no anchor with the name after this * is before it in its document: define it with &, or put the value " +
+				"in quotes if it is text"}
 	}
 	reachesFurther := func(repaired []string) bool {
 		return len(d.Content) < maxRepaired && Document{Content: []byte(strings.Join(repaired, "\n"))}.stop() > last+1
@@ -107,7 +123,9 @@ func (d Document) mistake(err error) Error {
 		repaired := slices.Clone(lines)
 		repaired[last] = strings.Repeat(" ", max(0, len(lines[last])-len(text)+by)) + text
 		if reachesFurther(repaired) {
-			return Error{last + 1, fmt.Sprintf("the indentation of this line fits no line above: change it by %+d, or correct the line before", by)}
+			return Error{last + 1,
+				fmt.Sprintf("the indentation of this line fits no line above: change it by %+d, or correct the line "+
+					"before", by)}
 		}
 	}
 	return Error{last + 1, position.ReplaceAllString(err.Error(), "")}
@@ -117,7 +135,8 @@ func (d Document) mistake(err error) Error {
 // few with brackets or with a quote that does not end there.
 func candidates(lines []string, last int) (above []int) {
 	for at := last - 1; at >= 0 && len(above) < 4; at-- {
-		isOpen := strings.Count(lines[at], `"`)%2+strings.Count(lines[at], "'")%2 > 0 || strings.ContainsAny(lines[at], "[{")
+		isOpen := strings.Count(lines[at], `"`)%2+strings.Count(lines[at], "'")%2 > 0 ||
+			strings.ContainsAny(lines[at], "[{")
 		if !isBlank([]byte(lines[at])) && (len(above) == 0 || isOpen) {
 			above = append(above, at)
 		}

@@ -15,7 +15,8 @@ const maxDepth = 200
 func checkNesting(n *yaml.Node, above []*yaml.Node) error {
 	switch {
 	case n.Kind == yaml.AliasNode && slices.Contains(above, n.Alias):
-		return Error{n.Line, fmt.Sprintf("the alias *%s is within what it stands for: write out what it is to be", n.Value)}
+		return Error{n.Line,
+			fmt.Sprintf("the alias *%s is within what it stands for: write out what it is to be", n.Value)}
 	case len(above) > maxDepth:
 		return Error{n.Line, fmt.Sprintf("nested over %d levels deep: no object of Kubernetes is", maxDepth)}
 	}

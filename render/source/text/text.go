@@ -122,7 +122,8 @@ func (d Document) lineOf(offset int) int { return 1 + bytes.Count(d.Content[:off
 
 // IsTabbedJSON reports whether the document is JSON with tabs, which YAML does not take.
 func (d Document) IsTabbedJSON() bool {
-	return bytes.ContainsRune(d.Content, '\t') && json.Valid(d.Content) && yaml.Unmarshal(d.Content, &yaml.Node{}) != nil
+	return bytes.ContainsRune(d.Content, '\t') && json.Valid(d.Content) &&
+		yaml.Unmarshal(d.Content, &yaml.Node{}) != nil
 }
 
 // Join returns the content of a file with some documents of another file, in the same order.

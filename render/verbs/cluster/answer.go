@@ -59,7 +59,8 @@ func Messages(err error) (messages []string) {
 // `conflict with "kubectl-edit" using apps/v1 at 2026-01-01T00:00:00Z`.
 func conflictMessage(cause metav1.StatusCause) string {
 	manager, _, _ := strings.Cut(strings.TrimPrefix(cause.Message, "conflict with "), " using ")
-	return fmt.Sprintf("%s: %s changed this field: remove it from the environment to leave it to that manager, or take it back with --force-conflicts", strings.TrimPrefix(cause.Field, "."), manager)
+	return fmt.Sprintf("%s: %s changed this field: remove it from the environment to leave it to that manager, or "+
+		"take it back with --force-conflicts", strings.TrimPrefix(cause.Field, "."), manager)
 }
 
 // Messages of the API server to users who lack a right, and about a missing namespace.
@@ -103,7 +104,8 @@ func remedy(err error) string {
 		return "give the object another name, or delete it with kubectl, and run this again"
 	case strings.Contains(err.Error(), "does not support dry run"):
 		return "the webhook has to declare sideEffects: None or NoneOnDryRun"
-	case apierrors.IsTooManyRequests(err), apierrors.IsServerTimeout(err), apierrors.IsTimeout(err), apierrors.IsServiceUnavailable(err):
+	case apierrors.IsTooManyRequests(err), apierrors.IsServerTimeout(err), apierrors.IsTimeout(err),
+		apierrors.IsServiceUnavailable(err):
 		return "run this again"
 	}
 	return ""

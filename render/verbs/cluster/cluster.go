@@ -51,7 +51,8 @@ func New(config *rest.Config, name string) (*Cluster, error) {
 }
 
 // GetVersion returns the live object in an API version, or nil if it does not exist.
-func (c *Cluster) GetVersion(ctx context.Context, gvk schema.GroupVersionKind, id manifest.ID) (*unstructured.Unstructured, error) {
+func (c *Cluster) GetVersion(ctx context.Context, gvk schema.GroupVersionKind,
+	id manifest.ID) (*unstructured.Unstructured, error) {
 	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(gvk)
 	err := c.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, live)

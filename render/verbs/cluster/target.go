@@ -37,7 +37,8 @@ func (t Target) Connect(warnings io.Writer) (*Cluster, error) {
 	c, err := New(config, name)
 	if err != nil {
 		hint := cmp.Or(remedy(err), "see that it is up, and that it can be reached from here")
-		return nil, fmt.Errorf("connect to %s: %w: %s, or name another cluster by --context or --kubeconfig", name, err, hint)
+		return nil, fmt.Errorf("connect to %s: %w: %s, or name another cluster by --context or --kubeconfig",
+			name, err, hint)
 	}
 	return c, nil
 }
@@ -45,7 +46,8 @@ func (t Target) Connect(warnings io.Writer) (*Cluster, error) {
 func (t Target) loader() clientcmd.ClientConfig {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = t.Kubeconfig
-	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: t.Context})
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
+		&clientcmd.ConfigOverrides{CurrentContext: t.Context})
 }
 
 // Contexts returns the names of the contexts in the kubeconfig, if it can be read.

@@ -31,10 +31,12 @@ func (c *Cluster) VersionWarnings(environment, kubernetes string) (warnings []ma
 	}
 	oldest := render.KubernetesVersions()[0]
 	if version.MustParseGeneric(c.version).LessThan(version.MustParseGeneric(oldest)) {
-		warn("the cluster has Kubernetes %s: render knows none before %s, and the controller is not tried with it", c.version, oldest)
+		warn("the cluster has Kubernetes %s: render knows none before %s, and the controller is not tried with it",
+			c.version, oldest)
 	}
 	if kubernetes != "" && kubernetes != c.version {
-		warn("environment %s is for Kubernetes %s, but the cluster has %[3]s: give its kustomization the annotation %[4]s: %[3]q", environment, kubernetes, c.version, tree.KubernetesAnnotation)
+		warn("environment %s is for Kubernetes %s, but the cluster has %[3]s: give its kustomization the annotation "+
+			"%[4]s: %[3]q", environment, kubernetes, c.version, tree.KubernetesAnnotation)
 	}
 	return warnings
 }

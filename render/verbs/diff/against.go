@@ -24,7 +24,8 @@ import (
 // the other environment. Names and namespaces that overlays give are no differences: each kustomization of
 // the other environment is rendered with the namePrefix, nameSuffix and namespace of the kustomization at
 // the same place below the environment's folder, and with its labels and annotations that name the environment.
-func Against(repository *render.Repository, name, other string, progress func(environment, step string)) (*Diff, error) {
+func Against(repository *render.Repository, name, other string,
+	progress func(environment, step string)) (*Diff, error) {
 	if _, err := repository.Select(render.Selection{Names: []string{name, other}}); err != nil {
 		return nil, err
 	}
@@ -37,7 +38,8 @@ func Against(repository *render.Repository, name, other string, progress func(en
 	e := EnvironmentDiff{Name: name}
 	warnings := slices.Concat(problems, problemsOfOther)
 	if after != nil && before != nil {
-		e = withInstalled(repository.Kinds(), name, applied(before.PostBuild, before.Objects, &warnings), applied(after.PostBuild, after.Objects, &warnings), before.Installed, after.Installed)
+		e = withInstalled(repository.Kinds(), name, applied(before.PostBuild, before.Objects, &warnings),
+			applied(after.PostBuild, after.Objects, &warnings), before.Installed, after.Installed)
 		e.Checker, e.PostBuild = examined.Checker(), after.PostBuild
 		if before.Index.Kubernetes != after.Index.Kubernetes {
 			e.Kubernetes = &KubernetesChange{before.Index.Kubernetes, after.Index.Kubernetes}
@@ -157,7 +159,8 @@ func kustomizations(dir, environment string) (map[string]*kustomization, error) 
 	defer root.Close()
 	folder, all := path.Join(tree.EnvironmentsFolder, environment), map[string]*kustomization{}
 	err = fs.WalkDir(root.FS(), folder, func(file string, entry fs.DirEntry, walked error) error {
-		isKustomization := walked == nil && entry.Type().IsRegular() && slices.Contains(konfig.RecognizedKustomizationFileNames(), entry.Name())
+		isKustomization := walked == nil && entry.Type().IsRegular() &&
+			slices.Contains(konfig.RecognizedKustomizationFileNames(), entry.Name())
 		if !isKustomization {
 			return nil
 		}

@@ -30,7 +30,8 @@ type previousRendering struct {
 }
 
 // openPrevious opens rendered/ in the work tree or, if revision is not empty, in its merge base with HEAD.
-func openPrevious(ctx context.Context, repository *render.Repository, revision string) (b *previousRendering, err error) {
+func openPrevious(ctx context.Context, repository *render.Repository,
+	revision string) (b *previousRendering, err error) {
 	b = &previousRendering{repository: repository}
 	if revision == "" {
 		return b, nil
@@ -81,7 +82,8 @@ func (b *previousRendering) renderedFor(environment string) (kubernetes string, 
 
 // readChanged returns the listed files of an environment that differ from the current content, and the
 // paths of equal files. Of a commit it reads only files with another hash.
-func (b *previousRendering) readChanged(ctx context.Context, environment string, now map[string][]byte) (files []tree.File, same map[string]bool, err error) {
+func (b *previousRendering) readChanged(ctx context.Context, environment string,
+	now map[string][]byte) (files []tree.File, same map[string]bool, err error) {
 	same = map[string]bool{}
 	if b.commit == "" {
 		files, err = b.repository.Rendered(environment)
@@ -109,9 +111,11 @@ func (b *previousRendering) readChanged(ctx context.Context, environment string,
 
 // postBuild returns the values that Flux substituted in the previous rendering, if an object before or
 // after has variables. rendered/ in the work tree does not record its values: they count as unchanged.
-func (b *previousRendering) postBuild(ctx context.Context, rendering *render.Rendering, before []manifest.Object) (*flux.PostBuild, error) {
+func (b *previousRendering) postBuild(ctx context.Context, rendering *render.Rendering,
+	before []manifest.Object) (*flux.PostBuild, error) {
 	always := &flux.PostBuild{}
-	if b.commit == "" || !slices.ContainsFunc(before, always.Substitutes) && !slices.ContainsFunc(rendering.Objects, always.Substitutes) {
+	if b.commit == "" || !slices.ContainsFunc(before, always.Substitutes) &&
+		!slices.ContainsFunc(rendering.Objects, always.Substitutes) {
 		return rendering.PostBuild, nil
 	}
 	return render.ReadPostBuild(rendering.Environment, func(name string) ([]byte, error) {
@@ -121,7 +125,8 @@ func (b *previousRendering) postBuild(ctx context.Context, rendering *render.Ren
 
 // parse returns the objects in files of an environment. An unreadable file gives a warning: its objects
 // count as new.
-func (b *previousRendering) parse(environment string, files []tree.File) (objects []manifest.Object, warnings []manifest.Problem) {
+func (b *previousRendering) parse(environment string, files []tree.File) (objects []manifest.Object,
+	warnings []manifest.Problem) {
 	objects, warnings = tree.Objects(environment, files)
 	for i := range warnings {
 		w := &warnings[i]

@@ -52,7 +52,8 @@ func (b *previousRendering) findJudge(ctx context.Context, examined *render.Exam
 	for _, o := range was {
 		c := Change{Before: o.Unstructured, BeforeFile: o.File}
 		if is, stays := current[o.GetName()]; stays {
-			if c.After, c.AfterFile = render.WithoutStatus(is).Unstructured, cmp.Or(is.File, is.Origin); equal(c.Before, c.After) {
+			if c.After, c.AfterFile = render.WithoutStatus(is).Unstructured,
+				cmp.Or(is.File, is.Origin); equal(c.Before, c.After) {
 				continue
 			}
 			e.before.definitions = append(e.before.definitions, o)
@@ -66,7 +67,8 @@ func (b *previousRendering) findJudge(ctx context.Context, examined *render.Exam
 
 // definitions returns the CustomResourceDefinitions of an environment of the commit that may differ from the
 // current ones.
-func (b *previousRendering) definitions(ctx context.Context, examined *render.Examination, e *EnvironmentDiff) (all []manifest.Object, err error) {
+func (b *previousRendering) definitions(ctx context.Context, examined *render.Examination,
+	e *EnvironmentDiff) (all []manifest.Object, err error) {
 	isKnown := map[string]bool{}
 	for _, o := range e.Unchanged {
 		isKnown[o.GetName()] = isKnown[o.GetName()] || crd.Is(o)
@@ -103,10 +105,13 @@ func (b *previousRendering) definitions(ctx context.Context, examined *render.Ex
 
 // definitionFiles returns the CustomResourceDefinitions in the folders of definitions for an environment, its own
 // first, if the change has a file there.
-func (b *previousRendering) definitionFiles(ctx context.Context, environment string) (all []manifest.Object, err error) {
+func (b *previousRendering) definitionFiles(ctx context.Context, environment string) (all []manifest.Object,
+	err error) {
 	folders := render.DefinitionFolders(environment)
 	if !slices.ContainsFunc(b.changed, func(c git.FileChange) bool {
-		return slices.ContainsFunc(folders, func(folder string) bool { return path.Join(b.git.Prefix(), folder) == path.Dir(c.Path) })
+		return slices.ContainsFunc(folders, func(folder string) bool {
+			return path.Join(b.git.Prefix(), folder) == path.Dir(c.Path)
+		})
 	}) {
 		return nil, nil
 	}
@@ -132,7 +137,8 @@ func (b *previousRendering) definitionFiles(ctx context.Context, environment str
 
 // compareVerdicts compares the verdicts of the judges before and after the change. Objects without a definition
 // are judged by a changed definition of another environment.
-func (b *previousRendering) compareVerdicts(environments []EnvironmentDiff, progress func(environment, step string)) error {
+func (b *previousRendering) compareVerdicts(environments []EnvironmentDiff,
+	progress func(environment, step string)) error {
 	changed := map[schema.GroupKind]Change{}
 	for _, e := range environments {
 		for _, c := range slices.Concat(e.Definitions, e.Changes) {
@@ -146,7 +152,8 @@ func (b *previousRendering) compareVerdicts(environments []EnvironmentDiff, prog
 		before, after := e.before.definitions, []manifest.Object(nil)
 		for _, kind := range e.before.unchecked {
 			if c, ok := changed[kind]; ok {
-				before, after = append(before, manifest.Object{Unstructured: c.Before}), append(after, manifest.Object{Unstructured: c.After})
+				before, after = append(before, manifest.Object{Unstructured: c.Before}),
+					append(after, manifest.Object{Unstructured: c.After})
 			}
 		}
 		if len(before) == 0 && e.before.kubernetes == "" {

@@ -221,13 +221,15 @@ func OwnerOf(kinds *registry.Kinds, o *unstructured.Unstructured) (owner manifes
 	if k == nil {
 		return manifest.ID{}, false
 	}
-	return manifest.ID{Group: k.GVK().Group, Kind: k.GVK().Kind, Namespace: o.GetNamespace(), Name: o.GetLabels()[k.Label()]}, true
+	return manifest.ID{Group: k.GVK().Group, Kind: k.GVK().Kind, Namespace: o.GetNamespace(),
+		Name: o.GetLabels()[k.Label()]}, true
 }
 
 // Compare orders changes by namespace, kind and name.
 func Compare(a, b Change) int {
 	x, y := a.Object().ID(), b.Object().ID()
-	return cmp.Or(strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Kind, y.Kind), strings.Compare(x.Name, y.Name), strings.Compare(x.Group, y.Group))
+	return cmp.Or(strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Kind, y.Kind),
+		strings.Compare(x.Name, y.Name), strings.Compare(x.Group, y.Group))
 }
 
 // equal reports whether a cluster treats two objects as the same.
@@ -247,7 +249,8 @@ func toTyped(o *unstructured.Unstructured) any {
 		return o
 	}
 	const returnUnknownFields = true
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, versioned, returnUnknownFields); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, versioned,
+		returnUnknownFields); err != nil {
 		return o
 	}
 	return versioned

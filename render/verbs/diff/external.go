@@ -46,7 +46,8 @@ func External(ctx context.Context, command string, changes []Change, out, errOut
 		return 1, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("KUBECTL_EXTERNAL_DIFF=%q: %w: choose a program that exits with 0 or 1, or unset it", command, err)
+		return 0, fmt.Errorf("KUBECTL_EXTERNAL_DIFF=%q: %w: choose a program that exits with 0 or 1, or unset it",
+			command, err)
 	}
 	return 0, nil
 }

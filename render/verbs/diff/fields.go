@@ -172,7 +172,8 @@ func (f *fields) compareLists(path *field.Path, before, after []any) {
 		start++
 	}
 	end := 0
-	for end < min(len(before), len(after))-start && reflect.DeepEqual(before[len(before)-1-end], after[len(after)-1-end]) {
+	for end < min(len(before), len(after))-start &&
+		reflect.DeepEqual(before[len(before)-1-end], after[len(after)-1-end]) {
 		end++
 	}
 	f.compareItems(path, start, before[start:len(before)-end], after[start:len(after)-end])

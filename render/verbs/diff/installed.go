@@ -15,7 +15,8 @@ import (
 
 // installed returns the objects that controllers installed by the previous objects, as they were applied. A
 // problem is a warning: these objects are not compared.
-func (b *previousRendering) installed(ctx context.Context, examined *render.Examination, before []manifest.Object) ([]*release.Installed, []manifest.Problem) {
+func (b *previousRendering) installed(ctx context.Context, examined *render.Examination,
+	before []manifest.Object) ([]*release.Installed, []manifest.Problem) {
 	if examined == nil || !slices.ContainsFunc(before, release.Is) {
 		return nil, nil
 	}
@@ -79,7 +80,8 @@ func (c committed) List(folder string) (names []string, err error) {
 
 // withInstalled is Objects with the objects that controllers install. A release that is there before and after
 // is compared if both of its charts are.
-func withInstalled(kinds *registry.Kinds, name string, before, after []manifest.Object, wasInstalled, isInstalled []*release.Installed) EnvironmentDiff {
+func withInstalled(kinds *registry.Kinds, name string, before, after []manifest.Object,
+	wasInstalled, isInstalled []*release.Installed) EnvironmentDiff {
 	type key struct {
 		manifest.ID
 		nth int // of the Application

@@ -32,7 +32,8 @@ var readers = []reader{
 		risk:  "it decides who must approve changes",
 	},
 	{
-		names: anyOf(`^\.github/(settings|branch-protection|rulesets?|auto[-_]?merge)[^/]*$`, `(^|/)\.?mergify(/|\.ya?ml$)`,
+		names: anyOf(`^\.github/(settings|branch-protection|rulesets?|auto[-_]?merge)[^/]*$`,
+			`(^|/)\.?mergify(/|\.ya?ml$)`,
 			`(^|/)\.?(renovate(rc)?|dependabot)(\.[a-z0-9]+)?$`,
 			`(^|/)(\.(kodiak|bulldozer|policy|pullapprove|prow|asf)|bors)\.(ya?ml|toml)$`),
 		risk: "it decides which changes merge, and with whose approval",
@@ -46,7 +47,8 @@ var readers = []reader{
 		risk:     "this check may not be the one that was agreed on",
 		isCaller: true,
 	},
-	{names: anyOf(`(^|/)\.argocd-(source|allow)[^/]*$`), risk: "Argo CD may sync objects that differ from rendered files"},
+	{names: anyOf(`(^|/)\.argocd-(source|allow)[^/]*$`),
+		risk: "Argo CD may sync objects that differ from rendered files"},
 	{names: anyOf(`(^|/)\.sourceignore$`), risk: "Flux leaves out files that match it, and prunes their objects"},
 	{
 		names:    anyOf(`(^|/)(kustomization(\.ya?ml)?|Kptfile|(Chart|fleet|skaffold|helmfile[^/]*)\.ya?ml)$`),
@@ -106,7 +108,8 @@ func hasMode(file *git.File, mode string) bool { return file != nil && file.Mode
 
 // isRepository reports whether a change is of a submodule or of an untracked repository.
 func isRepository(file git.FileChange) bool {
-	return hasMode(file.Before, modeSubmodule) || hasMode(file.After, modeSubmodule) || strings.HasSuffix(file.Path, "/")
+	return hasMode(file.Before, modeSubmodule) || hasMode(file.After, modeSubmodule) ||
+		strings.HasSuffix(file.Path, "/")
 }
 
 // The ranks of files without a reader; others have the index of their reader.

@@ -50,7 +50,8 @@ func (d *Diff) Failed() bool {
 // New renders environments and compares them with their previous rendering: rendered/ in the work tree or,
 // if base is not empty, in the merge base of the revision base and HEAD. All objects of a removed
 // environment are removed. It calls progress with each step.
-func New(ctx context.Context, repository *render.Repository, selection render.Selection, base string, progress func(environment, step string)) (*Diff, error) {
+func New(ctx context.Context, repository *render.Repository, selection render.Selection, base string,
+	progress func(environment, step string)) (*Diff, error) {
 	around := &frame{isAll: selection.All}
 	previous, err := openPrevious(ctx, around.recording(repository), base)
 	if err != nil {
@@ -81,7 +82,9 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 			return nil, err
 		}
 		isAskedFor := slices.Contains(selection.Names, name) && previous.listed[name] == nil
-		examined, rendering, problems := repository.ExamineOrGone(name, isAskedFor, func(step string) { progress(name, step) })
+		examined, rendering, problems := repository.ExamineOrGone(name, isAskedFor, func(step string) {
+			progress(name, step)
+		})
 		if base != "" {
 			around.add(name, rendering)
 		}
@@ -112,7 +115,8 @@ type sides struct {
 }
 
 // readSides reads the previous rendering of an environment. It does not parse files that stay the same.
-func (b *previousRendering) readSides(ctx context.Context, rendering *render.Rendering) (s sides, warnings []manifest.Problem, err error) {
+func (b *previousRendering) readSides(ctx context.Context,
+	rendering *render.Rendering) (s sides, warnings []manifest.Problem, err error) {
 	now := map[string][]byte{}
 	for _, file := range rendering.Files {
 		now[file.Path] = file.Content
@@ -124,7 +128,10 @@ func (b *previousRendering) readSides(ctx context.Context, rendering *render.Ren
 	s.was, warnings = b.parse(rendering.Environment, files)
 	values, err := b.postBuild(ctx, rendering, s.was)
 	if err != nil {
-		warnings = append(warnings, manifest.Problem{Warning: true, Message: fmt.Sprintf("the previous values of variables are unknown, so objects with variables count as changed: %v", err)})
+		warnings = append(warnings,
+			manifest.Problem{Warning: true,
+				Message: fmt.Sprintf("the previous values of variables are unknown, so objects with variables count "+
+					"as changed: %v", err)})
 	}
 	haveSameValues := reflect.DeepEqual(values, rendering.PostBuild)
 	for i, o := range rendering.Objects {
@@ -137,11 +144,13 @@ func (b *previousRendering) readSides(ctx context.Context, rendering *render.Ren
 			s.unchanged = append(s.unchanged, o)
 		}
 	}
-	s.was, s.is, s.unchanged = applied(values, s.was, &warnings), applied(rendering.PostBuild, s.is, &warnings), applied(rendering.PostBuild, s.unchanged, &warnings)
+	s.was, s.is, s.unchanged = applied(values, s.was, &warnings), applied(rendering.PostBuild, s.is, &warnings),
+		applied(rendering.PostBuild, s.unchanged, &warnings)
 	return s, warnings, nil
 }
 
-func (b *previousRendering) compare(ctx context.Context, examined *render.Examination, rendering *render.Rendering) (EnvironmentDiff, error) {
+func (b *previousRendering) compare(ctx context.Context, examined *render.Examination,
+	rendering *render.Rendering) (EnvironmentDiff, error) {
 	name := rendering.Environment
 	s, warnings, err := b.readSides(ctx, rendering)
 	if err != nil {
@@ -178,7 +187,8 @@ func applied(values *flux.PostBuild, objects []manifest.Object, warnings *[]mani
 		}
 		if result.Err != nil {
 			*warnings = append(*warnings, manifest.Problem{Warning: true, File: objects[i].File,
-				Message: fmt.Sprintf("%s: compared with its variables, as Flux cannot substitute them: %v", objects[i], result.Err)})
+				Message: fmt.Sprintf("%s: compared with its variables, as Flux cannot substitute them: %v", objects[i],
+					result.Err)})
 		}
 	}
 	return all

@@ -69,9 +69,10 @@ func maskSecret(before, after *unstructured.Unstructured) (was, is *unstructured
 	for _, field := range []string{"data", "stringData"} {
 		maskValues(secretValues(was, field), secretValues(is, field), func(string, any) bool { return true })
 	}
-	maskValues(secretValues(was, "metadata", "annotations"), secretValues(is, "metadata", "annotations"), func(key string, value any) bool {
-		return manifest.MayHoldSecret(key, fmt.Sprint(value))
-	})
+	maskValues(secretValues(was, "metadata", "annotations"), secretValues(is, "metadata", "annotations"),
+		func(key string, value any) bool {
+			return manifest.MayHoldSecret(key, fmt.Sprint(value))
+		})
 	return was, is
 }
 

@@ -71,7 +71,9 @@ func without(problems, others []manifest.Problem) []manifest.Problem {
 	for _, p := range others {
 		known[p.String()] = true
 	}
-	return slices.DeleteFunc(append([]manifest.Problem{}, problems...), func(p manifest.Problem) bool { return known[p.String()] })
+	return slices.DeleteFunc(append([]manifest.Problem{}, problems...), func(p manifest.Problem) bool {
+		return known[p.String()]
+	})
 }
 
 // compareObjects adds the objects that are stored with other fields, and warnings of other versions of objects.
@@ -98,10 +100,14 @@ func (v *Verdicts) compareObjects(before, after *render.Examination) {
 		if was[i] != nil && is[i] != nil { // or else a version cannot decode it, which is an error
 			fields, ofExisting := specFields(was[i], is[i]), specFields(was[i], existing[i])
 			if !current.IsCustom(o) {
-				ofExisting = slices.DeleteFunc(slices.Clone(fields), func(f FieldChange) bool { return f.Before != nil && f.After != nil })
+				ofExisting = slices.DeleteFunc(slices.Clone(fields), func(f FieldChange) bool {
+					return f.Before != nil && f.After != nil
+				})
 			}
 			if all := slices.Concat(ofExisting, fields); len(all) > 0 {
-				v.Stored = append(v.Stored, StoredObject{of.LocateProblem(manifest.NewProblem(o, all[0].Path, manifest.Value{}, "")), fields, ofExisting})
+				v.Stored = append(v.Stored,
+					StoredObject{of.LocateProblem(manifest.NewProblem(o, all[0].Path, manifest.Value{}, "")), fields,
+						ofExisting})
 			}
 		}
 		for _, misfit := range without(current.Misfits(o), old.Misfits(o)) {
@@ -112,5 +118,7 @@ func (v *Verdicts) compareObjects(before, after *render.Examination) {
 
 // specFields returns the fields that differ, except the generation: a version may count it for more kinds.
 func specFields(before, after *unstructured.Unstructured) []FieldChange {
-	return slices.DeleteFunc(Change{Before: before, After: after}.Fields(), func(f FieldChange) bool { return f.Path == "metadata.generation" })
+	return slices.DeleteFunc(Change{Before: before, After: after}.Fields(), func(f FieldChange) bool {
+		return f.Path == "metadata.generation"
+	})
 }

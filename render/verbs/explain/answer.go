@@ -69,7 +69,8 @@ func (e explainer) explainObject(q Question) (explained []Explanation, err error
 	kind := e.kindQuery(q.Kind)
 	for _, buildPath := range e.removedPaths() {
 		d := buildPath.Document
-		if kind.matches(schema.FromAPIVersionAndKind(d.APIVersion, d.Kind)) && d.Name == q.Name && q.matchesNamespace(d.Namespace) {
+		if kind.matches(schema.FromAPIVersionAndKind(d.APIVersion, d.Kind)) && d.Name == q.Name &&
+			q.matchesNamespace(d.Namespace) {
 			explained = append(explained, e.explainRemoved(buildPath))
 		}
 	}
@@ -118,7 +119,8 @@ func (e explainer) explainRendered(file string) ([]Explanation, error) {
 	if path.Base(file) == "kustomization.yaml" {
 		return nil, fmt.Errorf("%s is the index of the rendered objects: name a file that it lists", file)
 	}
-	return nil, fmt.Errorf("%s: %s has no object with this file%s", file, e.Environment, manifest.DidYouMean(file, files))
+	return nil, fmt.Errorf("%s: %s has no object with this file%s", file, e.Environment,
+		manifest.DidYouMean(file, files))
 }
 
 // explainSource explains the objects that a source file defines or may change.
@@ -126,8 +128,12 @@ func (e explainer) explainSource(repository *render.Repository, file string) ([]
 	if !slices.Contains(e.Sources.FS.FilesRead(), file) {
 		return nil, e.notRead(repository, file)
 	}
-	objects := slices.DeleteFunc(slices.Clone(e.Objects), func(p tree.Placed) bool { return !e.dependsOn(p.Object, file) })
-	removed := slices.DeleteFunc(e.removedPaths(), func(buildPath kustomize.Path) bool { return !e.Paths.Uses(buildPath, "/"+file) })
+	objects := slices.DeleteFunc(slices.Clone(e.Objects), func(p tree.Placed) bool {
+		return !e.dependsOn(p.Object, file)
+	})
+	removed := slices.DeleteFunc(e.removedPaths(), func(buildPath kustomize.Path) bool {
+		return !e.Paths.Uses(buildPath, "/"+file)
+	})
 	e.isBrief = (len(objects)+len(removed))*len(e.Paths.All) > maxTraced
 	var explained []Explanation
 	for _, p := range objects {
@@ -163,7 +169,8 @@ func (e explainer) notRead(repository *render.Repository, file string) error {
 	if other := EnvironmentOf(file, names); other != "" && other != e.Environment {
 		return fmt.Errorf("%s is not in %s: use --env %s", file, e.Environment, other)
 	}
-	return fmt.Errorf("%s is not in %s: no kustomization loads it; list it in one, or name another environment", file, e.Environment)
+	return fmt.Errorf("%s is not in %s: no kustomization loads it; list it in one, or name another environment", file,
+		e.Environment)
 }
 
 // EnvironmentOf returns the environment whose folder in rendered/ or environments/ contains a path, if any.

@@ -164,7 +164,8 @@ func (e explainer) pathOf(o manifest.Object) *kustomize.Path {
 
 func (e explainer) explainRemoved(buildPath kustomize.Path) Explanation {
 	d := buildPath.Document
-	x := Explanation{Reference: Reference{APIVersion: d.APIVersion, Kind: d.Kind, Namespace: d.Namespace, Name: d.Name}, IsRemoved: true}
+	x := Explanation{Reference: Reference{APIVersion: d.APIVersion, Kind: d.Kind, Namespace: d.Namespace, Name: d.Name},
+		IsRemoved: true}
 	x.trace(e, buildPath, nil)
 	return x
 }
@@ -180,7 +181,8 @@ func (x *Explanation) trace(e explainer, buildPath kustomize.Path, built *unstru
 	}
 	x.Changes = e.changes(buildPath, o)
 	if built != nil && o.Unstructured != nil {
-		change := diff.Change{Before: alignItems(o.Unstructured, built), After: built, BeforeFile: file, AfterFile: e.referenceOf(manifest.Object{Unstructured: built}).File}
+		change := diff.Change{Before: alignItems(o.Unstructured, built), After: built, BeforeFile: file,
+			AfterFile: e.referenceOf(manifest.Object{Unstructured: built}).File}
 		if x.Diff = change.Unified(); x.Diff == "" { // perhaps only the order of a list changes
 			change.Before = o.Unstructured
 			x.Diff = change.Unified()
@@ -206,7 +208,8 @@ func (e explainer) changes(buildPath kustomize.Path, o manifest.Object) []Change
 func (e explainer) setters(steps []kustomize.Step) []Change {
 	changes, isSet := []Change{}, sets.Set[string]{}
 	for _, step := range slices.Backward(steps) {
-		c := Change{Place: Place{File: source.Relative(step.Entry.Kustomization.File)}, Entry: step.Entry.Name, Loads: step.Entry.Loads}
+		c := Change{Place: Place{File: source.Relative(step.Entry.Kustomization.File)}, Entry: step.Entry.Name,
+			Loads: step.Entry.Loads}
 		if c.Entry != "" {
 			c.Line = e.Sources.Line(step.Entry.Kustomization.File, step.Entry.Keys...)
 		}
@@ -228,7 +231,9 @@ func (e explainer) setters(steps []kustomize.Step) []Change {
 }
 
 // types converts objects of built-in kinds to structured-merge-diff, which knows the keys of their lists.
-var types = sync.OnceValue(func() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(scheme.Scheme) })
+var types = sync.OnceValue(func() managedfields.TypeConverter {
+	return applyconfigurations.NewTypeConverter(scheme.Scheme)
+})
 
 // alignItems returns an object with the items of its lists in the order of other: kustomize moves patched
 // items to the front. It returns the object itself if its lists have no keys.
@@ -266,7 +271,8 @@ func (e explainer) overrides(p tree.Placed) (h History) {
 	renamed := before.DeepCopy()
 	renamed.SetName(p.GetName()) // overrides may change the hash in the name
 	file := e.reference(p).File
-	if h.Diff = (diff.Change{Before: renamed, After: p.Unstructured, BeforeFile: file, AfterFile: file}).Unified(); h.Diff != "" {
+	if h.Diff = (diff.Change{Before: renamed, After: p.Unstructured, BeforeFile: file,
+		AfterFile: file}).Unified(); h.Diff != "" {
 		h.Changes = []Change{{Place: Place{File: source.Relative(e.Sources.Kustomizations[folder].File)}}}
 		if e.isBrief {
 			return h
@@ -290,12 +296,14 @@ func (x *Explanation) mutate(e explainer, p tree.Placed) {
 	x.Mutations.Diff = diff.Change{Before: m.Before, After: m.After, BeforeFile: x.File, AfterFile: x.File}.Unified()
 	for _, policy := range m.Policies {
 		at := e.Locate(policy)
-		x.Mutations.Changes = append(x.Mutations.Changes, Change{Place: Place{at.File, at.Line}, Entry: policy.String()})
+		x.Mutations.Changes = append(x.Mutations.Changes,
+			Change{Place: Place{at.File, at.Line}, Entry: policy.String()})
 	}
 }
 
 func (e explainer) reference(p tree.Placed) Reference {
-	return Reference{p.GetAPIVersion(), p.GetKind(), p.GetNamespace(), p.GetName(), path.Join(tree.Folder, e.Environment, p.Path)}
+	return Reference{p.GetAPIVersion(), p.GetKind(), p.GetNamespace(), p.GetName(),
+		path.Join(tree.Folder, e.Environment, p.Path)}
 }
 
 func (e explainer) referenceOf(o manifest.Object) Reference {

@@ -15,10 +15,14 @@ import (
 
 // shortNames maps the short names of built-in kinds to the kinds.
 var shortNames = map[string]string{
-	"cm": "ConfigMap", "cj": "CronJob", "crd": "CustomResourceDefinition", "crds": "CustomResourceDefinition", "csr": "CertificateSigningRequest",
-	"deploy": "Deployment", "ds": "DaemonSet", "ep": "Endpoints", "ev": "Event", "hpa": "HorizontalPodAutoscaler", "ing": "Ingress",
-	"limits": "LimitRange", "netpol": "NetworkPolicy", "no": "Node", "ns": "Namespace", "pc": "PriorityClass", "pdb": "PodDisruptionBudget",
-	"po": "Pod", "pv": "PersistentVolume", "pvc": "PersistentVolumeClaim", "quota": "ResourceQuota", "rc": "ReplicationController",
+	"cm": "ConfigMap", "cj": "CronJob", "crd": "CustomResourceDefinition", "crds": "CustomResourceDefinition",
+	"csr":    "CertificateSigningRequest",
+	"deploy": "Deployment", "ds": "DaemonSet", "ep": "Endpoints", "ev": "Event", "hpa": "HorizontalPodAutoscaler",
+	"ing":    "Ingress",
+	"limits": "LimitRange", "netpol": "NetworkPolicy", "no": "Node", "ns": "Namespace", "pc": "PriorityClass",
+	"pdb": "PodDisruptionBudget",
+	"po":  "Pod", "pv": "PersistentVolume", "pvc": "PersistentVolumeClaim", "quota": "ResourceQuota",
+	"rc": "ReplicationController",
 	"rs": "ReplicaSet", "sa": "ServiceAccount", "sc": "StorageClass", "sts": "StatefulSet", "svc": "Service",
 }
 
@@ -46,11 +50,13 @@ func (e explainer) kindQuery(text string) kindQuery {
 
 // matches reports whether a kind is the one of the query.
 func (q kindQuery) matches(gvk schema.GroupVersionKind) bool {
-	if version := strings.TrimSuffix(gvk.Version+"."+gvk.Group, "."); q.qualifier != "" && q.qualifier != gvk.Group && q.qualifier != version {
+	if version := strings.TrimSuffix(gvk.Version+"."+gvk.Group, "."); q.qualifier != "" && q.qualifier != gvk.Group &&
+		q.qualifier != version {
 		return false
 	}
 	plural, _ := meta.UnsafeGuessKindToResource(gvk)
-	return q.name == strings.ToLower(gvk.Kind) || q.name == plural.Resource || shortNames[q.name] == gvk.Kind || slices.Contains(q.custom, gvk.GroupKind())
+	return q.name == strings.ToLower(gvk.Kind) || q.name == plural.Resource || shortNames[q.name] == gvk.Kind ||
+		slices.Contains(q.custom, gvk.GroupKind())
 }
 
 // find returns the only object that matches a question. The error lists similar objects.
@@ -78,9 +84,11 @@ func (e explainer) find(q Question) (found tree.Placed, err error) {
 	case len(matches) == 1:
 		return matches[0], nil
 	case len(matches) > 1:
-		return found, fmt.Errorf("%s/%s matches several objects of %s: %s; add -n NAMESPACE, or write KIND.GROUP", q.Kind, q.Name, e.Environment, list(matches))
+		return found, fmt.Errorf("%s/%s matches several objects of %s: %s; add -n NAMESPACE, or write KIND.GROUP",
+			q.Kind, q.Name, e.Environment, list(matches))
 	case len(named) > 0:
-		return found, fmt.Errorf("%s/%s is not in namespace %s of %s: there is %s", q.Kind, q.Name, q.Namespace, e.Environment, list(named))
+		return found, fmt.Errorf("%s/%s is not in namespace %s of %s: there is %s", q.Kind, q.Name, q.Namespace,
+			e.Environment, list(named))
 	case len(similar) > 0:
 		return found, fmt.Errorf("no %s %s in %s: did you mean %s?", q.Kind, q.Name, e.Environment, list(similar))
 	}

@@ -18,7 +18,8 @@ func CheckBranch(ctx context.Context, branch string) error {
 	}
 	_, err := (&Repository{dir: "."}).git(ctx, nil, "check-ref-format", BranchRef(branch))
 	var failed *Error
-	if errors.As(err, &failed) || strings.HasPrefix(branch, "-") || strings.HasPrefix(branch, "refs/") || branch == Head || branch == "@" {
+	if errors.As(err, &failed) || strings.HasPrefix(branch, "-") || strings.HasPrefix(branch, "refs/") ||
+		branch == Head || branch == "@" {
 		return fmt.Errorf("%q is not a valid name of a branch: see git help check-ref-format", branch)
 	}
 	return err
@@ -50,7 +51,8 @@ func (r *Repository) Tip(ctx context.Context, ref string) (string, error) {
 
 // references returns the objects of those references that exist, by their full names.
 func (r *Repository) references(ctx context.Context, names ...string) (map[string]string, error) {
-	out, err := r.git(ctx, nil, append([]string{"for-each-ref", "--format=%(objectname) %(refname)", "--"}, names...)...)
+	out, err := r.git(ctx, nil, append([]string{"for-each-ref", "--format=%(objectname) %(refname)", "--"},
+		names...)...)
 	refs := map[string]string{}
 	for line := range strings.Lines(out) {
 		id, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
@@ -135,7 +137,9 @@ func (r *Repository) pushURL(ctx context.Context, remote string) (string, error)
 		return "", err
 	}
 	if strings.Count(push, "\n") != 1 {
-		return "", fmt.Errorf("remote %s has several push URLs: choose another remote with git config remote.pushDefault NAME", remote)
+		return "",
+			fmt.Errorf("remote %s has several push URLs: choose another remote with git config remote.pushDefault NAME",
+				remote)
 	}
 	fetch, err := r.git(ctx, nil, "remote", "get-url", "--", remote)
 	if fetch != push {
@@ -155,7 +159,8 @@ func (r *Repository) Fetch(ctx context.Context, remote, branch string, isFirst b
 	if err != nil {
 		return err
 	}
-	args := []string{"fetch", "--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--refmap=", "--recurse-submodules=no", "--no-auto-maintenance"}
+	args := []string{"fetch", "--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--refmap=",
+		"--recurse-submodules=no", "--no-auto-maintenance"}
 	if isFirst && r.IsShallow {
 		args = append(args, "--depth=1")
 	}
@@ -182,16 +187,20 @@ func (r *Repository) Push(ctx context.Context, remote, branch, before, after str
 	case tipErr == nil && tip != before, isContended(out, failed.Message):
 		return fmt.Errorf("push %s to %s: %s: %w", branch, remote, refusal(out, failed), ErrRaced)
 	case strings.Contains(out, "[remote rejected]"):
-		return fmt.Errorf("%s rejects %s: %s: allow pushes to this branch, or choose another with --branch", remote, branch, refusal(out, failed))
+		return fmt.Errorf("%s rejects %s: %s: allow pushes to this branch, or choose another with --branch", remote,
+			branch, refusal(out, failed))
 	}
-	return fmt.Errorf("push %s to %s: %s: check that git push --dry-run %s works", branch, remote, failed.Message, remote)
+	return fmt.Errorf("push %s to %s: %s: check that git push --dry-run %s works", branch, remote,
+		failed.Message, remote)
 }
 
 // isContended reports whether a push failed because of a concurrent push. A conflict between the names of
 // branches ("cannot create") is a permanent error.
 func isContended(out, message string) bool {
-	return !strings.Contains(message, "cannot create") && slices.ContainsFunc([]string{"(stale info)", "(fetch first)", "(non-fast-forward)", "cannot lock ref", "failed to update ref", "incorrect old value"},
-		func(reason string) bool { return strings.Contains(out, reason) })
+	return !strings.Contains(message, "cannot create") &&
+		slices.ContainsFunc([]string{"(stale info)", "(fetch first)", "(non-fast-forward)", "cannot lock ref",
+			"failed to update ref", "incorrect old value"},
+			func(reason string) bool { return strings.Contains(out, reason) })
 }
 
 // refusal returns the reason of git and the remote for a rejected push.

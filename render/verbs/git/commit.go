@@ -110,7 +110,8 @@ func (r *Repository) WriteTree(ctx context.Context, commit, dir string, top map[
 
 // PushNote sets the note of a commit, unless replaces says no to the note that it has, and pushes all notes of
 // the reference. It fetches them first, and tries again if others push meanwhile.
-func (r *Repository) PushNote(ctx context.Context, remote, ref, commit, note string, replaces func(old string) bool) (err error) {
+func (r *Repository) PushNote(ctx context.Context, remote, ref, commit, note string,
+	replaces func(old string) bool) (err error) {
 	for range 8 {
 		_, _ = r.git(ctx, nil, "fetch", "--quiet", "--no-tags", remote, "+"+ref+":"+ref) // the first has none to fetch
 		if old, err := r.git(ctx, nil, "notes", "--ref="+ref, "show", commit); err == nil && !replaces(old) {

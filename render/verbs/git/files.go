@@ -53,7 +53,8 @@ func (r *Repository) Files(ctx context.Context, commit string, paths ...string) 
 		}
 		file, inFolder := File{OID: fields[2], Mode: fields[0]}, r.InFolder(name)
 		if file.Mode == modeSubmodule && slices.Contains(paths, inFolder) {
-			return nil, fmt.Errorf("%s is a submodule in commit %s: render reads and writes files of one repository", Tidy(name), commit)
+			return nil, fmt.Errorf("%s is a submodule in commit %s: render reads and writes files of one repository",
+				Tidy(name), commit)
 		}
 		files[inFolder] = file
 	}
@@ -74,8 +75,11 @@ func (r *Repository) ReadFiles(ctx context.Context, files map[string]File) (map[
 }
 
 // readBlobs calls use with the content of each file and link among files, in the order of their paths.
-func (r *Repository) readBlobs(ctx context.Context, files map[string]File, use func(name string, content io.Reader) error) error {
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(name string) bool { return files[name].Mode == modeSubmodule })
+func (r *Repository) readBlobs(ctx context.Context, files map[string]File,
+	use func(name string, content io.Reader) error) error {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(name string) bool {
+		return files[name].Mode == modeSubmodule
+	})
 	if len(names) == 0 {
 		return nil
 	}
@@ -85,7 +89,8 @@ func (r *Repository) readBlobs(ctx context.Context, files map[string]File, use f
 	}
 	if promisor := r.promisor(ctx); promisor != "" {
 		// If this fails, cat-file fails below and names the file.
-		_, _ = r.git(ctx, strings.NewReader(ids.String()), "-c", "fetch.negotiationAlgorithm=noop", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+		_, _ = r.git(ctx, strings.NewReader(ids.String()), "-c", "fetch.negotiationAlgorithm=noop", "fetch", "--quiet",
+			"--no-tags", "--no-write-fetch-head",
 			"--recurse-submodules=no", "--no-auto-maintenance", "--filter=blob:none", "--stdin", promisor)
 	}
 	args := []string{"cat-file", "--batch"}

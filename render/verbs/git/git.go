@@ -172,8 +172,8 @@ func (r *Repository) command(ctx context.Context, args ...string) *exec.Cmd {
 // emptyVariable is an environment variable without a value.
 const emptyVariable = "GATEHOUSE_EMPTY"
 
-// findFilters sets the options by which git filters no content. .gitattributes of the work tree chooses among the filters
-// of the user's configuration, and those of git-lfs ask the host that .lfsconfig names. Commands that write the
+// findFilters sets the options by which git filters no content. .gitattributes of the work tree chooses among the
+// filters of the user's configuration, and those of git-lfs ask the host that .lfsconfig names. Commands that write the
 // index filter, too.
 func (r *Repository) findFilters(ctx context.Context) error {
 	const settings = `^filter\..*\.(clean|smudge|process|required)$`

@@ -83,7 +83,9 @@ func (r *Repository) writeFiles(ctx context.Context, files map[string]File, to s
 	}
 	defer root.Close()
 	return r.readBlobs(ctx, files, func(name string, content io.Reader) error {
-		if slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return strings.EqualFold(part, ".git") }) {
+		if slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool {
+			return strings.EqualFold(part, ".git")
+		}) {
 			return fmt.Errorf("git checks out no file %s", Tidy(name))
 		}
 		if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {

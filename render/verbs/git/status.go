@@ -105,7 +105,8 @@ func (r *Repository) StagedSince(ctx context.Context, commit string) ([]FileChan
 
 func (r *Repository) compare(ctx context.Context, with ...string) (changes []FileChange, err error) {
 	// The flags override settings, such as ignore in .gitmodules. git would read a submodule with its own settings.
-	args := []string{"diff", "--raw", "-z", "--no-renames", "--no-relative", "--no-ext-diff", "--ignore-submodules=dirty"}
+	args := []string{"diff", "--raw", "-z", "--no-renames", "--no-relative", "--no-ext-diff",
+		"--ignore-submodules=dirty"}
 	out, err := r.git(ctx, nil, slices.Concat(args, with, []string{"--"})...)
 	fileOf := func(mode string) *File {
 		if mode == "000000" {

@@ -75,7 +75,9 @@ func (p *publisher) laterCommit(ctx context.Context, local, remote string) (stri
 			return one[1], err
 		}
 	}
-	return "", fmt.Errorf("branch %s and its copy at %s have diverged: delete the local one with git branch -D %s, and publish again", p.Branch, p.remote, p.Branch)
+	return "",
+		fmt.Errorf("branch %s and its copy at %s have diverged: delete the local one with git branch -D %s, and "+
+			"publish again", p.Branch, p.remote, p.Branch)
 }
 
 // needsCommit reports whether the branch needs a new commit. It returns an error if HEAD cannot be published
@@ -114,7 +116,8 @@ func (p *publisher) checkTip(tip git.Commit) error {
 	environment, folder := tip.Trailers[trailerEnvironment], tip.Trailers[trailerPath]
 	switch {
 	case !objectID.MatchString(tip.Trailers[trailerSource]):
-		return fmt.Errorf("branch %s is not a branch of render publish: its last commit has no trailer Gatehouse-Source", p.Branch)
+		return fmt.Errorf("branch %s is not a branch of render publish: its last commit has no trailer "+
+			"Gatehouse-Source", p.Branch)
 	case environment != p.Environment:
 		return fmt.Errorf("branch %s belongs to environment %s, not %s", p.Branch, git.Tidy(environment), p.Environment)
 	case folder != p.path():
@@ -135,11 +138,14 @@ func (p *publisher) orderError(ctx context.Context, source string, isKnown bool)
 	case isKnown && err != nil:
 		return err
 	case isBefore:
-		return fmt.Errorf("%s, which is later than HEAD, %s: publish it or a later commit; to go back, revert commits and publish the result", has, p.head)
+		return fmt.Errorf("%s, which is later than HEAD, %s: publish it or a later commit; to go back, revert "+
+			"commits and publish the result", has, p.head)
 	case p.git.IsShallow:
 		return fmt.Errorf("%s, and this shallow clone cannot tell whether HEAD is later: %s", has, git.Unshallow)
 	case !isKnown:
-		return fmt.Errorf("%s, which this clone does not have: run git fetch, as another run may have published a later commit. Only if history was rewritten, delete the branch with %s", has, drop)
+		return fmt.Errorf("%s, which this clone does not have: run git fetch, as another run may have published a "+
+			"later commit. Only if history was rewritten, delete the branch with %s", has, drop)
 	}
-	return fmt.Errorf("%s, which is not in the history of HEAD, %s: merge it first or, if history was rewritten, delete the branch with %s", has, p.head, drop)
+	return fmt.Errorf("%s, which is not in the history of HEAD, %s: merge it first or, if history was rewritten, "+
+		"delete the branch with %s", has, p.head, drop)
 }

@@ -30,14 +30,16 @@ func (p *publisher) commit(ctx context.Context, parent string) (string, error) {
 	}
 	const short = 12
 	subject := fmt.Sprintf("Publish %s from %s", p.Environment, p.head[:short])
-	message := fmt.Sprintf("%s\n\n%s\n\n%s: %s\n%s: %s\n%s: %s\n", subject, git.Tidy(source.Subject), trailerEnvironment, p.Environment, trailerPath, p.path(), trailerSource, p.head)
+	message := fmt.Sprintf("%s\n\n%s\n\n%s: %s\n%s: %s\n%s: %s\n", subject, git.Tidy(source.Subject),
+		trailerEnvironment, p.Environment, trailerPath, p.path(), trailerSource, p.head)
 	id, err := p.git.Commit(ctx, p.tree, parent, message)
 	if err != nil {
 		return "", err
 	}
 	made, err := p.git.ReadCommit(ctx, id)
 	if err == nil && (p.checkTip(made) != nil || made.Trailers[trailerSource] != p.head) {
-		err = fmt.Errorf("the hook commit-msg changes the trailers of the message %q: it must keep the last paragraph", subject)
+		err = fmt.Errorf("the hook commit-msg changes the trailers of the message %q: it must keep the last paragraph",
+			subject)
 	}
 	return id, err
 }

@@ -96,12 +96,13 @@ func (p *publisher) noteSource(ctx context.Context) error {
 	if err != nil || !p.Promoter || !p.Push || p.DryRun {
 		return err
 	}
-	return p.git.PushNote(ctx, p.remote, "refs/notes/"+metadataFile, p.result.Commit, string(note), func(old string) bool {
-		var m metadata
-		if json.Unmarshal([]byte(old), &m) != nil || !objectID.MatchString(m.DrySHA) {
-			return true
-		}
-		isLater, err := p.git.IsAncestor(ctx, p.head, m.DrySHA)
-		return err == nil && !isLater
-	})
+	return p.git.PushNote(ctx, p.remote, "refs/notes/"+metadataFile, p.result.Commit, string(note),
+		func(old string) bool {
+			var m metadata
+			if json.Unmarshal([]byte(old), &m) != nil || !objectID.MatchString(m.DrySHA) {
+				return true
+			}
+			isLater, err := p.git.IsAncestor(ctx, p.head, m.DrySHA)
+			return err == nil && !isLater
+		})
 }

@@ -64,7 +64,8 @@ type publisher struct {
 
 // Run publishes an environment. It returns a result, the problems of the environment, or an error. It calls
 // progress with each step, and with "" before git may ask for a password on the terminal.
-func Run(ctx context.Context, repository *render.Repository, options Options, progress func(step string)) (*Result, []manifest.Problem, error) {
+func Run(ctx context.Context, repository *render.Repository, options Options,
+	progress func(step string)) (*Result, []manifest.Problem, error) {
 	if _, err := repository.Select(render.Selection{Names: []string{options.Environment}}); err != nil {
 		return nil, nil, err
 	}
@@ -101,7 +102,8 @@ func (p *publisher) prepare(ctx context.Context) error {
 		return err
 	}
 	if folder != "" {
-		return fmt.Errorf("branch %s is checked out in %s: check out another branch there, run git worktree prune if the folder is gone, or choose another branch with --branch", p.Branch, folder)
+		return fmt.Errorf("branch %s is checked out in %s: check out another branch there, run git worktree prune "+
+			"if the folder is gone, or choose another branch with --branch", p.Branch, folder)
 	}
 	if p.head, err = p.git.Resolve(ctx, git.Head); err != nil {
 		return err
@@ -110,7 +112,8 @@ func (p *publisher) prepare(ctx context.Context) error {
 		return err
 	}
 	if p.Push && p.remote == "" {
-		return errors.New("there is no remote to push to, or several: add one with git remote add NAME URL, or choose one with git config remote.pushDefault NAME")
+		return errors.New("there is no remote to push to, or several: add one with git remote add NAME URL, or " +
+			"choose one with git config remote.pushDefault NAME")
 	}
 	p.result = Result{Environment: p.Environment, Branch: p.Branch, Source: p.head, DryRun: p.DryRun}
 	if p.Push {
@@ -137,7 +140,8 @@ func (p *publisher) publish(ctx context.Context) error {
 		err = fmt.Errorf("%w repeatedly: run this again", err)
 	}
 	if err != nil && p.result.Pushed {
-		return fmt.Errorf("branch %s was pushed to %s, but the local branch did not change: %w", p.Branch, p.remote, err)
+		return fmt.Errorf("branch %s was pushed to %s, but the local branch did not change: %w", p.Branch,
+			p.remote, err)
 	}
 	return err
 }

@@ -17,7 +17,8 @@ import (
 
 // renderSource renders the environment of the source commit in a temporary folder, and calls use with the
 // update. If the environment has errors, it returns the problems instead.
-func (p *publisher) renderSource(ctx context.Context, kinds *registry.Kinds, progress func(step string), use func(render.TreeUpdate) ([]manifest.Problem, error)) ([]manifest.Problem, error) {
+func (p *publisher) renderSource(ctx context.Context, kinds *registry.Kinds, progress func(step string),
+	use func(render.TreeUpdate) ([]manifest.Problem, error)) ([]manifest.Problem, error) {
 	progress("checking out the source")
 	dir, remove, err := p.git.CheckOut(ctx, p.head)
 	if err != nil {
@@ -34,7 +35,8 @@ func (p *publisher) renderSource(ctx context.Context, kinds *registry.Kinds, pro
 
 // checkHead returns problems unless HEAD has exactly the files that rendering its sources gives, and the work
 // tree has no others.
-func (p *publisher) checkHead(ctx context.Context, kinds *registry.Kinds, progress func(step string)) ([]manifest.Problem, error) {
+func (p *publisher) checkHead(ctx context.Context, kinds *registry.Kinds,
+	progress func(step string)) ([]manifest.Problem, error) {
 	if problems, err := p.uncommitted(ctx, tree.EnvironmentsFolder, p.folder); err != nil || len(problems) > 0 {
 		return problems, err
 	}
@@ -56,9 +58,11 @@ func (p *publisher) uncommitted(ctx context.Context, paths ...string) (problems 
 		switch state {
 		case git.Ignored:
 		case git.Untracked:
-			problems = append(problems, manifest.Problem{File: file, Message: "is not committed: add and commit it, or remove it"})
+			problems = append(problems,
+				manifest.Problem{File: file, Message: "is not committed: add and commit it, or remove it"})
 		default:
-			problems = append(problems, manifest.Problem{File: file, Message: "differs from HEAD: commit it, or use git stash"})
+			problems = append(problems,
+				manifest.Problem{File: file, Message: "differs from HEAD: commit it, or use git stash"})
 		}
 	}
 	return inOrder(problems), err
@@ -74,7 +78,8 @@ func (p *publisher) stale(ctx context.Context, rendered []tree.File) (problems [
 		extra:   "is in HEAD, but is not rendered: render again, remove the file if it is still there, and commit",
 	}
 	for file, d := range p.differences(committed, rendered) {
-		if within := strings.TrimPrefix(file, p.folder+"/"); d != extra || tree.IsOrphan(within, committed[file].IsRegular()) {
+		if within := strings.TrimPrefix(file, p.folder+"/"); d != extra ||
+			tree.IsOrphan(within, committed[file].IsRegular()) {
 			problems = append(problems, manifest.Problem{File: file, Message: messages[d]})
 		}
 	}

@@ -49,21 +49,24 @@ func Verify(ctx context.Context, repository *render.Repository, environment, rev
 	if err != nil {
 		return nil, nil, err
 	}
-	p := &publisher{Options: Options{Environment: environment, Branch: revision}, git: g, folder: path.Join(tree.Folder, environment)}
+	p := &publisher{Options: Options{Environment: environment, Branch: revision}, git: g,
+		folder: path.Join(tree.Folder, environment)}
 	if err := p.checkTip(commit); err != nil {
 		return nil, nil, fmt.Errorf("%w: name a commit that render publish made for %s", err, environment)
 	}
 	v.Source = commit.Trailers[trailerSource]
 	p.head = v.Source
 	if id, err := g.Resolve(ctx, v.Source); err != nil || id != v.Source { // a trailer may name any object
-		return nil, nil, fmt.Errorf("this clone does not have commit %s, the source of %s: run git fetch", v.Source, revision)
+		return nil, nil, fmt.Errorf("this clone does not have commit %s, the source of %s: run git fetch",
+			v.Source, revision)
 	}
 	if err := v.checkSource(ctx, p); err != nil {
 		return nil, nil, err
 	}
-	problems, err := p.renderSource(ctx, repository.Kinds(), progress, func(e render.TreeUpdate) ([]manifest.Problem, error) {
-		return nil, v.compare(ctx, p, e.Plan.Files())
-	})
+	problems, err := p.renderSource(ctx, repository.Kinds(), progress,
+		func(e render.TreeUpdate) ([]manifest.Problem, error) {
+			return nil, v.compare(ctx, p, e.Plan.Files())
+		})
 	return v, problems, err
 }
 

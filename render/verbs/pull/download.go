@@ -151,7 +151,8 @@ type statusError struct {
 
 func (e *statusError) Error() string {
 	if e.code == http.StatusUnauthorized || e.code == http.StatusForbidden {
-		return fmt.Sprintf("get %s: %s: for a private repository, run helm pull -d %s, and then this again", e.url, e.status, charts.Folder)
+		return fmt.Sprintf("get %s: %s: for a private repository, run helm pull -d %s, and then this again", e.url,
+			e.status, charts.Folder)
 	}
 	return fmt.Sprintf("get %s: %s", e.url, e.status)
 }
@@ -171,7 +172,8 @@ func (p *puller) get(ctx context.Context, at string, header http.Header) ([]byte
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
-		return nil, &statusError{request.URL.Redacted(), response.Status, response.Header.Get("WWW-Authenticate"), response.StatusCode}
+		return nil, &statusError{request.URL.Redacted(), response.Status, response.Header.Get("WWW-Authenticate"),
+			response.StatusCode}
 	}
 	content, err := io.ReadAll(io.LimitReader(response.Body, maxDownload+1))
 	if len(content) > maxDownload {

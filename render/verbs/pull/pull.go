@@ -37,7 +37,8 @@ type Result struct {
 
 // Run downloads the missing charts of environments, and adds entries to the locks beside them. With all
 // environments it removes locked charts that none of them names. An error of a chart leaves the others.
-func Run(ctx context.Context, client *http.Client, repository *render.Repository, selection render.Selection, progress func(string)) (*Result, error) {
+func Run(ctx context.Context, client *http.Client, repository *render.Repository, selection render.Selection,
+	progress func(string)) (*Result, error) {
 	names, err := repository.Select(selection)
 	if err != nil {
 		return nil, err
@@ -47,7 +48,9 @@ func Run(ctx context.Context, client *http.Client, repository *render.Repository
 		return nil, err
 	}
 	defer root.Close()
-	p := &puller{root: root, client: client, progress: progress, indexes: map[string]index{}, files: map[string]*lock{}, done: map[string]bool{}, Result: &Result{Pulled: []string{}, Locked: []string{}, Unchanged: []string{}, Removed: []string{}}}
+	p := &puller{root: root, client: client, progress: progress, indexes: map[string]index{}, files: map[string]*lock{},
+		done:   map[string]bool{},
+		Result: &Result{Pulled: []string{}, Locked: []string{}, Unchanged: []string{}, Removed: []string{}}}
 	for _, name := range names {
 		if err := p.pullEnvironment(ctx, repository, name); err != nil {
 			return nil, err
@@ -139,7 +142,9 @@ func (p *puller) pull(ctx context.Context, c render.NeededChart, file string) (i
 	}
 	c.Digest = fmt.Sprintf("sha256:%x", sha256.Sum256(content))
 	if at >= 0 && l.entries[at].Digest != c.Digest {
-		return false, fmt.Errorf("has the digest %s, and line %d of %s another: if the chart may change, remove that line", c.Digest, l.entries[at].Line, l.file)
+		return false,
+			fmt.Errorf("has the digest %s, and line %d of %s another: if the chart may change, remove that line",
+				c.Digest, l.entries[at].Line, l.file)
 	}
 	done := &p.Pulled
 	switch {
@@ -164,7 +169,9 @@ func (p *puller) pull(ctx context.Context, c render.NeededChart, file string) (i
 func (l *lock) find(c charts.Locked) (at int, err error) {
 	at = slices.IndexFunc(l.entries, func(e charts.Locked) bool { return e.File() == c.File() })
 	if at >= 0 && l.entries[at].Repository != c.Repository {
-		return at, fmt.Errorf("%s line %d has this chart of %s, and not of %s: remove that line and the archive, or write one repository", l.file, l.entries[at].Line, l.entries[at].Repository, c.Repository)
+		return at,
+			fmt.Errorf("%s line %d has this chart of %s, and not of %s: remove that line and the archive, or write "+
+				"one repository", l.file, l.entries[at].Line, l.entries[at].Repository, c.Repository)
 	}
 	return at, nil
 }

@@ -120,7 +120,8 @@ func tableOf(alike []EnvironmentReview, of string) *comment.Section {
 			risks++
 		}
 	}
-	t.Title = comment.Line{Text: titleOf(alike, len(alike), risks), Brief: titleOf(alike, most, risks), Name: codeSpan(e.Name)}
+	t.Title = comment.Line{Text: titleOf(alike, len(alike), risks), Brief: titleOf(alike, most, risks),
+		Name: codeSpan(e.Name)}
 	return t
 }
 
@@ -250,15 +251,18 @@ func foldOf(alike []EnvironmentReview, of string) *comment.Section {
 	if len(alike) > 1 {
 		others = html.EscapeString(" of rendered/" + kind.Visible(e.Name) + ", the same in the others")
 	}
-	f := &comment.Section{Open: "<details><summary>" + comment.CountMark + others + "</summary>\n\n", End: "</details>\n\n"}
+	f := &comment.Section{Open: "<details><summary>" + comment.CountMark + others + "</summary>\n\n",
+		End: "</details>\n\n"}
 	hasRisk := map[manifest.ID]bool{}
 	for _, found := range e.Effects {
 		hasRisk[found.Object] = hasRisk[found.Object] || found.Risk != ""
 	}
 	nameOf := e.names()
 	for _, c := range e.Changes {
-		name := fmt.Sprintf("%s%s (%s)", codeSpan(nameOf(c.Object)), of, kind.Count(int64(strings.Count(c.Diff, "\n")), "line"))
-		f.Lines = append(f.Lines, comment.Line{Text: c.Diff, IsDiff: true, Size: len(c.Diff), Name: name, IsRisk: hasRisk[c.Object] || hasRisk[c.owner]})
+		name := fmt.Sprintf("%s%s (%s)", codeSpan(nameOf(c.Object)), of,
+			kind.Count(int64(strings.Count(c.Diff, "\n")), "line"))
+		f.Lines = append(f.Lines, comment.Line{Text: c.Diff, IsDiff: true, Size: len(c.Diff), Name: name,
+			IsRisk: hasRisk[c.Object] || hasRisk[c.owner]})
 	}
 	slices.SortStableFunc(f.Lines, comment.CompareRanks)
 	return f

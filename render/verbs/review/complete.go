@@ -36,7 +36,8 @@ func complete(w *world.World, effects []effect.Effect) []effect.Effect {
 		isBare := c.Action() != diff.Changed && owner == id && len(of[id]) == 0 // nothing else tells it
 		isLost := c.After == nil && guards.Loss(w, c) != ""
 		if isLost || isBare || len(fields) > 0 && (c.After != nil || len(of[id]) == 0) {
-			of[id], effects = append(of[id], len(effects)), append(effects, effect.Of(id, reviewFields(w, c, fields, risks))...)
+			of[id], effects = append(of[id], len(effects)),
+				append(effects, effect.Of(id, reviewFields(w, c, fields, risks))...)
 		} else if owner != id && len(of[id]) == 0 {
 			following[owner] = append(following[owner], c)
 		}
@@ -53,7 +54,8 @@ func complete(w *world.World, effects []effect.Effect) []effect.Effect {
 // reviewFields returns the effect of fields that no other effect tells, or of a removed object.
 func reviewFields(w *world.World, c diff.Change, fields []diff.FieldChange, risks []guards.Risk) (e kind.Effect) {
 	if c.After == nil {
-		return kind.Effect{Type: effect.ObjectRemoved, What: "is removed", Risk: cmp.Or(lossOf(w, c), guards.Loss(w, c))}
+		return kind.Effect{Type: effect.ObjectRemoved, What: "is removed",
+			Risk: cmp.Or(lossOf(w, c), guards.Loss(w, c))}
 	}
 	risky := sets.Set[string]{}
 	for _, r := range risks {

@@ -37,8 +37,10 @@ func reviewBuilds(w *world.World, families []*family) map[*family][]kind.Effect 
 	effects := map[*family][]kind.Effect{}
 	for k, f := range first {
 		effects[f] = []kind.Effect{{
-			Type: effect.BuildChanged, What: kind.Say("is rendered by another build of its kind: this changes %s", kind.Count(count[k], k.GVK().Kind)),
-			Risk: "a controller of the previous build reports ControllerDiffers: roll out the controller of the same build",
+			Type: effect.BuildChanged, What: kind.Say("is rendered by another build of its kind: this changes %s",
+				kind.Count(count[k], k.GVK().Kind)),
+			Risk: "a controller of the previous build reports ControllerDiffers: roll out the controller of the " +
+				"same build",
 		}}
 	}
 	return effects
@@ -74,7 +76,9 @@ func families(w *world.World) []*family {
 			found[owner].children = append(found[owner].children, childChange(w, o, o))
 		}
 	}
-	return slices.SortedFunc(maps.Values(found), func(a, b *family) int { return effect.CompareObjects(a.owner, b.owner) })
+	return slices.SortedFunc(maps.Values(found), func(a, b *family) int {
+		return effect.CompareObjects(a.owner, b.owner)
+	})
 }
 
 // childChange returns the change of a child, or no change if the API server refuses it.
@@ -101,5 +105,6 @@ func orUnknown(effects []kind.Effect, err error) []kind.Effect {
 	if err == nil {
 		return effects
 	}
-	return []kind.Effect{{Type: effect.ObjectChanged, What: "changes", Risk: kind.Say("the effect is unknown: %s", err.Error())}}
+	return []kind.Effect{{Type: effect.ObjectChanged, What: "changes",
+		Risk: kind.Say("the effect is unknown: %s", err.Error())}}
 }

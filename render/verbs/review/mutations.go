@@ -16,14 +16,16 @@ func reviewMutations(w *world.World) (effects []effect.Effect) {
 	index, objects := map[kind.Sentence]int{}, map[kind.Sentence]int64{}
 	for _, o := range w.After.Objects {
 		id := world.IDOf(o)
-		was, is := diff.Change{Before: before[id].Before, After: before[id].After}.Fields(), diff.Change{Before: after[id].Before, After: after[id].After}.Fields()
+		was, is := diff.Change{Before: before[id].Before, After: before[id].After}.Fields(),
+			diff.Change{Before: after[id].Before, After: after[id].After}.Fields()
 		if reflect.DeepEqual(was, is) {
 			continue
 		}
 		what, risk := kind.Say("is no longer changed by MutatingAdmissionPolicies"), kind.Sentence("")
 		if len(is) > 0 {
 			risk = "the cluster stores it so, and no file shows it"
-			what = kind.Say("is changed by %s: ", after[id].Names()) + effect.SayFields(is, effect.MostChanged, effect.SayChange)
+			what = kind.Say("is changed by %s: ", after[id].Names()) +
+				effect.SayFields(is, effect.MostChanged, effect.SayChange)
 		}
 		if objects[what]++; objects[what] == 1 {
 			index[what] = len(effects)

@@ -109,7 +109,8 @@ func New(environments []diff.EnvironmentDiff, now time.Time) *Review {
 
 func reviewEnvironment(e diff.EnvironmentDiff, now time.Time) EnvironmentReview {
 	counts := Counts{diff.Added: 0, diff.Changed: 0, diff.Replaced: 0, diff.Removed: 0}
-	reviewed := EnvironmentReview{Name: e.Name, Kubernetes: e.Kubernetes, Counts: counts, Effects: effects(e, now), Changes: changesOf(e)}
+	reviewed := EnvironmentReview{Name: e.Name, Kubernetes: e.Kubernetes, Counts: counts, Effects: effects(e, now),
+		Changes: changesOf(e)}
 	for _, c := range e.Changes {
 		counts[c.Action()]++
 	}
@@ -127,7 +128,8 @@ func changesOf(e diff.EnvironmentDiff) []Change {
 		if *by == (manifest.ID{}) {
 			by = nil
 		}
-		changes = append(changes, Change{c.Action(), c.Object().ID(), c.BeforeFile, c.AfterFile, by, c.Unified(), owner})
+		changes = append(changes, Change{c.Action(), c.Object().ID(), c.BeforeFile, c.AfterFile, by,
+			c.Unified(), owner})
 	}
 	return changes
 }
@@ -135,7 +137,8 @@ func changesOf(e diff.EnvironmentDiff) []Change {
 // effects returns the effects of the changes of an environment, in the order of a review.
 func effects(e diff.EnvironmentDiff, now time.Time) []effect.Effect {
 	w := world.New(e)
-	effects := append([]effect.Effect{}, slices.Concat(complete(w, effectsOfRules(w, now)), definitions.Verdicts(w.Verdicts), reviewUnread(e.Unread))...)
+	effects := append([]effect.Effect{}, slices.Concat(complete(w, effectsOfRules(w, now)),
+		definitions.Verdicts(w.Verdicts), reviewUnread(e.Unread))...)
 	slices.SortStableFunc(effects, effect.Compare)
 	return effects
 }
@@ -150,7 +153,8 @@ func effectsOfRules(w *world.World, now time.Time) (effects []effect.Effect) {
 		add(c.Object().ID(), review(w, c))
 		effects = append(append(effects, reviewValues(w, c)...), pods.Review(w, c)...)
 	}
-	effects = append(append(append(effect.Once(effects), reach.Review(w)...), rights.Review(w)...), reviewMutations(w)...)
+	effects = append(append(append(effect.Once(effects), reach.Review(w)...), rights.Review(w)...),
+		reviewMutations(w)...)
 	families := families(w)
 	builds := reviewBuilds(w, families)
 	for _, f := range families {

@@ -101,15 +101,18 @@ func reviewValues(w *world.World, c diff.Change) []effect.Effect {
 	if len(names) == 0 {
 		return nil
 	}
-	what := kind.Say("has %s of %s, which Flux puts in place", kind.Count(int64(len(names)), "variable"), effect.Quote(names))
-	return effect.Of(world.IDOf(c.After), kind.Effect{Type: effect.ValuesUnknown, What: what, Risk: "their values come from the cluster: no review shows what runs"})
+	what := kind.Say("has %s of %s, which Flux puts in place", kind.Count(int64(len(names)), "variable"),
+		effect.Quote(names))
+	return effect.Of(world.IDOf(c.After), kind.Effect{Type: effect.ValuesUnknown, What: what,
+		Risk: "their values come from the cluster: no review shows what runs"})
 }
 
 // reviewUnread returns the effects of values of charts that no template reads any more.
 func reviewUnread(unread []diff.Unread) (effects []effect.Effect) {
 	for _, u := range unread {
 		risk := kind.Say("no template of chart %s reads %s", u.Chart, effect.Quote(u.Values))
-		effects = append(effects, effect.Of(u.Object, kind.Effect{Type: effect.ValuesUnread, What: kind.Say("sets %s without effect", kind.Count(int64(len(u.Values)), "value")), Risk: risk})...)
+		effects = append(effects, effect.Of(u.Object, kind.Effect{Type: effect.ValuesUnread,
+			What: kind.Say("sets %s without effect", kind.Count(int64(len(u.Values)), "value")), Risk: risk})...)
 	}
 	return effects
 }

@@ -96,7 +96,8 @@ func reviewTreatments(w *world.World, c diff.Change) (effects []kind.Effect) {
 				f = changed
 			}
 		}
-		e := kind.Effect{Type: effect.ObjectTreated, What: "changes " + kind.Say("%s", s.Path), Fields: []string{s.Path}}
+		e := kind.Effect{Type: effect.ObjectTreated, What: "changes " + kind.Say("%s", s.Path),
+			Fields: []string{s.Path}}
 		if f.Before != nil || f.After != nil {
 			e.What = "changes " + effect.SayChange(f)
 		}

@@ -50,13 +50,16 @@ func (p *target) readFrom(o Options, made *Result) (err error) {
 	}
 	built := slices.DeleteFunc(slices.Clone(deliveries), (*delivery).isOther)
 	if len(built) > 1 && o.Environment != "" {
-		return fmt.Errorf("--env names one environment, and %s has %d: copy one of them to a file of its own", o.From, len(built))
+		return fmt.Errorf("--env names one environment, and %s has %d: copy one of them to a file of its own",
+			o.From, len(built))
 	}
 	var errs []error
 	isWrong := false
 	for _, d := range deliveries {
 		a, err := p.adopt(o, d)
-		if err == nil && slices.ContainsFunc(made.adoptions, func(other *adoption) bool { return other.environment == a.environment }) {
+		if err == nil && slices.ContainsFunc(made.adoptions, func(other *adoption) bool {
+			return other.environment == a.environment
+		}) {
 			err = errors.New("is the second of this name: copy it to a file of its own, and pass --env")
 		}
 		if err == nil {
@@ -93,7 +96,10 @@ func (p *target) fromTop(folder string) (string, error) {
 func (p *target) adopt(o Options, d *delivery) (*adoption, error) {
 	switch {
 	case d.isOther():
-		return nil, staysError{errors.New("has no spec.source of kustomize alone: render takes no charts, directories and plugins")}
+		return nil,
+			staysError{
+				errors.New("has no spec.source of kustomize alone: render takes no charts, directories and plugins"),
+			}
 	case d.err != nil:
 		return nil, d.err
 	}
@@ -106,21 +112,31 @@ func (p *target) adopt(o Options, d *delivery) (*adoption, error) {
 	a.appliedFile = files.KustomizationFile(a.overlay)
 	switch {
 	case path.Dir(a.overlay) == environments, isWithin(a.overlay, path.Join(top, tree.Folder)):
-		return nil, staysError{fmt.Errorf("%s is already in %s: run render --env %s", d.Path, path.Base(path.Dir(a.overlay)), path.Base(a.overlay))}
+		return nil, staysError{fmt.Errorf("%s is already in %s: run render --env %s", d.Path,
+			path.Base(path.Dir(a.overlay)), path.Base(a.overlay))}
 	case !isFreeName(a.environment):
 		return nil, invalidName(a.environment)
 	case !files.IsDir(a.overlay):
-		return nil, fmt.Errorf("path %q is no folder of this git repository: pass a file of the repository that it syncs", d.Path)
+		return nil,
+			fmt.Errorf("path %q is no folder of this git repository: pass a file of the repository that it syncs",
+				d.Path)
 	case !isWithin(a.overlay, top):
-		return nil, fmt.Errorf("%s is outside of %s, the only folder that render would read: pass a --root that holds both", d.Path, p.prefix)
+		return nil,
+			fmt.Errorf("%s is outside of %s, the only folder that render would read: pass a --root that holds both",
+				d.Path, p.prefix)
 	case a.appliedFile == "" && (!d.isFlux || isWithin(environments, a.overlay)):
-		return nil, staysError{fmt.Errorf("%s has no kustomization.yaml: write it by `kustomize create --autodetect --recursive`", cmp.Or(d.Path, "."))}
+		return nil,
+			staysError{
+				fmt.Errorf("%s has no kustomization.yaml: write it by `kustomize create --autodetect --recursive`",
+					cmp.Or(d.Path, ".")),
+			}
 	}
 	values := ""
 	if len(d.PostBuild.Substitute)+len(d.PostBuild.SubstituteFrom) > 0 {
 		var err error
 		if values, a.values, err = p.values(a); err != nil {
-			d.warn(node.Line(d.fields, "postBuild"), "spec.postBuild: the values of variables are unknown: "+err.Error())
+			d.warn(node.Line(d.fields, "postBuild"), "spec.postBuild: the values of variables are unknown: "+
+				err.Error())
 		}
 	}
 	return a, a.setForms(p.root.FS(), files, kustomization+o.annotations(values))
@@ -151,11 +167,14 @@ func (a *adoption) setForms(root fs.FS, files *source.FileSystem, header string)
 	}
 	switch isBelow := isWithin(a.folder, a.overlay); {
 	case isListed:
-		a.form = compose("# "+a.Path+" has no kustomization.yaml, so Flux lists its files. List new files here.\n"+header, merged, up)
+		a.form = compose("# "+a.Path+" has no kustomization.yaml, so Flux lists its files. List new files here.\n"+
+			header, merged, up)
 	case isBelow:
-		a.form = compose("# A copy of "+source.Relative(a.appliedFile)+", as no environment below that can list it. Edit it here.\n"+header, merged, up)
+		a.form = compose("# A copy of "+source.Relative(a.appliedFile)+
+			", as no environment below that can list it. Edit it here.\n"+header, merged, up)
 	case len(a.moved) > 0:
-		a.copied = compose("# A copy of "+source.Relative(a.appliedFile)+" with the fields of "+a.title()+", as its tool builds them. Edit it here.\n"+header, merged, up)
+		a.copied = compose("# A copy of "+source.Relative(a.appliedFile)+" with the fields of "+a.title()+
+			", as its tool builds them. Edit it here.\n"+header, merged, up)
 	}
 	return nil
 }
@@ -195,8 +214,10 @@ func (p *target) renderAdoption(ctx context.Context, repository *render.Reposito
 		layered, err := p.build(repository, a.folder, file, a.form)
 		if err != nil || len(changes(repository, a.environment, expected, layered)) > 0 {
 			a.form = a.copied
-			a.kept = append(a.kept, manifest.Problem{Warning: true, File: source.Relative(file), Message: "is a copy of " + source.Relative(a.appliedFile) +
-				" with the fields of " + a.title() + ", as an environment on top of the overlay has other objects: edit the copy"})
+			a.kept = append(a.kept, manifest.Problem{Warning: true, File: source.Relative(file),
+				Message: "is a copy of " + source.Relative(a.appliedFile) +
+					" with the fields of " + a.title() +
+					", as an environment on top of the overlay has other objects: edit the copy"})
 		}
 	}
 	file = source.Relative(file)
@@ -214,13 +235,16 @@ func (p *target) renderAdoption(ctx context.Context, repository *render.Reposito
 	case manifest.HasErrors(problems):
 		made.Unrendered, made.Patched = append(made.Unrendered, a.environment), append(made.Patched, file)
 		isRendered := func(name string) bool { return name == rendered }
-		made.Files, made.Rendered = slices.DeleteFunc(made.Files, isRendered), slices.DeleteFunc(made.Rendered, isRendered)
+		made.Files, made.Rendered = slices.DeleteFunc(made.Files, isRendered),
+			slices.DeleteFunc(made.Rendered, isRendered)
 		if !strings.Contains(string(a.form), "\npatches:") {
 			a.form = append(a.form, "patches: []\n"...)
 		}
-		return p.root.WriteFile(file, append(a.form, "# Correct the overlay here, by patches. Then run render --env "+a.environment+".\n"...), 0o644)
+		return p.root.WriteFile(file, append(a.form, "# Correct the overlay here, by patches. Then run render --env "+
+			a.environment+".\n"...), 0o644)
 	case buildErr != nil:
-		made.Problems = append(made.Problems, manifest.Problem{Warning: true, File: source.Relative(a.overlay), Message: "was not compared with the output of kustomize: " + buildErr.Error()})
+		made.Problems = append(made.Problems, manifest.Problem{Warning: true, File: source.Relative(a.overlay),
+			Message: "was not compared with the output of kustomize: " + buildErr.Error()})
 	default:
 		files, err := repository.Rendered(a.environment)
 		if err != nil {
@@ -262,7 +286,8 @@ func warnings(changes []diff.Change) (problems []manifest.Problem) {
 			for _, f := range c.Fields() {
 				fields = append(fields, f.Path)
 			}
-			message = manifest.FirstOf(5, fields) + ": not as in kustomize's output, so that a sync of rendered/ changes the object"
+			message = manifest.FirstOf(5, fields) +
+				": not as in kustomize's output, so that a sync of rendered/ changes the object"
 		}
 		problems = append(problems, manifest.Problem{Warning: true, Object: c.Object().String(), Message: message})
 	}

@@ -89,8 +89,10 @@ func (i *image) UnmarshalJSON(content []byte) error {
 
 // The fields that move to the environment, and the fields of Flux that change no objects, or stay.
 var (
-	movable   = strings.Fields("components ignoreMissingComponents patches images namePrefix nameSuffix targetNamespace namespace commonMetadata replicas")
-	fluxStays = strings.Fields("decryption deletionPolicy dependsOn force healthCheckExprs healthChecks ignore interval kubeConfig path postBuild prune retryInterval serviceAccountName sourceRef suspend timeout wait")
+	movable = strings.Fields("components ignoreMissingComponents patches images namePrefix nameSuffix " +
+		"targetNamespace namespace commonMetadata replicas")
+	fluxStays = strings.Fields("decryption deletionPolicy dependsOn force healthCheckExprs healthChecks ignore " +
+		"interval kubeConfig path postBuild prune retryInterval serviceAccountName sourceRef suspend timeout wait")
 )
 
 // readDeliveries returns the delivery objects of a file, and all its objects.
@@ -128,14 +130,17 @@ func readDeliveries(file string) (all []*delivery, objects []*yamlv3.Node, err e
 	if err := errors.Join(errs...); err != nil || len(all) > 0 {
 		return all, objects, err
 	}
-	return nil, nil, fmt.Errorf("--from %s: has neither a Kustomization of Flux nor an Application of Argo CD: name a file with one, or the folder of an overlay", file)
+	return nil, nil,
+		fmt.Errorf("--from %s: has neither a Kustomization of Flux nor an Application of Argo CD: name a file with "+
+			"one, or the folder of an overlay", file)
 }
 
 // ofSources returns the Application for each of its sources that kustomize builds, or else without a source.
 func (d delivery) ofSources(spec *yamlv3.Node) (all []*delivery) {
 	add := func(source *yamlv3.Node, in string) {
 		isOther := func(name string) bool { return node.Field(source, name) != nil }
-		if node.Field(source, "path") != nil && !slices.ContainsFunc([]string{"chart", "helm", "directory", "plugin"}, isOther) {
+		if node.Field(source, "path") != nil &&
+			!slices.ContainsFunc([]string{"chart", "helm", "directory", "plugin"}, isOther) {
 			d.spec, d.fields, d.in = source, node.Field(source, "kustomize"), in+".kustomize"
 			d.suffix = "-" + path.Base(node.Text(source, "path"))
 			one := d
@@ -177,14 +182,16 @@ func (d *delivery) read() error {
 	content := map[string]any{"path": all["path"], "postBuild": all["postBuild"]}
 	for key := range node.Entries(d.fields) {
 		name, why := key.Value, "init does not move it"
-		hasVariable := (name == "images" || name == "commonMetadata") && strings.ContainsAny(fmt.Sprint(all[name]), "$*")
+		hasVariable := (name == "images" || name == "commonMetadata") &&
+			strings.ContainsAny(fmt.Sprint(all[name]), "$*")
 		if hasVariable {
 			why = "it has a variable of the tool"
 		}
 		if slices.Contains(movable, name) && !hasVariable {
 			d.moved, content[name] = append(d.moved, name), all[name]
 		} else if !slices.Contains(fluxStays, name) {
-			d.warn(key.Line, fmt.Sprintf("%s.%s stays in %s, and works on the rendered objects: %s", d.in, name, d.title(), why))
+			d.warn(key.Line, fmt.Sprintf("%s.%s stays in %s, and works on the rendered objects: %s", d.in, name,
+				d.title(), why))
 		}
 	}
 	encoded, err := json.Marshal(content)
@@ -192,7 +199,8 @@ func (d *delivery) read() error {
 		err = json.Unmarshal(encoded, &d.deliveryFields)
 	}
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-		want := cmp.Or(map[reflect.Kind]string{reflect.Struct: "mapping", reflect.Map: "mapping", reflect.Slice: "list"}[wrong.Type.Kind()], wrong.Type.String())
+		want := cmp.Or(map[reflect.Kind]string{reflect.Struct: "mapping", reflect.Map: "mapping",
+			reflect.Slice: "list"}[wrong.Type.Kind()], wrong.Type.String())
 		name := cmp.Or(wrong.Field, d.in)
 		return fmt.Errorf("%s%s: must be of type %s, not %s", strings.ToLower(name[:1]), name[1:], want, wrong.Value)
 	}

@@ -69,7 +69,8 @@ func newOutline(version apiextensionsv1.CustomResourceDefinitionVersion) *Outlin
 	spec, hasSpec := schema.Properties["spec"]
 	o := &Outline{Sentence: firstSentence(schema.Description), hasSpec: hasSpec}
 	for name, schema := range spec.Properties {
-		f := Field{Name: name, Usage: firstSentence(schema.Description), Default: decode(schema.Default), Example: decode(schema.Example), schema: schema}
+		f := Field{Name: name, Usage: firstSentence(schema.Description), Default: decode(schema.Default),
+			Example: decode(schema.Example), schema: schema}
 		f.Required = f.Default == nil && slices.Contains(spec.Required, name)
 		f.Shown = slices.Contains(columns, name)
 		if flag := kebab(name); (f.Type() != "YAML" || f.Required) && !slices.Contains(commonFlags, flag) {

@@ -43,7 +43,8 @@ func environmentFiles(o Options, image string) (map[string][]byte, error) {
 		}
 		for _, name := range slices.Sorted(maps.Keys(k.InitPatches())) {
 			files[path.Join(o.Environment, name)] = []byte(k.InitPatches()[name])
-			patches = append(patches, "path: "+name+"\n  target:\n    kind: CustomResourceDefinition\n    name: "+k.Plural()+"."+k.GVK().Group)
+			patches = append(patches, "path: "+name+"\n  target:\n    kind: CustomResourceDefinition\n    name: "+
+				k.Plural()+"."+k.GVK().Group)
 		}
 	}
 	does := "opens gates"
@@ -51,11 +52,17 @@ func environmentFiles(o Options, image string) (map[string][]byte, error) {
 		does = "writes statuses"
 	}
 	for folder, content := range map[string]string{
-		"base/crds": "# The CustomResourceDefinitions, and their fields for the transformers of kustomize.\n" + kustomization +
+		"base/crds": "# The CustomResourceDefinitions, and their fields for the transformers of kustomize.\n" +
+			kustomization +
 			listField("resources", definitions) + listField("configurations", configurations),
-		"base": "# The common part of all environments: the kinds, and the controller that " + does + ".\n" + kustomization +
-			listField("resources", []string{"crds", "gatehouse"}) + "images: # a digest pins the image of the controller\n" + image,
-		o.Environment: "# The environment " + o.Environment + ". A namespace: here would also move the controller: put it into the\n# kustomization.yaml of a subfolder, and list the subfolder here.\n" + kustomization + o.annotations("") + listField("resources", []string{"../base"}) + listField("patches", patches),
+		"base": "# The common part of all environments: the kinds, and the controller that " + does + ".\n" +
+			kustomization +
+			listField("resources", []string{"crds", "gatehouse"}) +
+			"images: # a digest pins the image of the controller\n" + image,
+		o.Environment: "# The environment " + o.Environment +
+			". A namespace: here would also move the controller: put it into the\n# kustomization.yaml of a " +
+			"subfolder, and list the subfolder here.\n" + kustomization + o.annotations("") +
+			listField("resources", []string{"../base"}) + listField("patches", patches),
 	} {
 		files[folder+"/kustomization.yaml"] = []byte(content)
 	}
@@ -98,7 +105,10 @@ func controllerFiles(kinds *registry.Kinds) (map[string][]byte, error) {
 		}
 	}
 	if len(kinds.Gates()) == 0 {
-		ungated := []string{"# The controller: its namespace, its account and rights, the policies for it and for gates, and\n# its Deployment.\n", "# The controller: its namespace, its account and rights, and its Deployment.\n"}
+		ungated := []string{
+			"# The controller: its namespace, its account and rights, the policies for it and for gates, and\n# its " +
+				"Deployment.\n", "# The controller: its namespace, its account and rights, and its Deployment.\n",
+		}
 		for _, name := range gateFiles {
 			delete(files, name)
 			ungated = append(ungated, "- "+name+"\n", "")

@@ -27,12 +27,15 @@ func imageEntry(image string) (string, error) {
 		err = errors.New("has no name")
 	}
 	if err != nil {
-		return "", fmt.Errorf("--image %q: %w: specify an image like registry.example.com/%s:v1.0.0", image, err, controllerName)
+		return "", fmt.Errorf("--image %q: %w: specify an image like registry.example.com/%s:v1.0.0", image, err,
+			controllerName)
 	}
 	tagged, hasTag := parsed.(reference.Tagged)
 	digested, hasDigest := parsed.(reference.Digested)
 	if !hasTag && !hasDigest {
-		return "", fmt.Errorf("--image %s: has neither tag nor digest: specify %s@sha256:..., with the digest of the registry", image, image)
+		return "",
+			fmt.Errorf("--image %s: has neither tag nor digest: specify %s@sha256:..., with the digest of the registry",
+				image, image)
 	}
 	entry := "- name: " + controllerName + "\n"
 	if named.Name() != controllerName {

@@ -139,7 +139,8 @@ func (o Options) check() (image string, err error) {
 		errs = append(errs, fmt.Errorf("--ci %s: use github, gitlab or none", o.CI))
 	}
 	if o.From != "" && o.Image != "" {
-		errs = append(errs, errors.New("--image is for the controller, and --from adds no controller: omit one of them"))
+		errs = append(errs,
+			errors.New("--image is for the controller, and --from adds no controller: omit one of them"))
 	}
 	image, err = imageEntry(o.Image)
 	return image, errors.Join(append(errs, err)...)
@@ -150,7 +151,8 @@ func (o Options) check() (image string, err error) {
 func isFreeName(name string) bool { return render.IsEnvironmentName(name) && name != "definitions" }
 
 func invalidName(name string) error {
-	return fmt.Errorf("%q is not a valid name of an environment: pass one by --env, with up to 63 lower case letters, digits and '-', and neither base nor definitions", name)
+	return fmt.Errorf("%q is not a valid name of an environment: pass one by --env, with up to 63 lower case "+
+		"letters, digits and '-', and neither base nor definitions", name)
 }
 
 // target is the folder of a git repository for environments/.
@@ -175,7 +177,8 @@ func openTarget(ctx context.Context, dir string) (*target, error) {
 	}
 	if root, err := render.FindRoot(filepath.Dir(resolved)); err == nil {
 		within, _ := filepath.Rel(root, resolved)
-		if first, _, _ := strings.Cut(filepath.ToSlash(within), "/"); first == tree.EnvironmentsFolder || first == tree.Folder {
+		if first, _, _ := strings.Cut(filepath.ToSlash(within), "/"); first == tree.EnvironmentsFolder ||
+			first == tree.Folder {
 			return nil, fmt.Errorf("%s is inside %s of %s: run this in a separate folder", resolved, first, root)
 		}
 	}

@@ -47,8 +47,10 @@ func (d *delivery) mergeInto(k types.Kustomization, files *source.FileSystem, fo
 		k.Labels = append(k.Labels, types.Label{Pairs: d.CommonMetadata.Labels})
 	}
 	if len(d.CommonMetadata.Annotations) > 0 {
-		k.Transformers = append(k.Transformers, "apiVersion: builtin\nkind: AnnotationsTransformer\nmetadata: {name: common}\n"+
-			"fieldSpecs: [{path: metadata/annotations, create: true}]\n"+string(asYAML(map[string]any{"annotations": d.CommonMetadata.Annotations})))
+		k.Transformers = append(k.Transformers,
+			"apiVersion: builtin\nkind: AnnotationsTransformer\nmetadata: {name: common}\n"+
+				"fieldSpecs: [{path: metadata/annotations, create: true}]\n"+
+				string(asYAML(map[string]any{"annotations": d.CommonMetadata.Annotations})))
 	}
 	return k
 }
@@ -73,8 +75,9 @@ func asYAML(content any) []byte {
 
 // kustomizationPaths are the fields of a kustomization with paths, and entryPaths the fields of their entries.
 var (
-	kustomizationPaths = strings.Fields("bases components configMapGenerator configurations crds generators openapi patches patchesJson6902 patchesStrategicMerge replacements resources secretGenerator transformers validators")
-	entryPaths         = strings.Fields("env envs files path")
+	kustomizationPaths = strings.Fields("bases components configMapGenerator configurations crds generators openapi " +
+		"patches patchesJson6902 patchesStrategicMerge replacements resources secretGenerator transformers validators")
+	entryPaths = strings.Fields("env envs files path")
 )
 
 // relocate puts up before the paths in these fields, which is the way from their new folder to the old one.

@@ -72,13 +72,15 @@ func Add(ctx context.Context, repository *render.Repository, s Spec, progress fu
 		return nil, err
 	}
 	if s.Namespace != "" && e.Namespace != "" && s.Namespace != e.Namespace {
-		return nil, fmt.Errorf("--namespace %s: %s sets the namespace %s for all objects: omit the flag", s.Namespace, source.Relative(e.file), e.Namespace)
+		return nil, fmt.Errorf("--namespace %s: %s sets the namespace %s for all objects: omit the flag", s.Namespace,
+			source.Relative(e.file), e.Namespace)
 	}
 	namespace := cmp.Or(s.Namespace, "default")
 	if e.Namespace != "" { // the kustomization sets it
 		namespace = ""
 	}
-	a := &Addition{Object: s.Kind.GVK().Kind + " " + cmp.Or(e.Namespace, namespace) + "/" + s.Name, Kustomization: source.Relative(e.file)}
+	a := &Addition{Object: s.Kind.GVK().Kind + " " + cmp.Or(e.Namespace, namespace) + "/" + s.Name,
+		Kustomization: source.Relative(e.file)}
 	sample := append(modeline(e.folder, s.Environment), newSample(s.Kind, outline, namespace, s.Name, s.Values)...)
 	entry, err := s.chooseFile(root, e, sample)
 	if err != nil {
@@ -95,7 +97,8 @@ func Add(ctx context.Context, repository *render.Repository, s Spec, progress fu
 	a.File = source.Relative(file)
 
 	progress("rendering the environment with the object")
-	_, problems := render.Render(repository.With(map[string][]byte{file: sample, e.file: edited}), s.Environment, func(string) {})
+	_, problems := render.Render(repository.With(map[string][]byte{file: sample, e.file: edited}), s.Environment,
+		func(string) {})
 	a.addProblems(problems)
 	if err := ctx.Err(); err != nil || a.Failed() {
 		return a, err
@@ -175,7 +178,8 @@ func (s Spec) chooseFile(root *os.Root, e overlay, sample []byte) (name string, 
 			return name, nil
 		}
 	}
-	return "", fmt.Errorf("%s exists already: edit it, or choose another name", path.Join(source.Relative(e.folder), name))
+	return "", fmt.Errorf("%s exists already: edit it, or choose another name",
+		path.Join(source.Relative(e.folder), name))
 }
 
 // write writes the object and then the kustomization. If it is interrupted between the two, the next run

@@ -19,7 +19,8 @@ import (
 func newSample(k *kind.Kind, o *Outline, namespace, name string, values map[string]any) []byte {
 	isSet := func(f Field) bool { return values[f.Name] != nil || f.Shown && f.Default != nil }
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# %s\napiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n", o.Sentence, k.GVK().GroupVersion(), k.GVK().Kind, manifest.Scalar(name))
+	fmt.Fprintf(&b, "# %s\napiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n", o.Sentence, k.GVK().GroupVersion(),
+		k.GVK().Kind, manifest.Scalar(name))
 	if namespace != "" {
 		fmt.Fprintf(&b, "  namespace: %s\n", manifest.Scalar(namespace))
 	}

@@ -49,7 +49,8 @@ func (p *target) values(a *adoption) (annotation string, content []byte, err err
 		header += " Change them here and in " + strings.Join(files, ", ") + "."
 	}
 	if len(a.PostBuild.Substitute) > 0 {
-		document, err := yaml.Marshal(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": a.name() + "-substitute"}, "data": a.PostBuild.Substitute})
+		document, err := yaml.Marshal(map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
+			"metadata": map[string]any{"name": a.name() + "-substitute"}, "data": a.PostBuild.Substitute})
 		if err != nil {
 			return "", nil, err
 		}
@@ -95,7 +96,8 @@ func (p *target) findConfigMap(d *delivery, name string) (file string, document 
 		return nil
 	})
 	if err == nil && len(files) != 1 {
-		err = fmt.Errorf("%d files of the repository have the ConfigMap %s, and one must: %s", len(files), name, cmp.Or(manifest.FirstOf(3, files), "write it"))
+		err = fmt.Errorf("%d files of the repository have the ConfigMap %s, and one must: %s", len(files), name,
+			cmp.Or(manifest.FirstOf(3, files), "write it"))
 	}
 	return file, document, err
 }

@@ -49,7 +49,8 @@ func (p *target) plan(ctx context.Context, o Options, image string) (made *Resul
 	}
 	for _, name := range names {
 		made.Rendered = append(made.Rendered, path.Join(p.prefix, tree.Folder, name))
-		made.Files = append(made.Files, path.Join(p.prefix, tree.EnvironmentsFolder, name), path.Join(p.prefix, tree.Folder, name))
+		made.Files = append(made.Files, path.Join(p.prefix, tree.EnvironmentsFolder, name),
+			path.Join(p.prefix, tree.Folder, name))
 	}
 	if o.From == "" && !hasBase {
 		made.Files = append(made.Files, p.base())
@@ -191,12 +192,13 @@ func (p *target) write(ctx context.Context, o Options, made *Result) (err error)
 
 // render renders an environment, and writes it unless a problem is an error.
 func (p *target) render(ctx context.Context, repository *render.Repository, name string) ([]manifest.Problem, error) {
-	return render.UpdateOne(ctx, repository, name, func(string) {}, func(e render.TreeUpdate) ([]manifest.Problem, error) {
-		if err := e.Plan.Stage(ctx); err != nil {
-			return nil, err
-		}
-		return e.Problems, e.Plan.Commit()
-	})
+	return render.UpdateOne(ctx, repository, name, func(string) {},
+		func(e render.TreeUpdate) ([]manifest.Problem, error) {
+			if err := e.Plan.Stage(ctx); err != nil {
+				return nil, err
+			}
+			return e.Problems, e.Plan.Commit()
+		})
 }
 
 // asError joins the errors among problems.

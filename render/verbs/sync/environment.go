@@ -47,7 +47,8 @@ func readRequirements(repository *render.Repository, name string) (*requirements
 	case err != nil:
 		return nil, err
 	case len(objects) == 0:
-		return nil, fmt.Errorf("%s has no objects to sync: run render --env %s, and commit the files", path.Join(tree.Folder, name), name)
+		return nil, fmt.Errorf("%s has no objects to sync: run render --env %s, and commit the files",
+			path.Join(tree.Folder, name), name)
 	}
 	e, isMixed := &requirements{}, false
 	for _, o := range objects {
@@ -55,7 +56,8 @@ func readRequirements(repository *render.Repository, name string) (*requirements
 		switch {
 		case o.GetNamespace() != "":
 			isMixed = true
-		case path.Base(path.Dir(o.File)) == o.NamespaceOrDefault(): // rendered to the folder of kubectl's default namespace
+		case path.Base(path.Dir(o.File)) == o.NamespaceOrDefault():
+			// rendered to the folder of kubectl's default namespace
 			e.WithoutNamespace = append(e.WithoutNamespace, kind.Visible(o.String()))
 		}
 	}
@@ -86,12 +88,14 @@ func readRendered(repository *render.Repository, name string) ([]manifest.Object
 func (e *requirements) checkForFlux(name string) error {
 	const most = 5
 	if name == "flux-system" {
-		return fmt.Errorf("environments/%s: would replace Flux's own Kustomization and GitRepository of this name: rename the environment", name)
+		return fmt.Errorf("environments/%s: would replace Flux's own Kustomization and GitRepository of this name: "+
+			"rename the environment", name)
 	}
 	if len(e.WithoutNamespace) == 0 || e.TargetNamespace != "" {
 		return nil
 	}
-	return fmt.Errorf("objects without a namespace, which Flux requires: %s: set metadata.namespace, or namespace: in a kustomization, and render", manifest.FirstOf(most, e.WithoutNamespace))
+	return fmt.Errorf("objects without a namespace, which Flux requires: %s: set metadata.namespace, or namespace: "+
+		"in a kustomization, and render", manifest.FirstOf(most, e.WithoutNamespace))
 }
 
 // Parts of Gatehouse that an environment may need beside CustomResourceDefinitions.
@@ -136,7 +140,9 @@ func definitionOf(gk schema.GroupKind) string {
 func (e *requirements) findElsewhere(repository *render.Repository, name string, objects []manifest.Object) error {
 	has := includedParts(objects)
 	e.KeepsOpen = slices.Contains(has, openGates)
-	missing := slices.DeleteFunc(neededParts(repository.Kinds(), objects), func(part string) bool { return slices.Contains(has, part) })
+	missing := slices.DeleteFunc(neededParts(repository.Kinds(), objects), func(part string) bool {
+		return slices.Contains(has, part)
+	})
 	if len(missing) == 0 {
 		return nil
 	}

@@ -28,7 +28,8 @@ func (o *Options) complete(ctx context.Context, repository *render.Repository, c
 	var wrongPath error
 	o.Path, wrongPath = cleanPath(cmp.Or(o.Path, rendered))
 	if o.Path == environments || strings.HasPrefix(o.Path, environments+"/") {
-		wrongPath = fmt.Errorf("--path %q is not the rendered folder of %s: omit it, or use %s", o.Path, o.Environment, rendered)
+		wrongPath = fmt.Errorf("--path %q is not the rendered folder of %s: omit it, or use %s", o.Path,
+			o.Environment, rendered)
 	}
 	return errors.Join(checkURL(o.URL), git.CheckBranch(ctx, o.Branch), wrongPath)
 }
@@ -37,7 +38,9 @@ func (o *Options) complete(ctx context.Context, repository *render.Repository, c
 func cleanPath(folder string) (string, error) {
 	clean := path.Clean(folder)
 	if !fs.ValidPath(clean) || strings.ContainsFunc(folder, isUnprintable) || strings.Contains(folder, `\`) {
-		return "", fmt.Errorf("--path %q: specify a folder of the branch, relative to its top and with / between names", folder)
+		return "",
+			fmt.Errorf("--path %q: specify a folder of the branch, relative to its top and with / between names",
+				folder)
 	}
 	return clean, nil
 }
@@ -47,7 +50,8 @@ func isUnprintable(r rune) bool { return !unicode.IsPrint(r) }
 const exampleURL = "use a URL like https://github.com/acme/shop.git or ssh://git@github.com/acme/shop.git"
 
 // scpForm matches the address of a repository in the form of scp: git@host:path.
-var scpForm = regexp.MustCompile(`^(?:([A-Za-z0-9._-]+)@)?([A-Za-z0-9.-]{2,}|\[[0-9A-Fa-f:]+\]):/*([^/@\s\pC][^@\s\pC]*)$`)
+var scpForm = regexp.MustCompile(
+	`^(?:([A-Za-z0-9._-]+)@)?([A-Za-z0-9.-]{2,}|\[[0-9A-Fa-f:]+\]):/*([^/@\s\pC][^@\s\pC]*)$`)
 
 // splitSCP returns the user, host and path of an address in the form of scp, or nil.
 func splitSCP(repository string) []string {
@@ -73,15 +77,19 @@ func checkFluxURL(repository string) error {
 		return fmt.Errorf("--repo %q: use %q", repository, "ssh://"+cmp.Or(parts[0], "git")+"@"+parts[1]+"/"+parts[2])
 	}
 	u, err := url.Parse(repository)
-	if err != nil || !isScheme(u.Scheme) || strings.ContainsFunc(repository, func(r rune) bool { return unicode.IsSpace(r) || isUnprintable(r) }) {
+	if err != nil || !isScheme(u.Scheme) || strings.ContainsFunc(repository, func(r rune) bool {
+		return unicode.IsSpace(r) || isUnprintable(r)
+	}) {
 		return fmt.Errorf("--repo is not a URL that the cluster can reach: %s", exampleURL)
 	}
 	_, hasPassword := u.User.Password()
 	switch {
 	case hasPassword, u.User != nil && u.Scheme != "ssh":
-		return errors.New("--repo has a user or a password, which everybody could read: remove it, and put it into a Secret of the cluster")
+		return errors.New("--repo has a user or a password, which everybody could read: remove it, and put it into " +
+			"a Secret of the cluster")
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return errors.New("--repo has a query or fragment after ? or #: remove it; use --branch for a branch, and a Secret of the cluster for a token")
+		return errors.New("--repo has a query or fragment after ? or #: remove it; use --branch for a branch, and a " +
+			"Secret of the cluster for a token")
 	case !strings.HasPrefix(repository, u.Scheme+"://"):
 		return fmt.Errorf("--repo %q: use %s:// in lower case, with two slashes", repository, u.Scheme)
 	case u.Hostname() == "" || strings.Trim(u.Path, "/") == "":

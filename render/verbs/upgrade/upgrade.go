@@ -20,7 +20,8 @@ type Environment struct {
 
 // Run compares the verdicts on environments, and returns the errors of both. Of an environment with an error before
 // the verdict it returns only these. It calls progress with each step.
-func Run(repository *render.Repository, selection render.Selection, version string, progress func(environment, step string)) (all []*Environment, errs []manifest.Problem, err error) {
+func Run(repository *render.Repository, selection render.Selection, version string,
+	progress func(environment, step string)) (all []*Environment, errs []manifest.Problem, err error) {
 	if err := render.CheckKubernetes(version); err != nil {
 		return nil, nil, err
 	}

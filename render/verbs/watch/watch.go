@@ -170,9 +170,12 @@ func (w *Watcher) isRelevant(event fsnotify.Event) bool {
 func limitError(err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
-		return fmt.Errorf("%w: too many folders are watched: raise fs.inotify.max_user_watches, as with `sudo sysctl fs.inotify.max_user_watches=524288`, or end other programs that watch files", err)
+		return fmt.Errorf("%w: too many folders are watched: raise fs.inotify.max_user_watches, as with `sudo "+
+			"sysctl fs.inotify.max_user_watches=524288`, or end other programs that watch files", err)
 	case errors.Is(err, syscall.EMFILE):
-		return fmt.Errorf("%w: too many programs watch, or too many files are open: raise fs.inotify.max_user_instances, as with `sudo sysctl fs.inotify.max_user_instances=1024`, or `ulimit -n`", err)
+		return fmt.Errorf("%w: too many programs watch, or too many files are open: raise "+
+			"fs.inotify.max_user_instances, as with `sudo sysctl fs.inotify.max_user_instances=1024`, or `ulimit -n`",
+			err)
 	}
 	return err
 }

@@ -113,7 +113,8 @@ func completePod(spec *core.PodSpec) {
 			return (t.Key == key || t.Key == "") && (t.Effect == core.TaintEffectNoExecute || t.Effect == "")
 		}
 		if !slices.ContainsFunc(spec.Tolerations, isTolerated) {
-			spec.Tolerations = append(spec.Tolerations, core.Toleration{Key: key, Operator: core.TolerationOpExists, Effect: core.TaintEffectNoExecute, TolerationSeconds: ptr.To(int64(300))})
+			spec.Tolerations = append(spec.Tolerations, core.Toleration{Key: key, Operator: core.TolerationOpExists,
+				Effect: core.TaintEffectNoExecute, TolerationSeconds: ptr.To(int64(300))})
 		}
 	}
 }
@@ -138,7 +139,8 @@ func allocate(spec *core.ServiceSpec) {
 	if len(spec.IPFamilies) == 0 {
 		spec.IPFamilies = families
 	}
-	if spec.Type == core.ServiceTypeNodePort || spec.Type == core.ServiceTypeLoadBalancer && *spec.AllocateLoadBalancerNodePorts {
+	if spec.Type == core.ServiceTypeNodePort || spec.Type == core.ServiceTypeLoadBalancer &&
+		*spec.AllocateLoadBalancerNodePorts {
 		for i := range spec.Ports {
 			spec.Ports[i].NodePort = cmp.Or(spec.Ports[i].NodePort, int32(30000+i))
 		}

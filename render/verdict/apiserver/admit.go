@@ -34,10 +34,12 @@ func admitPriority(spec *core.PodSpec) (errs field.ErrorList) {
 		return nil
 	}
 	if spec.Priority != nil && *spec.Priority != priority {
-		errs = append(errs, field.Forbidden(field.NewPath("spec", "priority"), "remove it: it is set by the class in spec.priorityClassName"))
+		errs = append(errs, field.Forbidden(field.NewPath("spec", "priority"),
+			"remove it: it is set by the class in spec.priorityClassName"))
 	}
 	if spec.PreemptionPolicy != nil && *spec.PreemptionPolicy != core.PreemptLowerPriority {
-		errs = append(errs, field.Forbidden(field.NewPath("spec", "preemptionPolicy"), "remove it: it is set by the class in spec.priorityClassName"))
+		errs = append(errs, field.Forbidden(field.NewPath("spec", "preemptionPolicy"),
+			"remove it: it is set by the class in spec.priorityClassName"))
 	}
 	return errs
 }
@@ -54,7 +56,8 @@ func admitOverhead(spec *core.PodSpec) field.ErrorList {
 	if len(spec.Overhead) == 0 || spec.RuntimeClassName != nil {
 		return nil
 	}
-	return field.ErrorList{field.Forbidden(field.NewPath("spec", "overhead"), "remove it: it is set by the class in spec.runtimeClassName")}
+	return field.ErrorList{field.Forbidden(field.NewPath("spec", "overhead"),
+		"remove it: it is set by the class in spec.runtimeClassName")}
 }
 
 // admitFamilies returns the errors of a Service from the allocation of its addresses.

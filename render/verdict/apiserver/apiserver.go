@@ -90,7 +90,8 @@ func (v Version) Lookup(gvk schema.GroupVersionKind) (Kind, bool) {
 // CustomResourceDefinitions have a dot.
 func IsGroup(name string) bool {
 	_, ok := strategies[name]
-	return ok || !strings.Contains(name, ".") || legacyscheme.Scheme.IsGroupRegistered(name) || slices.Contains(formerGroups, name)
+	return ok || !strings.Contains(name, ".") || legacyscheme.Scheme.IsGroupRegistered(name) ||
+		slices.Contains(formerGroups, name)
 }
 
 // APIVersions returns the apiVersions that serve a kind. If its group has no such kind, they are of
@@ -143,11 +144,13 @@ func (k Kind) Create(decoded kind.Object) (errs field.ErrorList, warnings []stri
 		synchronize(&service.Spec)
 	}
 	k.prepare(ctx, decoded)
-	errs = k.kubernetes.addExpressionErrors(rest.ValidateCreate(ctx, k.kubernetes.WithoutFormats(decoded), k.strategy), decoded)
+	errs = k.kubernetes.addExpressionErrors(rest.ValidateCreate(ctx, k.kubernetes.WithoutFormats(decoded),
+		k.strategy), decoded)
 	if errs = k.kubernetes.errors(append(errs, admit(decoded)...)); len(errs) > 0 {
 		return errs, nil
 	}
-	return nil, k.kubernetes.warnings(decoded, slices.Concat(k.deprecation(), recorded, k.strategy.WarningsOnCreate(ctx, decoded)))
+	return nil, k.kubernetes.warnings(decoded,
+		slices.Concat(k.deprecation(), recorded, k.strategy.WarningsOnCreate(ctx, decoded)))
 }
 
 // prepare drops and sets fields as kube-apiserver does before validation.
@@ -160,7 +163,8 @@ func (k Kind) prepare(ctx context.Context, decoded kind.Object) {
 // recoverAsError turns a panic into an error, as kube-apiserver does for each request.
 func (v Version) recoverAsError(errs *field.ErrorList) {
 	if recover() != nil {
-		*errs = field.ErrorList{field.InternalError(nil, fmt.Errorf("kube-apiserver %s answers with an internal error", v))}
+		*errs = field.ErrorList{field.InternalError(nil,
+			fmt.Errorf("kube-apiserver %s answers with an internal error", v))}
 	}
 }
 
@@ -170,7 +174,8 @@ func synchronize(spec *core.ServiceSpec) {
 	if spec.ClusterIP != "" && len(spec.ClusterIPs) == 0 {
 		spec.ClusterIPs = []string{spec.ClusterIP}
 	}
-	if spec.Type == core.ServiceTypeLoadBalancer && spec.ExternalTrafficPolicy == core.ServiceExternalTrafficPolicyLocal {
+	if spec.Type == core.ServiceTypeLoadBalancer &&
+		spec.ExternalTrafficPolicy == core.ServiceExternalTrafficPolicyLocal {
 		spec.HealthCheckNodePort = cmp.Or(spec.HealthCheckNodePort, 32767)
 	}
 }
@@ -191,14 +196,15 @@ func (k Kind) begin(object metav1.Object) context.Context {
 	rest.WipeObjectMetaSystemFields(object)
 	rest.FillObjectMetaSystemFields(object)
 	object.SetUID(uid) // messages may have it
-	return request.WithRequestInfo(request.WithNamespace(context.Background(), object.GetNamespace()), &request.RequestInfo{
-		IsResourceRequest: true,
-		Verb:              "create",
-		APIGroup:          k.Group,
-		APIVersion:        k.Version,
-		Namespace:         object.GetNamespace(),
-		Name:              object.GetName(),
-	})
+	return request.WithRequestInfo(request.WithNamespace(context.Background(), object.GetNamespace()),
+		&request.RequestInfo{
+			IsResourceRequest: true,
+			Verb:              "create",
+			APIGroup:          k.Group,
+			APIVersion:        k.Version,
+			Namespace:         object.GetNamespace(),
+			Name:              object.GetName(),
+		})
 }
 
 // ValidateMetadata returns the errors of metadata that do not depend on the kind.

@@ -30,7 +30,9 @@ func (v Version) ParseRuntimeConfig(text string) (RuntimeConfig, error) {
 	for entry := range strings.SplitSeq(text, ",") {
 		version := strings.TrimSuffix(strings.TrimSpace(entry), "=true")
 		if !known[version] {
-			return "", fmt.Errorf("%q is not a beta version of Kubernetes %s: write one of %s, with commas between several", version, v, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			return "",
+				fmt.Errorf("%q is not a beta version of Kubernetes %s: write one of %s, with commas between several",
+					version, v, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		}
 		enabled = append(enabled, version)
 	}

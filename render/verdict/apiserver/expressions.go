@@ -26,12 +26,16 @@ var makeCompiler = sync.OnceFunc(func() {
 
 // forgetDeviceCompiler makes kube-apiserver create the compiler for devices again.
 func forgetDeviceCompiler() {
-	cel.GetCompiler(cel.Features{EnableConsumableCapacity: true, EnableListTypeAttributes: true}) // the cache holds one, and no version has these features
+	// the cache holds one, and no version has these features
+	cel.GetCompiler(cel.Features{EnableConsumableCapacity: true, EnableListTypeAttributes: true})
 }
 
 // probe returns a policy. The compiler for a policy with variables is not cached.
-func probe(validations []admissionregistration.Validation, variables []admissionregistration.Variable) *admissionregistration.ValidatingAdmissionPolicy {
-	return &admissionregistration.ValidatingAdmissionPolicy{Spec: admissionregistration.ValidatingAdmissionPolicySpec{Validations: validations, Variables: variables}}
+func probe(validations []admissionregistration.Validation,
+	variables []admissionregistration.Variable) *admissionregistration.ValidatingAdmissionPolicy {
+	return &admissionregistration.ValidatingAdmissionPolicy{
+		Spec: admissionregistration.ValidatingAdmissionPolicySpec{Validations: validations, Variables: variables},
+	}
 }
 
 // addExpressionErrors adds the errors of expressions in policies and webhooks that need a newer
@@ -54,8 +58,10 @@ func (v Version) addExpressionErrors(errs field.ErrorList, decoded runtime.Objec
 	fields := map[string]string{} // of conditions, by the field of the validation in the probe
 	for path, of := range conditions {
 		for i, condition := range of {
-			fields[fmt.Sprintf("spec.validations[%d].expression", len(policy.Spec.Validations))] = fmt.Sprintf("%s[%d].expression", path, i)
-			policy.Spec.Validations = append(policy.Spec.Validations, admissionregistration.Validation{Expression: condition.Expression})
+			fields[fmt.Sprintf("spec.validations[%d].expression",
+				len(policy.Spec.Validations))] = fmt.Sprintf("%s[%d].expression", path, i)
+			policy.Spec.Validations = append(policy.Spec.Validations,
+				admissionregistration.Validation{Expression: condition.Expression})
 		}
 	}
 	for _, err := range validation.ValidateValidatingAdmissionPolicy(policy) {

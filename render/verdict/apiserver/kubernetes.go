@@ -26,7 +26,9 @@ var later = []struct {
 	text  *regexp.Regexp
 }{
 	// pkg/apis/core/validation/validation.go, validateInitContainers; kubernetes/kubernetes#137458
-	{36, regexp.MustCompile(`\binitContainers\[\d+\]\.resizePolicy\[\d+\]\.restartPolicy: .* for non-sidecar initContainers$`)},
+	{36,
+		regexp.MustCompile(
+			`\binitContainers\[\d+\]\.resizePolicy\[\d+\]\.restartPolicy: .* for non-sidecar initContainers$`)},
 	// pkg/apis/core/validation/validation.go, validateImageVolumeSource: before, only in Pods
 	{37, regexp.MustCompile(`\btemplate\.spec\.volumes\[\d+\]\.image\.reference: Required value$`)},
 	// pkg/api/service/warnings.go

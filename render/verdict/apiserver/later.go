@@ -40,12 +40,14 @@ func (v Version) warnings(decoded runtime.Object, warnings []string) []string {
 	definition, isDefinition := decoded.(*apiextensions.CustomResourceDefinition)
 	warnings = slices.DeleteFunc(warnings, func(text string) bool {
 		format, isFormat := strings.CutPrefix(text, "unrecognized format ")
-		return !v.reports(text) || isFormat && isDefinition && v < 36 && !isFormatOfText(definition, strings.Trim(format, `"`))
+		return !v.reports(text) ||
+			isFormat && isDefinition && v < 36 && !isFormatOfText(definition, strings.Trim(format, `"`))
 	})
 	if v < 36 { // staging/src/k8s.io/apimachinery/pkg/util/validation/ip.go
 		for i, text := range warnings {
 			if strings.Contains(text, ": non-standard ") {
-				warnings[i] = strings.Replace(text, " is invalid: use ", " will be considered invalid in a future Kubernetes release: use ", 1)
+				warnings[i] = strings.Replace(text, " is invalid: use ",
+					" will be considered invalid in a future Kubernetes release: use ", 1)
 			}
 		}
 	}
@@ -57,10 +59,11 @@ func (v Version) warnings(decoded runtime.Object, warnings []string) []string {
 // staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/validation/formats.go.
 func isFormatOfText(definition *apiextensions.CustomResourceDefinition, format string) bool {
 	isOfText := func(s *apiextensions.JSONSchemaProps) bool { return s.Type == "string" && s.Format == format }
-	return slices.ContainsFunc(definition.Spec.Versions, func(version apiextensions.CustomResourceDefinitionVersion) bool {
-		schema, err := apiextensions.GetSchemaForVersion(definition, version.Name)
-		return err == nil && schema != nil && validation.SchemaHas(schema.OpenAPIV3Schema, isOfText)
-	})
+	return slices.ContainsFunc(definition.Spec.Versions,
+		func(version apiextensions.CustomResourceDefinitionVersion) bool {
+			schema, err := apiextensions.GetSchemaForVersion(definition, version.Name)
+			return err == nil && schema != nil && validation.SchemaHas(schema.OpenAPIV3Schema, isOfText)
+		})
 }
 
 // WithoutFormats returns a definition without the formats that the version does not check. Before 1.36 it checks

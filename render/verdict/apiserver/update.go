@@ -28,7 +28,8 @@ func (k Kind) Update(before, after map[string]any) (errs field.ErrorList) {
 	if err != nil {
 		return field.ErrorList{field.InternalError(nil, err)}
 	}
-	return k.kubernetes.errors(Update(k.begin(decoded), strategy, k.kubernetes.WithoutFormats(decoded), k.kubernetes.WithoutFormats(stored)))
+	return k.kubernetes.errors(Update(k.begin(decoded), strategy, k.kubernetes.WithoutFormats(decoded),
+		k.kubernetes.WithoutFormats(stored)))
 }
 
 // Updated returns the stored object after an update as Update judges it.

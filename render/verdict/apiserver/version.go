@@ -32,7 +32,8 @@ func ParseVersion(text string) (Version, error) {
 		}
 		names = append(names, v.String())
 	}
-	return 0, fmt.Errorf("%q is not a version of Kubernetes that render knows: write one of %s", text, strings.Join(names, ", "))
+	return 0, fmt.Errorf("%q is not a version of Kubernetes that render knows: write one of %s", text,
+		strings.Join(names, ", "))
 }
 
 func (v Version) String() string { return fmt.Sprintf("1.%d", uint(v)) }
@@ -51,7 +52,8 @@ func init() { gates.changed = sync.NewCond(&gates) }
 func setGates(v Version) {
 	makeCompiler()
 	emulated := utilversion.MajorMinor(1, uint(v))
-	effective, _ := compatibility.DefaultComponentGlobalsRegistry.ComponentGlobalsOrRegister(basecompatibility.DefaultKubeComponent, compatibility.DefaultBuildEffectiveVersion(), nil)
+	effective, _ := compatibility.DefaultComponentGlobalsRegistry.ComponentGlobalsOrRegister(
+		basecompatibility.DefaultKubeComponent, compatibility.DefaultBuildEffectiveVersion(), nil)
 	effective.SetEmulationVersion(emulated)
 	// New expressions and formats must exist in the version before, too. For Oldest kube-apiserver does
 	// not go back as far.

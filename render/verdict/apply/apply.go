@@ -31,7 +31,8 @@ import (
 
 // Errors returns the errors of server-side apply for a valid object. The schema and the types of a custom resource
 // are nil if they are unknown.
-func Errors(u *unstructured.Unstructured, s *schema.Structural, types func() managedfields.TypeConverter) field.ErrorList {
+func Errors(u *unstructured.Unstructured, s *schema.Structural,
+	types func() managedfields.TypeConverter) field.ErrorList {
 	errs := metadataOfServer(u)
 	if scheme.Scheme.Recognizes(u.GroupVersionKind()) && !crd.Is(u) { // a program may add its own kinds to the scheme
 		if mayHaveTwins(u.Object) {
@@ -44,7 +45,8 @@ func Errors(u *unstructured.Unstructured, s *schema.Structural, types func() man
 	if s != nil {
 		errs = append(errs, customErrors(u, s)...)
 	}
-	if len(errs) == 0 && u.Object["status"] != nil && types != nil && types() != nil { // create drops it, and checks nothing
+	if len(errs) == 0 && u.Object["status"] != nil && types != nil && types() != nil {
+		// create drops it, and checks nothing
 		_, err := types().ObjectToTyped(u)
 		errs = append(errs, mergeErrors(err, u.Object, nil)...)
 	}
@@ -63,7 +65,10 @@ func customErrors(u *unstructured.Unstructured, s *schema.Structural) (errs fiel
 		case s.XEmbeddedResource && len(path) > 0:
 			errs = append(errs, metadataErrors(content, path)...)
 		case len(items) > 0 && isUnmergeable(s):
-			errs = append(errs, refused(path, "refuses sets of objects and lists: in the CustomResourceDefinition, make it a list of type map or atomic"))
+			errs = append(errs,
+				refused(path,
+					"refuses sets of objects and lists: in the CustomResourceDefinition, make it a list of type map "+
+						"or atomic"))
 		}
 	})
 	return errs
@@ -71,11 +76,13 @@ func customErrors(u *unstructured.Unstructured, s *schema.Structural) (errs fiel
 
 // isUnmergeable reports whether server-side apply refuses every list of a schema.
 func isUnmergeable(list *schema.Structural) bool {
-	return list.Items != nil && list.XListType != nil && *list.XListType == "set" && (list.Items.Type == "object" || list.Items.Type == "array")
+	return list.Items != nil && list.XListType != nil && *list.XListType == "set" &&
+		(list.Items.Type == "object" || list.Items.Type == "array")
 }
 
 func refused(path []string, reason string) *field.Error {
-	return &field.Error{Type: field.ErrorTypeForbidden, Field: manifest.JoinField(path), Detail: "server-side apply (Flux, Argo CD) " + reason}
+	return &field.Error{Type: field.ErrorTypeForbidden, Field: manifest.JoinField(path),
+		Detail: "server-side apply (Flux, Argo CD) " + reason}
 }
 
 // metadataOfServer returns the errors of metadata that only the API server writes, as in objects
@@ -84,14 +91,17 @@ func metadataOfServer(u *unstructured.Unstructured) (errs field.ErrorList) {
 	metadata, _ := u.Object["metadata"].(map[string]any)
 	for _, key := range []string{"managedFields", "resourceVersion", "uid"} {
 		if value := metadata[key]; value != nil && value != "" {
-			errs = append(errs, field.Forbidden(field.NewPath("metadata", key), "is set by the API server, which refuses any other value: remove it"))
+			errs = append(errs, field.Forbidden(field.NewPath("metadata", key),
+				"is set by the API server, which refuses any other value: remove it"))
 		}
 	}
 	return errs
 }
 
 // BuiltinTypes returns the types of built-in kinds, with their merge keys.
-var BuiltinTypes = sync.OnceValue(func() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(scheme.Scheme) })
+var BuiltinTypes = sync.OnceValue(func() managedfields.TypeConverter {
+	return applyconfigurations.NewTypeConverter(scheme.Scheme)
+})
 
 // metadataType is the type of the metadata of all kinds.
 var metadataType = sync.OnceValue(func() typed.ParseableType {
@@ -127,7 +137,8 @@ func mergeErrors(err error, content any, path []string) (errs field.ErrorList) {
 		repeated[e.Error()]++
 		if match := expectedType.FindStringSubmatch(e.ErrorMessage); match != nil {
 			actual := decoding.TypeOf(decoding.At(content, at[len(path):]))
-			errs = append(errs, &field.Error{Type: field.ErrorTypeTypeInvalid, Field: manifest.JoinField(at), BadValue: actual, Detail: "must be of type " + match[1] + ", not " + actual})
+			errs = append(errs, &field.Error{Type: field.ErrorTypeTypeInvalid, Field: manifest.JoinField(at),
+				BadValue: actual, Detail: "must be of type " + match[1] + ", not " + actual})
 			continue
 		}
 		errs = append(errs, refused(at, "refuses it: "+e.ErrorMessage))

@@ -75,5 +75,6 @@ func hasTwins(list []any) bool {
 
 // isPlainMetadata reports whether metadata fits its type and has no twins.
 func isPlainMetadata(metadata map[string]any) bool {
-	return !mayHaveTwins(metadata) && len(decoding.Find(metadata, reflect.TypeFor[metav1.ObjectMeta](), decoding.Options{})) == 0
+	return !mayHaveTwins(metadata) &&
+		len(decoding.Find(metadata, reflect.TypeFor[metav1.ObjectMeta](), decoding.Options{})) == 0
 }

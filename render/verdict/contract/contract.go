@@ -24,7 +24,8 @@ func ReservedFields(kinds *registry.Kinds, o manifest.Object) []manifest.Problem
 	fields := contractFields(kinds, o, false)
 	errs := make(field.ErrorList, 0, len(fields))
 	for _, path := range slices.Sorted(maps.Keys(fields)) {
-		errs = append(errs, field.Forbidden(field.NewPath(path), "is only for rendered objects of "+kinds.String()+": remove it, and do not rename or move rendered objects"))
+		errs = append(errs, field.Forbidden(field.NewPath(path), "is only for rendered objects of "+kinds.String()+
+			": remove it, and do not rename or move rendered objects"))
 	}
 	return problem.FromErrors(o, errs)
 }
@@ -43,11 +44,13 @@ func Overridden(kinds *registry.Kinds, rendered, overridden []manifest.Object) (
 		}
 		delete(missing, o.ID())
 		gated := isGated(kinds, original.Unstructured)
-		problems = append(problems, changedFields(o, contractFields(kinds, original, gated), contractFields(kinds, o, gated))...)
+		problems = append(problems, changedFields(o, contractFields(kinds, original, gated),
+			contractFields(kinds, o, gated))...)
 	}
 	for _, o := range rendered {
 		if _, isMissing := missing[o.ID()]; isMissing && isGated(kinds, o.Unstructured) {
-			problems = append(problems, manifest.Problem{Message: "an override removes or renames " + o.String() + ": remove the " + kinds.RenderedFrom(o.Unstructured).GVK().Kind + " instead"})
+			problems = append(problems, manifest.Problem{Message: "an override removes or renames " + o.String() +
+				": remove the " + kinds.RenderedFrom(o.Unstructured).GVK().Kind + " instead"})
 		}
 	}
 	return problems
@@ -58,7 +61,8 @@ func Overridden(kinds *registry.Kinds, rendered, overridden []manifest.Object) (
 func addedSource(kinds *registry.Kinds, o manifest.Object) []manifest.Problem {
 	for _, kind := range kinds.All {
 		if kind.GVK().GroupKind() == o.GroupVersionKind().GroupKind() {
-			return []manifest.Problem{problem.OfObject(o, "an override adds it, too late to be rendered: write it in the environment itself")}
+			return []manifest.Problem{problem.OfObject(o,
+				"an override adds it, too late to be rendered: write it in the environment itself")}
 		}
 	}
 	return nil
@@ -71,7 +75,8 @@ func changedFields(o manifest.Object, before, after map[string]string) []manifes
 	var errs field.ErrorList
 	for _, path := range slices.Sorted(maps.Keys(all)) {
 		if before[path] != after[path] {
-			errs = append(errs, field.Forbidden(field.NewPath(path), "an override must not change this: the controller needs it"))
+			errs = append(errs,
+				field.Forbidden(field.NewPath(path), "an override must not change this: the controller needs it"))
 		}
 	}
 	return problem.FromErrors(o, errs)
@@ -158,5 +163,6 @@ func knownGate(kinds *registry.Kinds, gates any) string {
 // isGated reports whether an object is a Pod with a gate that a controller opens.
 func isGated(kinds *registry.Kinds, u *unstructured.Unstructured) bool {
 	gates, _, _ := unstructured.NestedFieldNoCopy(u.Object, "spec", "schedulingGates")
-	return u.GetKind() == "Pod" && u.GetAPIVersion() == corev1.SchemeGroupVersion.String() && knownGate(kinds, gates) != ""
+	return u.GetKind() == "Pod" && u.GetAPIVersion() == corev1.SchemeGroupVersion.String() &&
+		knownGate(kinds, gates) != ""
 }

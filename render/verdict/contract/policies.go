@@ -21,7 +21,8 @@ var serviceAccount = regexp.MustCompile(`\bsystem:serviceaccount:[a-z0-9-]+:[a-z
 // PolicyUsers returns the problems of policies on gates whose expressions name a service account other
 // than the controller's. kustomize does not rename users in expressions, and such a policy would
 // neither restrict the controller nor let it open gates.
-func PolicyUsers(kinds *registry.Kinds, objects []manifest.Object, isController func(manifest.Object) bool) (problems []manifest.Problem) {
+func PolicyUsers(kinds *registry.Kinds, objects []manifest.Object,
+	isController func(manifest.Object) bool) (problems []manifest.Problem) {
 	for _, controller := range objects {
 		if !isController(controller) {
 			continue
@@ -34,7 +35,9 @@ func PolicyUsers(kinds *registry.Kinds, objects []manifest.Object, isController 
 					continue
 				}
 				problems = append(problems, manifest.NewProblem(o, field, manifest.Value{Is: expression}, fmt.Sprintf(
-					"%s: names %s, but %s runs as %s: write that, here or by a JSON patch (namespace: and namePrefix: change no expression), or leave the controller its namespace and name, and write namespace: in the kustomization of a folder beside it",
+					"%s: names %s, but %s runs as %s: write that, here or by a JSON patch (namespace: and "+
+						"namePrefix: change no expression), or leave the controller its namespace and name, and "+
+						"write namespace: in the kustomization of a folder beside it",
 					field, named[0], controller, user)))
 			}
 		}
@@ -48,7 +51,8 @@ func userOf(workload manifest.Object) string {
 		value, _, _ := unstructured.NestedString(workload.Object, "spec", "template", "spec", name)
 		return value
 	}
-	return serviceaccount.MakeUsername(workload.NamespaceOrDefault(), cmp.Or(field("serviceAccountName"), field("serviceAccount"), "default"))
+	return serviceaccount.MakeUsername(workload.NamespaceOrDefault(),
+		cmp.Or(field("serviceAccountName"), field("serviceAccount"), "default"))
 }
 
 // gateExpressions returns the expressions of a ValidatingAdmissionPolicy on the gate of a kind, by

@@ -27,7 +27,8 @@ type rule struct {
 
 // Check returns the problems of the Pods and Pod templates that violate the labels of the Namespaces
 // among objects. Position returns where the field of a problem is written.
-func Check(objects []manifest.Object, kubernetes apiserver.Version, position func(manifest.Problem) string) (problems []manifest.Problem) {
+func Check(objects []manifest.Object, kubernetes apiserver.Version,
+	position func(manifest.Problem) string) (problems []manifest.Problem) {
 	rules := map[string][]rule{} // by Namespace
 	for _, o := range objects {
 		if o.GroupVersionKind() == corev1.SchemeGroupVersion.WithKind("Namespace") {
@@ -64,7 +65,8 @@ func rulesOf(namespace manifest.Object) (rules []rule, errs field.ErrorList) {
 }
 
 // violations returns the problems of an object, one for each failed check, by the most severe rule.
-func violations(o manifest.Object, rules []rule, kubernetes apiserver.Version, position func(manifest.Problem) string) (problems []manifest.Problem) {
+func violations(o manifest.Object, rules []rule, kubernetes apiserver.Version,
+	position func(manifest.Problem) string) (problems []manifest.Problem) {
 	if len(rules) == 0 {
 		return nil
 	}
@@ -79,10 +81,12 @@ func violations(o manifest.Object, rules []rule, kubernetes apiserver.Version, p
 				continue
 			}
 			reported[failed.ForbiddenReason] = true
-			label := manifest.NewProblem(r.namespace, field.NewPath("metadata", "labels").Key(r.label).String(), manifest.Value{}, "")
+			label := manifest.NewProblem(r.namespace, field.NewPath("metadata", "labels").Key(r.label).String(),
+				manifest.Value{}, "")
 			p := problem.FromError(o, &field.Error{
 				Type: field.ErrorTypeForbidden, Field: manifest.JoinField(t.fieldOf(failed.ForbiddenDetail)),
-				Detail: fmt.Sprintf("%s (%s): %s (%s) %s Pod Security %q", failed.ForbiddenReason, failed.ForbiddenDetail,
+				Detail: fmt.Sprintf("%s (%s): %s (%s) %s Pod Security %q", failed.ForbiddenReason,
+					failed.ForbiddenDetail,
 					r.namespace, position(label), r.effect, r.LevelVersion),
 			})
 			p.Warning = r.label != api.EnforceLevelLabel

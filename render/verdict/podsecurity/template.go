@@ -100,11 +100,13 @@ func Templates(o manifest.Object) (templates []Template) {
 	}
 	for _, path := range paths {
 		t := decode(o, path)
-		found := Template{corev1.PodTemplateSpec{ObjectMeta: t.ObjectMeta, Spec: defaulted(t.Spec)}, manifest.JoinField(t.path), t.misfits, nil}
+		found := Template{corev1.PodTemplateSpec{ObjectMeta: t.ObjectMeta, Spec: defaulted(t.Spec)},
+			manifest.JoinField(t.path), t.misfits, nil}
 		found.Written, _ = t.written.(map[string]any)
 		// Comparing containers takes time in the square of their number. Real Pods have fewer.
 		const most = 100
-		if all := len(found.Spec.InitContainers) + len(found.Spec.Containers) + len(found.Spec.EphemeralContainers); all > most {
+		if all := len(found.Spec.InitContainers) + len(found.Spec.Containers) +
+			len(found.Spec.EphemeralContainers); all > most {
 			found.Misfits = append(found.Misfits, found.Field+".containers")
 			found.Spec.InitContainers = found.Spec.InitContainers[:min(most, len(found.Spec.InitContainers))]
 			found.Spec.Containers = found.Spec.Containers[:min(most, len(found.Spec.Containers))]

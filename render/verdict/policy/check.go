@@ -58,12 +58,14 @@ type evaluation struct {
 
 // Check returns the objections of the policies among valid objects to the others. Position returns
 // the file and line of an object.
-func Check(objects []manifest.Object, kinds Kinds, position func(manifest.Object) string) (problems []manifest.Problem) {
+func Check(objects []manifest.Object, kinds Kinds,
+	position func(manifest.Object) string) (problems []manifest.Problem) {
 	e := newEvaluation(objects, kinds, "ValidatingAdmissionPolicy")
 	if len(e.policies) == 0 {
 		return nil
 	}
-	e.dispatcher = validating.NewDispatcher(unknownAuthorizer{}, generic.NewPolicyMatcher(matching.NewMatcher(e.namespaces, nil)))
+	e.dispatcher = validating.NewDispatcher(unknownAuthorizer{},
+		generic.NewPolicyMatcher(matching.NewMatcher(e.namespaces, nil)))
 	found := make([][]objection, len(objects))
 	e.each(func(i int) { found[i] = e.judge(objects[i]) })
 	for _, objection := range slices.Concat(found...) {
@@ -113,7 +115,8 @@ func (e *evaluation) boundPolicies(kind string) (bound []*policy) {
 		if len(bindings[o.GetName()]) == 0 || !e.readAdmitted(o, decoded) || !e.readAdmitted(o, changing) {
 			continue
 		}
-		p := &policy{ValidatingAdmissionPolicy: decoded, mutating: changing, object: o, bindings: bindings[decoded.Name]}
+		p := &policy{ValidatingAdmissionPolicy: decoded, mutating: changing, object: o,
+			bindings: bindings[decoded.Name]}
 		p.compiled = sync.OnceValue(func() compiled { return compile(p) })
 		if decoded.Spec.ParamKind != nil {
 			p.params = e.newParams(decoded.Spec.ParamKind)

@@ -40,9 +40,10 @@ func (e *evaluation) newRequest(o manifest.Object, admit func() (runtime.Object,
 		namespace = metav1.NamespaceDefault
 	}
 	return &request{
-		Attributes: admission.NewAttributesRecord(nil, nil, o.GroupVersionKind(), namespace, o.GetName(), kind.Resource, "", admission.Create, &metav1.CreateOptions{}, false, someone),
-		object:     o,
-		kind:       kind,
+		Attributes: admission.NewAttributesRecord(nil, nil, o.GroupVersionKind(), namespace, o.GetName(), kind.Resource,
+			"", admission.Create, &metav1.CreateOptions{}, false, someone),
+		object: o,
+		kind:   kind,
 		admitted: sync.OnceValue(func() runtime.Object {
 			admitted, err := admit()
 			if err != nil {
@@ -59,7 +60,8 @@ func (r *request) GetObject() runtime.Object { return r.admitted() }
 // isOfPolicy reports whether the object is a policy or a binding. The API server spares them, so that a policy can
 // be undone.
 func (r *request) isOfPolicy() bool {
-	return r.kind.Resource.Group == admissionv1.GroupName && strings.Contains(r.kind.Resource.Resource, "admissionpolic")
+	return r.kind.Resource.Group == admissionv1.GroupName &&
+		strings.Contains(r.kind.Resource.Resource, "admissionpolic")
 }
 
 // AddAnnotation ignores annotations for the audit log.
@@ -81,9 +83,11 @@ func (e *evaluation) judge(o manifest.Object) (objections []objection) {
 }
 
 // dispatch evaluates a policy with one of its bindings for a request.
-func (e *evaluation) dispatch(r *request, p *policy, binding *admissionv1.ValidatingAdmissionPolicyBinding) (objections []objection) {
+func (e *evaluation) dispatch(r *request, p *policy,
+	binding *admissionv1.ValidatingAdmissionPolicyBinding) (objections []objection) {
 	seen := &recorder{compiled: p.compiled}
-	hooks := []validating.PolicyHook{hookOf[*validating.Policy, *validating.PolicyBinding, validating.Validator](p, p.ValidatingAdmissionPolicy, []*validating.PolicyBinding{binding}, seen)}
+	hooks := []validating.PolicyHook{hookOf[*validating.Policy, *validating.PolicyBinding, validating.Validator](p,
+		p.ValidatingAdmissionPolicy, []*validating.PolicyBinding{binding}, seen)}
 	err := e.dispatcher.Dispatch(context.Background(), r, r.kind.Conversion, hooks)
 	object := func(message string, action admissionv1.ValidationAction) {
 		objections = append(objections, objection{r.object, p, binding, message, action, e.doubt(r, p, binding)})
@@ -122,7 +126,9 @@ type recorder struct {
 }
 
 // Validate evaluates a policy.
-func (r *recorder) Validate(ctx context.Context, resource schema.GroupVersionResource, attributes *admission.VersionedAttributes, params runtime.Object, namespace *corev1.Namespace, budget int64, authorizer authorizer.UnconditionalAuthorizer) validating.ValidateResult {
+func (r *recorder) Validate(ctx context.Context, resource schema.GroupVersionResource,
+	attributes *admission.VersionedAttributes, params runtime.Object, namespace *corev1.Namespace, budget int64,
+	authorizer authorizer.UnconditionalAuthorizer) validating.ValidateResult {
 	result := r.compiled().Validate(ctx, resource, attributes, params, namespace, budget, authorizer)
 	r.results = append(r.results, result)
 	return result

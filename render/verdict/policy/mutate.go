@@ -70,12 +70,14 @@ func (e *evaluation) problems(all []Mutation) (problems []manifest.Problem) {
 	told := map[manifest.ID]bool{}
 	for i, m := range all {
 		if m.refusal != "" {
-			problems = append(problems, manifest.NewProblem(e.objects[i], "", manifest.Value{}, "denied by a MutatingAdmissionPolicy: "+m.refusal))
+			problems = append(problems, manifest.NewProblem(e.objects[i], "", manifest.Value{},
+				"denied by a MutatingAdmissionPolicy: "+m.refusal))
 		}
 		for _, d := range m.Doubts {
 			if !told[d.Policy.ID()] {
 				told[d.Policy.ID()] = true
-				p := manifest.NewProblem(d.Policy, "", manifest.Value{}, fmt.Sprintf("is not evaluated for objects such as %s: %s", e.objects[i], d.Reason))
+				p := manifest.NewProblem(d.Policy, "", manifest.Value{},
+					fmt.Sprintf("is not evaluated for objects such as %s: %s", e.objects[i], d.Reason))
 				p.Warning = true
 				problems = append(problems, p)
 			}
@@ -110,7 +112,8 @@ func (m mutator) mutate(o manifest.Object) (result Mutation) {
 	slices.Reverse(reverse)
 	if reversed, err := m.run(o, reverse); err != nil || !reflect.DeepEqual(after, reversed) {
 		for _, p := range policies {
-			result.Doubts = append(result.Doubts, Doubt{p, "the API server evaluates policies in any order, and here the order matters"})
+			result.Doubts = append(result.Doubts,
+				Doubt{p, "the API server evaluates policies in any order, and here the order matters"})
 		}
 		return result
 	}
@@ -132,26 +135,30 @@ func (m mutator) mutate(o manifest.Object) (result Mutation) {
 // a mutation.
 func (m mutator) hooks(r *request, result *Mutation) (hooks []mutating.PolicyHook, policies []manifest.Object) {
 	for _, p := range m.policies {
-		if matches, _, _, err := m.DefinitionMatches(r, r.kind.Conversion, validating.NewValidatingAdmissionPolicyAccessor(p.ValidatingAdmissionPolicy)); err == nil && !matches {
+		if matches, _, _, err := m.DefinitionMatches(r, r.kind.Conversion,
+			validating.NewValidatingAdmissionPolicyAccessor(p.ValidatingAdmissionPolicy)); err == nil && !matches {
 			continue
 		}
 		var bindings []*mutating.PolicyBinding
 		for _, b := range p.bindings {
-			if matches, err := m.BindingMatches(r, r.kind.Conversion, validating.NewValidatingAdmissionPolicyBindingAccessor(b)); err == nil && !matches {
+			if matches, err := m.BindingMatches(r, r.kind.Conversion,
+				validating.NewValidatingAdmissionPolicyBindingAccessor(b)); err == nil && !matches {
 				continue
 			}
 			if doubt := m.mutationDoubt(r, p, b); doubt != "" {
 				result.Doubts = append(result.Doubts, Doubt{p.object, doubt})
 				continue
 			}
-			bindings = append(bindings, &mutating.PolicyBinding{ObjectMeta: b.ObjectMeta, Spec: admissionv1.MutatingAdmissionPolicyBindingSpec{
-				PolicyName: b.Spec.PolicyName, ParamRef: b.Spec.ParamRef, MatchResources: b.Spec.MatchResources,
-			}})
+			bindings = append(bindings,
+				&mutating.PolicyBinding{ObjectMeta: b.ObjectMeta, Spec: admissionv1.MutatingAdmissionPolicyBindingSpec{
+					PolicyName: b.Spec.PolicyName, ParamRef: b.Spec.ParamRef, MatchResources: b.Spec.MatchResources,
+				}})
 		}
 		if len(bindings) == 0 {
 			continue
 		}
-		hooks, policies = append(hooks, hookOf(p, p.mutating, bindings, p.compiled().mutator)), append(policies, p.object)
+		hooks, policies = append(hooks, hookOf(p, p.mutating, bindings, p.compiled().mutator)),
+			append(policies, p.object)
 	}
 	return hooks, policies
 }

@@ -36,7 +36,8 @@ func mostSevere(of []admissionv1.ValidationAction) admissionv1.ValidationAction 
 func withoutRepeated(objections []objection) []objection {
 	return slices.DeleteFunc(slices.Clone(objections), func(o objection) bool {
 		return slices.ContainsFunc(objections, func(other objection) bool {
-			return other.policy == o.policy && other.message == o.message && slices.Index(actions, other.action) < slices.Index(actions, o.action)
+			return other.policy == o.policy && other.message == o.message &&
+				slices.Index(actions, other.action) < slices.Index(actions, o.action)
 		})
 	})
 }
@@ -47,9 +48,11 @@ func (o objection) problem(position func(manifest.Object) string) manifest.Probl
 	name := fmt.Sprintf("ValidatingAdmissionPolicy %q (binding %q)", o.policy.Name, o.binding.Name)
 	switch {
 	case o.action == admissionv1.Warn:
-		name = fmt.Sprintf("against ValidatingAdmissionPolicy %q (binding %q only warns)", o.policy.Name, o.binding.Name)
+		name = fmt.Sprintf("against ValidatingAdmissionPolicy %q (binding %q only warns)", o.policy.Name,
+			o.binding.Name)
 	case o.action == admissionv1.Audit:
-		name = fmt.Sprintf("against ValidatingAdmissionPolicy %q (binding %q only audits)", o.policy.Name, o.binding.Name)
+		name = fmt.Sprintf("against ValidatingAdmissionPolicy %q (binding %q only audits)", o.policy.Name,
+			o.binding.Name)
 	case o.doubt != "":
 		name = "may be denied by " + name
 	default:

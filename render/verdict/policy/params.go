@@ -26,7 +26,8 @@ func (e *evaluation) newParams(kind *admissionv1.ParamKind) params {
 	gvk := schema.FromAPIVersionAndKind(kind.APIVersion, kind.Kind)
 	known := e.Kind(gvk)
 	p := params{
-		objects:   cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
+		objects: cache.NewIndexer(cache.MetaNamespaceKeyFunc,
+			cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
 		resource:  known.Resource.GroupResource(),
 		scope:     meta.RESTScopeRoot,
 		isDefined: known.IsDefined,
@@ -45,7 +46,8 @@ func (e *evaluation) newParams(kind *admissionv1.ParamKind) params {
 		p.scope = meta.RESTScopeNamespace
 	}
 	if !known.IsDefined && len(p.objects.ListKeys()) == 0 {
-		p.err = errors.New("failed to find resource referenced by paramKind: '" + gvk.String() + "'") // the words of the API server
+		// the words of the API server
+		p.err = errors.New("failed to find resource referenced by paramKind: '" + gvk.String() + "'")
 	}
 	return p
 }

@@ -32,7 +32,8 @@ type policy struct {
 }
 
 // hookOf returns a policy of either kind with its bindings for the dispatcher of the API server.
-func hookOf[P, B runtime.Object, E generic.Evaluator](p *policy, object P, bindings []B, evaluator E) generic.PolicyHook[P, B, E] {
+func hookOf[P, B runtime.Object, E generic.Evaluator](p *policy, object P, bindings []B,
+	evaluator E) generic.PolicyHook[P, B, E] {
 	hook := generic.PolicyHook[P, B, E]{Policy: object, Bindings: bindings, Evaluator: evaluator}
 	if p.Spec.ParamKind != nil {
 		hook.ParamInformer, hook.ParamScope, hook.ConfigurationError = p.params, p.params.scope, p.params.err
@@ -52,11 +53,13 @@ func compile(p *policy) compiled {
 	spec, failurePolicy := p.Spec, p.Spec.FailurePolicy
 	compiler, err := cel.NewCompositedCompiler(baseEnvironment())
 	if err != nil {
-		return compiled{validating.NewValidator(nil, nil, nil, nil, failurePolicy, err), mutating.PolicyEvaluator{Error: err}}
+		return compiled{validating.NewValidator(nil, nil, nil, nil, failurePolicy, err),
+			mutating.PolicyEvaluator{Error: err}}
 	}
 	declared := cel.OptionalVariableDeclarations{HasParams: spec.ParamKind != nil, HasAuthorizer: true}
 	forMessages := cel.OptionalVariableDeclarations{HasParams: spec.ParamKind != nil}
-	forPatches := cel.OptionalVariableDeclarations{HasParams: spec.ParamKind != nil, HasAuthorizer: true, HasPatchTypes: true}
+	forPatches := cel.OptionalVariableDeclarations{HasParams: spec.ParamKind != nil, HasAuthorizer: true,
+		HasPatchTypes: true}
 
 	variables := make([]cel.NamedExpressionAccessor, len(spec.Variables))
 	for i, variable := range spec.Variables {
@@ -64,21 +67,25 @@ func compile(p *policy) compiled {
 	}
 	compiler.CompileAndStoreVariables(variables, declared, environment.StoredExpressions)
 
-	later := func(expressions []cel.ExpressionAccessor, declared cel.OptionalVariableDeclarations) cel.ConditionEvaluator {
+	later := func(expressions []cel.ExpressionAccessor,
+		declared cel.OptionalVariableDeclarations) cel.ConditionEvaluator {
 		return lazyEvaluator{sync.OnceValue(func() cel.ConditionEvaluator {
 			return compiler.CompileCondition(expressions, declared, environment.StoredExpressions)
 		})}
 	}
-	validations, messages := make([]cel.ExpressionAccessor, len(spec.Validations)), make([]cel.ExpressionAccessor, len(spec.Validations))
+	validations, messages := make([]cel.ExpressionAccessor, len(spec.Validations)),
+		make([]cel.ExpressionAccessor, len(spec.Validations))
 	for i, validation := range spec.Validations {
-		validations[i] = &validating.ValidationCondition{Expression: validation.Expression, Message: validation.Message, Reason: validation.Reason}
+		validations[i] = &validating.ValidationCondition{Expression: validation.Expression, Message: validation.Message,
+			Reason: validation.Reason}
 		if validation.MessageExpression != "" {
 			messages[i] = &validating.MessageExpressionCondition{MessageExpression: validation.MessageExpression}
 		}
 	}
 	annotations := make([]cel.ExpressionAccessor, len(spec.AuditAnnotations))
 	for i, annotation := range spec.AuditAnnotations {
-		annotations[i] = &validating.AuditAnnotationCondition{Key: annotation.Key, ValueExpression: annotation.ValueExpression}
+		annotations[i] = &validating.AuditAnnotationCondition{Key: annotation.Key,
+			ValueExpression: annotation.ValueExpression}
 	}
 	var patchers []patch.Patcher
 	for _, mutation := range p.mutating.Spec.Mutations {
@@ -86,9 +93,13 @@ func compile(p *policy) compiled {
 			return compiler.CompileMutatingEvaluator(expression, forPatches, environment.StoredExpressions)
 		}
 		if mutation.PatchType == admissionv1.PatchTypeJSONPatch {
-			patchers = append(patchers, patch.NewJSONPatcher(evaluator(&patch.JSONPatchCondition{Expression: mutation.JSONPatch.Expression})))
+			patchers = append(patchers,
+				patch.NewJSONPatcher(evaluator(&patch.JSONPatchCondition{Expression: mutation.JSONPatch.Expression})))
 		} else {
-			patchers = append(patchers, patch.NewApplyConfigurationPatcher(evaluator(&patch.ApplyConfigurationCondition{Expression: mutation.ApplyConfiguration.Expression})))
+			patchers = append(patchers,
+				patch.NewApplyConfigurationPatcher(evaluator(&patch.ApplyConfigurationCondition{
+					Expression: mutation.ApplyConfiguration.Expression,
+				})))
 		}
 	}
 	var matcher matchconditions.Matcher
@@ -100,7 +111,8 @@ func compile(p *policy) compiled {
 		matcher = matchconditions.NewMatcher(later(conditions, declared), failurePolicy, "policy", "validate", p.Name)
 	}
 	return compiled{
-		validating.NewValidator(later(validations, declared), matcher, later(annotations, declared), later(messages, forMessages), failurePolicy, nil),
+		validating.NewValidator(later(validations, declared), matcher, later(annotations, declared),
+			later(messages, forMessages), failurePolicy, nil),
 		mutating.PolicyEvaluator{Matcher: matcher, Mutators: patchers, CompositedCompiler: compiler},
 	}
 }
@@ -114,7 +126,9 @@ var baseEnvironment = sync.OnceValue(func() *environment.EnvSet {
 type lazyEvaluator struct{ compiled func() cel.ConditionEvaluator }
 
 // ForInput evaluates the expressions.
-func (l lazyEvaluator) ForInput(ctx context.Context, attributes *admission.VersionedAttributes, request *requestv1.AdmissionRequest, variables cel.OptionalVariableBindings, namespace *corev1.Namespace, budget int64) ([]cel.EvaluationResult, int64, error) {
+func (l lazyEvaluator) ForInput(ctx context.Context, attributes *admission.VersionedAttributes,
+	request *requestv1.AdmissionRequest, variables cel.OptionalVariableBindings, namespace *corev1.Namespace,
+	budget int64) ([]cel.EvaluationResult, int64, error) {
 	return l.compiled().ForInput(ctx, attributes, request, variables, namespace, budget)
 }
 

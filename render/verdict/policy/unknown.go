@@ -29,7 +29,8 @@ func (n namespaces) Get(name string) (*corev1.Namespace, error) {
 	if namespace, ok := n[name]; ok {
 		return namespace, nil
 	}
-	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelMetadataName: name}}}, nil
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name,
+		Labels: map[string]string{corev1.LabelMetadataName: name}}}, nil
 }
 
 // unknownAuthorizer knows no rights.
@@ -92,7 +93,9 @@ func (p *policy) exemptsUsers() bool {
 			return false
 		}
 		names := quoted.FindAllString(condition.Expression, -1)
-		return len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return !ofKubernetes.MatchString(name) })
+		return len(names) == 0 || slices.ContainsFunc(names, func(name string) bool {
+			return !ofKubernetes.MatchString(name)
+		})
 	})
 }
 
@@ -108,12 +111,15 @@ func (e *evaluation) isNamespaceUnknown(r *request) bool {
 func (e *evaluation) doubt(r *request, p *policy, binding *admissionv1.ValidatingAdmissionPolicyBinding) string {
 	switch {
 	case !r.kind.IsDefined:
-		return fmt.Sprintf("the environment has no CustomResourceDefinition of %s, so its defaults are unknown", r.GetKind().Kind)
+		return fmt.Sprintf("the environment has no CustomResourceDefinition of %s, so its defaults are unknown",
+			r.GetKind().Kind)
 	case p.Spec.ParamKind != nil && !p.params.isDefined:
-		return fmt.Sprintf("the environment has no CustomResourceDefinition of %s, the kind of its parameters", p.Spec.ParamKind.Kind)
+		return fmt.Sprintf("the environment has no CustomResourceDefinition of %s, the kind of its parameters",
+			p.Spec.ParamKind.Kind)
 	case p.exemptsUsers():
 		return "unless its match conditions exempt the user who creates the object"
-	case e.isNamespaceUnknown(r) && (selectsLabels(p.Spec.MatchConstraints) || selectsLabels(binding.Spec.MatchResources)):
+	case e.isNamespaceUnknown(r) &&
+		(selectsLabels(p.Spec.MatchConstraints) || selectsLabels(binding.Spec.MatchResources)):
 		return fmt.Sprintf("the environment has no Namespace %s, so its labels are unknown", r.GetNamespace())
 	}
 	return ""

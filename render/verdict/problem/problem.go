@@ -157,8 +157,10 @@ func message(err *field.Error) string {
 	switch kind := value.Kind(); {
 	case kind == reflect.Struct && err.Detail == "": // the struct would be printed as Go
 		return err.Field + ": " + err.Type.String()
-	case kind == reflect.Struct, err.Type == field.ErrorTypeTypeInvalid, // the value is the name of a type
-		(kind == reflect.Map || kind == reflect.Slice || kind == reflect.Array) && err.Type != field.ErrorTypeDuplicate: // too long
+	case kind == reflect.Struct, err.Type == field.ErrorTypeTypeInvalid: // the value is the name of a type
+		return err.Field + ": " + err.Detail
+	case (kind == reflect.Map || kind == reflect.Slice || kind == reflect.Array) && err.Type != field.ErrorTypeDuplicate:
+		// the value is too long
 		return err.Field + ": " + err.Detail
 	}
 	return err.Error()

@@ -33,8 +33,10 @@ var (
 
 	// publicText matches text that may stand beside references, which are NULs here: a URL with a
 	// reference as its password, names of values, and the word before a token.
-	publicText = regexp.MustCompile(`[a-z][a-z0-9+.-]*://[^:@/\s]*:\x00@[\w.,:/\x00-]*(?:\?(?:[\w.-]+=(?:true|false|disable|require|verify-\w+|[0-9]{1,4})&?)*)?|["']?[\w./-]+["']?[ \t]*[=:]\s*["']?[\x00\n{\[]|\bBearer \x00`)
-	letters    = regexp.MustCompile(`[\pL\pN]`)
+	publicText = regexp.MustCompile(
+		`[a-z][a-z0-9+.-]*://[^:@/\s]*:\x00@[\w.,:/\x00-]*(?:\?(?:[\w.-]+=(?:true|false|disable|require|` +
+			`verify-\w+|[0-9]{1,4})&?)*)?|["']?[\w./-]+["']?[ \t]*[=:]\s*["']?[\x00\n{\[]|\bBearer \x00`)
+	letters = regexp.MustCompile(`[\pL\pN]`)
 )
 
 // isReference reports whether all secret parts of a value are references.
@@ -46,7 +48,8 @@ func isReference(value string, annotations map[string]string) bool {
 	if annotations[pathAnnotation] != "" {
 		rest = vaultKeys.ReplaceAllString(rest, "\x00")
 	}
-	return rest != value && !plainReference.MatchString(value) && !letters.MatchString(publicText.ReplaceAllString(rest, ""))
+	return rest != value && !plainReference.MatchString(value) &&
+		!letters.MatchString(publicText.ReplaceAllString(rest, ""))
 }
 
 // isReferenceIn reports whether a value in a field of a Secret is a reference. In data, a reference

@@ -12,7 +12,8 @@ func TestReferencesHaveNoPlainText(t *testing.T) {
 		"ref+vault://secret/shop#/password", "secretref+awsssm://shop/password", "ref+vault://a/b#/c+ref+gcpsecrets://p/s+",
 		"op://vault/item/field", "op://My vault/my item/my section/field", "{{ op://vault/item/field }}", "op://${ENV}/item/field", "op://vault/item/one-time password?attribute=otp",
 		"postgres://shop:${PW}@db.shop:5432/shop?sslmode=disable", "redis://:${PW}@cache", "postgres://${U}:${PW}@${HOST}/${DB}",
-		"user=${U} password=${PW}", "username: ${U}\npassword: \"${PW}\"\n", `{"auths": {"ghcr.io": {"auth": "${AUTH}"}}}`, "Bearer ${TOKEN}",
+		"user=${U} password=${PW}", "username: ${U}\npassword: \"${PW}\"\n", `{"auths": {"ghcr.io": {"auth": ` +
+			`"${AUTH}"}}}`, "Bearer ${TOKEN}",
 	} {
 		annotations := map[string]string{pathAnnotation: "secret/data/shop"}
 		if !isReferenceIn("stringData", value, annotations) || !isReferenceIn("data", base64.StdEncoding.EncodeToString([]byte(value)), annotations) {

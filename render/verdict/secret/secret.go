@@ -23,9 +23,13 @@ const PublicAnnotation = "gatehouse.example.com/public-because"
 const decryptAnnotation = "kustomize.toolkit.fluxcd.io/decrypt"
 
 const (
-	readableByAll   = `all could read the values of this Secret in git: encrypt it with SOPS, or write a SealedSecret or an ExternalSecret; if all may read them, explain why in the annotation ` + PublicAnnotation + `; delete a Secret of a base by a patch ("$patch: delete")`
-	besideReference = `has plain text beside a reference, like the default in ${NAME:=default}: keep the whole value behind the reference or, if all may read the text, explain why in the annotation ` + PublicAnnotation
-	encryptedEnv    = "an encrypted file under envs: of a secretGenerator would stay encrypted in the cluster: list it under files:, or encrypt a Secret with SOPS"
+	readableByAll = `all could read the values of this Secret in git: encrypt it with SOPS, or write a ` +
+		`SealedSecret or an ExternalSecret; if all may read them, explain why in the annotation ` + PublicAnnotation +
+		`; delete a Secret of a base by a patch ("$patch: delete")`
+	besideReference = `has plain text beside a reference, like the default in ${NAME:=default}: keep the whole ` +
+		`value behind the reference or, if all may read the text, explain why in the annotation ` + PublicAnnotation
+	encryptedEnv = "an encrypted file under envs: of a secretGenerator would stay encrypted in the cluster: list " +
+		"it under files:, or encrypt a Secret with SOPS"
 	encryptedText   = "Flux decrypts no files in stringData: write this in data, in base64"
 	annotatedValues = "may have the values of the Secret: remove it"
 )
@@ -74,7 +78,8 @@ func Check(secret *unstructured.Unstructured) (decrypted *unstructured.Unstructu
 		}
 	}
 	if strings.EqualFold(annotations[decryptAnnotation], "disabled") && hasValues(secret) {
-		errs = append(errs, field.Forbidden(annotationPath(decryptAnnotation), "keeps Flux from decrypting the values: remove it"))
+		errs = append(errs, field.Forbidden(annotationPath(decryptAnnotation),
+			"keeps Flux from decrypting the values: remove it"))
 	}
 	decrypted = secret.DeepCopy()
 	for _, name := range []string{"type", "immutable"} {
@@ -140,7 +145,9 @@ func exposed(secret *unstructured.Unstructured, name string) (errs field.ErrorLi
 	}
 	values = maps.Clone(values)
 	count := len(values)
-	maps.DeleteFunc(values, func(_ string, value any) bool { return isReferenceIn(name, value, secret.GetAnnotations()) })
+	maps.DeleteFunc(values, func(_ string, value any) bool {
+		return isReferenceIn(name, value, secret.GetAnnotations())
+	})
 	if isMetadata(secret.Object["sops"]) {
 		if plain := plainPaths("", values); len(plain) > 0 {
 			errs = append(errs, field.Forbidden(path, leftPlain(plain)))

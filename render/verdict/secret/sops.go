@@ -20,12 +20,15 @@ import (
 // beside it. Metadata alone proves nothing: rules exempt values from encryption.
 // https://getsops.io/docs/#encryption-protocol
 
-const encryptedValue = `ENC\[AES256_GCM,data:[A-Za-z0-9+/=]*,iv:[A-Za-z0-9+/=]+,tag:[A-Za-z0-9+/=]+,type:(?:str|int|float|bool|bytes|time|comment)\]`
+const encryptedValue = `ENC\[AES256_GCM,data:[A-Za-z0-9+/=]*,iv:[A-Za-z0-9+/=]+,tag:[A-Za-z0-9+/=]+,type:(?:str|` +
+	`int|float|bool|bytes|time|comment)\]`
 
 var (
 	encrypted        = regexp.MustCompile(`^` + encryptedValue + `$`)
 	encryptedComment = regexp.MustCompile(`^[#;]+[ \t]*` + encryptedValue + `[ \t\r]*$`)
-	metadataNames    = []string{"shamir_threshold", "key_groups", "kms", "gcp_kms", "hckms", "azure_kv", "hc_vault", "age", "pgp", "lastmodified", "mac", "mac_only_encrypted", "unencrypted_suffix", "encrypted_suffix", "unencrypted_regex", "encrypted_regex", "unencrypted_comment_regex", "encrypted_comment_regex", "version"}
+	metadataNames    = []string{"shamir_threshold", "key_groups", "kms", "gcp_kms", "hckms", "azure_kv", "hc_vault",
+		"age", "pgp", "lastmodified", "mac", "mac_only_encrypted", "unencrypted_suffix", "encrypted_suffix",
+		"unencrypted_regex", "encrypted_regex", "unencrypted_comment_regex", "encrypted_comment_regex", "version"}
 )
 
 // isMetadata reports whether a value is metadata of SOPS with a MAC. In formats without lists, the
@@ -83,7 +86,9 @@ func plainPaths(path string, value any) (paths []string) {
 
 // leftPlain returns the error for values that SOPS did not encrypt.
 func leftPlain(paths []string) string {
-	return fmt.Sprintf("SOPS left %s in plain text: have the rule in .sops.yaml encrypt all values (encrypted_regex: ^(data|stringData)$ for a manifest, none for a file), and encrypt again; what all may read belongs in a ConfigMap",
+	return fmt.Sprintf("SOPS left %s in plain text: have the rule in .sops.yaml encrypt all values "+
+		"(encrypted_regex: ^(data|stringData)$ for a manifest, none for a file), and encrypt again; what all may "+
+		"read belongs in a ConfigMap",
 		manifest.FirstOf(5, paths))
 }
 
@@ -108,7 +113,8 @@ var fileFormats = []fileFormat{
 	{[]string{""}, `"mac": "ENC[`, readBinary},
 }
 
-const wrongFormat = "is not encrypted as Flux decrypts a key of this suffix (.yaml, .json, .env, .ini, else binary): encrypt each of its values with SOPS, and keep the suffix of the file"
+const wrongFormat = "is not encrypted as Flux decrypts a key of this suffix (.yaml, .json, .env, .ini, else " +
+	"binary): encrypt each of its values with SOPS, and keep the suffix of the file"
 
 // fileProblem returns the problem of a file, in a key of a Secret, that SOPS did not encrypt or that
 // Flux does not decrypt; empty for none.

@@ -57,7 +57,8 @@ func Errors(s *schema.Structural, content any) (errs field.ErrorList) {
 			return
 		}
 		if problem := Check(text); problem != "" {
-			errs = append(errs, &field.Error{Type: field.ErrorTypeInvalid, Field: manifest.JoinField(path), BadValue: text, Detail: problem})
+			errs = append(errs, &field.Error{Type: field.ErrorTypeInvalid, Field: manifest.JoinField(path),
+				BadValue: text, Detail: problem})
 		}
 	})
 	return errs
@@ -97,7 +98,8 @@ func load(name string) (*time.Location, error) {
 	for _, f := range zones.File {
 		known = append(known, f.Name)
 	}
-	return nil, fmt.Errorf("%s is not a time zone of release %s of the tz database%s", name, release, cmp.Or(manifest.DidYouMean(name, known), ": write one like Europe/Berlin"))
+	return nil, fmt.Errorf("%s is not a time zone of release %s of the tz database%s", name, release,
+		cmp.Or(manifest.DidYouMean(name, known), ": write one like Europe/Berlin"))
 }
 
 // Check returns the problem of a time, with the text to write instead; empty for none.
@@ -119,7 +121,8 @@ func Check(text string) string {
 	}
 	// The offset may change between the day before and the day after.
 	clock, day := parsed.UTC().Add(offset(parsed)), 24*time.Hour
-	choices := []time.Time{clock.Add(-offset(clock.Add(-day).In(location))), clock.Add(-offset(clock.Add(day).In(location)))}
+	choices := []time.Time{clock.Add(-offset(clock.Add(-day).In(location))),
+		clock.Add(-offset(clock.Add(day).In(location)))}
 	isShown := func(t time.Time) bool { return t.Add(offset(t.In(location))).Equal(clock) }
 	reason := Rule
 	switch first, second := isShown(choices[0]), isShown(choices[1]); {
@@ -135,7 +138,8 @@ func Check(text string) string {
 	var spelled []string
 	for _, t := range choices {
 		if offset(t.In(location))%time.Minute != 0 {
-			return fmt.Sprintf("the offset of %s at that time has seconds, which RFC 3339 cannot say: write the time without the zone", name)
+			return fmt.Sprintf("the offset of %s at that time has seconds, which RFC 3339 cannot say: write the "+
+				"time without the zone", name)
 		}
 		spelled = append(spelled, t.In(location).Format("2006-01-02T15:04:05.999999999-07:00")+"["+name+"]")
 	}

@@ -129,7 +129,8 @@ func (r *run) end(ctx context.Context, err error) error {
 // Apply applies an environment, and deletes the objects that it applied before and no longer
 // has. A problem that is an error means that nothing was written, that the run stopped halfway, or
 // that an object is not ready.
-func Apply(ctx context.Context, c *cluster.Cluster, objects []manifest.Object, options Options) ([]manifest.Problem, error) {
+func Apply(ctx context.Context, c *cluster.Cluster, objects []manifest.Object,
+	options Options) ([]manifest.Problem, error) {
 	r, err := newRun(ctx, c, options)
 	if err != nil {
 		return nil, err
@@ -187,7 +188,8 @@ func (r *run) apply(ctx context.Context, objects []manifest.Object) ([]manifest.
 func labelNamespaces(objects []manifest.Object) {
 	for _, o := range objects {
 		if ssautils.IsNamespace(o.Unstructured) {
-			ssautils.SetCommonMetadata([]*unstructured.Unstructured{o.Unstructured}, map[string]string{corev1.LabelMetadataName: o.GetName()}, nil)
+			ssautils.SetCommonMetadata([]*unstructured.Unstructured{o.Unstructured},
+				map[string]string{corev1.LabelMetadataName: o.GetName()}, nil)
 		}
 	}
 }

@@ -30,13 +30,15 @@ func (r *run) keepIfNeeded(ctx context.Context, o *removal, leaving map[manifest
 	case err != nil:
 		o.keep("objects that need it cannot be listed: "+cluster.Messages(err)[0], true)
 	case len(dependents) > 0:
-		o.keep(fmt.Sprintf("there is %s, which this environment does not delete; run this again when that is gone", manifest.FirstOf(most, dependents)), true)
+		o.keep(fmt.Sprintf("there is %s, which this environment does not delete; run this again when that is gone",
+			manifest.FirstOf(most, dependents)), true)
 	}
 }
 
 // findDependents names the objects in a Namespace, or of the kind of a CustomResourceDefinition,
 // except for objects that are leaving.
-func (r *run) findDependents(ctx context.Context, live *unstructured.Unstructured, leaving map[manifest.ID]bool) (names []string, err error) {
+func (r *run) findDependents(ctx context.Context, live *unstructured.Unstructured,
+	leaving map[manifest.ID]bool) (names []string, err error) {
 	kinds, namespace, err := r.dependentKinds(live)
 	for _, gvk := range kinds {
 		list := &metav1.PartialObjectMetadataList{}
@@ -46,7 +48,8 @@ func (r *run) findDependents(ctx context.Context, live *unstructured.Unstructure
 		}
 		for _, o := range list.Items {
 			id := manifest.ID{Group: gvk.Group, Kind: gvk.Kind, Namespace: o.Namespace, Name: o.Name}
-			isAutomatic := automatic[manifest.ID{Group: gvk.Group, Kind: gvk.Kind}] || automatic[manifest.ID{Group: gvk.Group, Kind: gvk.Kind, Name: o.Name}]
+			isAutomatic := automatic[manifest.ID{Group: gvk.Group, Kind: gvk.Kind}] ||
+				automatic[manifest.ID{Group: gvk.Group, Kind: gvk.Kind, Name: o.Name}]
 			if !leaving[id] && !isAutomatic && o.DeletionTimestamp == nil && len(o.OwnerReferences) == 0 {
 				names = append(names, id.String())
 			}
@@ -56,7 +59,8 @@ func (r *run) findDependents(ctx context.Context, live *unstructured.Unstructure
 }
 
 // dependentKinds returns the kinds of possible dependents, and their namespace if they have one.
-func (r *run) dependentKinds(live *unstructured.Unstructured) (kinds []schema.GroupVersionKind, namespace string, err error) {
+func (r *run) dependentKinds(live *unstructured.Unstructured) (kinds []schema.GroupVersionKind, namespace string,
+	err error) {
 	switch {
 	case ssautils.IsCRD(live):
 		mapping, err := r.cluster.RESTMapper().RESTMapping(crd.Kind(live))

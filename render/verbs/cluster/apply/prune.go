@@ -159,7 +159,8 @@ func (r *run) removeOne(ctx context.Context, o *removal, options ...client.Delet
 		}
 		o.live = live
 		version, uid := live.GetResourceVersion(), live.GetUID()
-		options := append(options, client.PropagationPolicy(metav1.DeletePropagationBackground), client.Preconditions{UID: &uid, ResourceVersion: &version})
+		options := append(options, client.PropagationPolicy(metav1.DeletePropagationBackground),
+			client.Preconditions{UID: &uid, ResourceVersion: &version})
 		return client.IgnoreNotFound(r.cluster.Delete(ctx, live, options...))
 	})
 }
@@ -168,7 +169,9 @@ func (r *run) removeOne(ctx context.Context, o *removal, options ...client.Delet
 // delete an object with a temporary reason.
 func (r *run) refuseDelete(live *unstructured.Unstructured) (reason string, isTemporary bool) {
 	appliers := owner.Appliers(live)
-	others := slices.DeleteFunc(slices.Clone(appliers), func(other string) bool { return other == owner.Manager(r.Environment) })
+	others := slices.DeleteFunc(slices.Clone(appliers), func(other string) bool {
+		return other == owner.Manager(r.Environment)
+	})
 	tool := owner.Of(live)
 	kept := delivery.Keeping(delivery.Settings(live, delivery.Flux, delivery.Argo))
 	switch {
@@ -189,7 +192,9 @@ func (r *run) refuseDelete(live *unstructured.Unstructured) (reason string, isTe
 // hasManagedFields reports whether the cluster records the managers of an object. It records none
 // of a ServiceAccount, for example, with nothing but a name.
 func hasManagedFields(live *unstructured.Unstructured) bool {
-	return slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool { return entry.Subresource == "" })
+	return slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Subresource == ""
+	})
 }
 
 // gateOf returns the scheduling gate of a rendered Pod; empty for other objects.
@@ -209,6 +214,8 @@ func isStartedPod(kinds *registry.Kinds, live *unstructured.Unstructured) bool {
 		return false
 	}
 	pod := manifest.As[corev1.Pod](live)
-	isGated := slices.ContainsFunc(pod.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) bool { return g.Name == gate })
+	isGated := slices.ContainsFunc(pod.Spec.SchedulingGates, func(g corev1.PodSchedulingGate) bool {
+		return g.Name == gate
+	})
 	return !isGated && pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }

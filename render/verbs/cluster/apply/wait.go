@@ -53,19 +53,21 @@ func (r *run) awaitAll(applied []*plan.Step, removals []*removal) (all []*awaite
 // ssa.ResourceManager's WaitForSet reports neither progress nor the message of a status.
 func (r *run) wait(ctx context.Context, all []*awaited) (problems []manifest.Problem) {
 	pending, immediately := all, true
-	_ = utilwait.PollUntilContextTimeout(ctx, time.Second, r.Timeout, immediately, func(inTime context.Context) (bool, error) {
-		_ = cluster.ForEach(inTime, len(pending), func(ctx context.Context, i int) error {
-			if live, err := r.cluster.Find(ctx, pending[i].id); ctx.Err() == nil || pending[i].message == "" {
-				pending[i].status, pending[i].message = pending[i].observe(r.Kinds, live, err)
+	_ = utilwait.PollUntilContextTimeout(ctx, time.Second, r.Timeout, immediately,
+		func(inTime context.Context) (bool, error) {
+			_ = cluster.ForEach(inTime, len(pending), func(ctx context.Context, i int) error {
+				if live, err := r.cluster.Find(ctx, pending[i].id); ctx.Err() == nil || pending[i].message == "" {
+					pending[i].status, pending[i].message = pending[i].observe(r.Kinds, live, err)
+				}
+				return nil
+			})
+			pending = slices.DeleteFunc(slices.Clone(pending), (*awaited).isOver)
+			if len(pending) > 0 {
+				r.Progress(kind.Visible(fmt.Sprintf("waiting for %d of %d objects: %s: %s", len(pending), len(all),
+					pending[0].id, pending[0].message)))
 			}
-			return nil
+			return len(pending) == 0, nil
 		})
-		pending = slices.DeleteFunc(slices.Clone(pending), (*awaited).isOver)
-		if len(pending) > 0 {
-			r.Progress(kind.Visible(fmt.Sprintf("waiting for %d of %d objects: %s: %s", len(pending), len(all), pending[0].id, pending[0].message)))
-		}
-		return len(pending) == 0, nil
-	})
 	for _, w := range all {
 		if w.status != status.CurrentStatus {
 			problems = append(problems, w.problem(r.Timeout))
@@ -119,7 +121,9 @@ func health(kinds *registry.Kinds, live *unstructured.Unstructured) (status.Stat
 	case result.Status == status.TerminatingStatus:
 		return status.InProgressStatus, "it is being deleted"
 	case observed < 0: // the default of Gatehouse's kinds
-		return result.Status, "no controller has looked at it: is gatehouse-controller running? See kubectl get pods --all-namespaces --selector app.kubernetes.io/name=gatehouse-controller"
+		return result.Status,
+			"no controller has looked at it: is gatehouse-controller running? See kubectl get pods --all-namespaces " +
+				"--selector app.kubernetes.io/name=gatehouse-controller"
 	}
 	return result.Status, result.Message
 }

@@ -38,16 +38,17 @@ func (r *run) applyPlan(ctx context.Context, p *plan.Plan) (problems []manifest.
 	}
 	p.IsSettling = true
 	const immediately = true
-	err = utilwait.PollUntilContextTimeout(ctx, settlingInterval, min(settlingTime, r.Timeout), immediately, func(context.Context) (isOver bool, err error) {
-		_, deferred := splitDeferred(rest)
-		if problems, err = p.Judge(ctx, deferred); err != nil || len(problems) > 0 {
-			return true, err
-		}
-		ready, deferred := splitDeferred(rest)
-		rest = deferred
-		problems, err = r.applySteps(ctx, ready)
-		return len(rest) == 0 || len(problems) > 0, err
-	})
+	err = utilwait.PollUntilContextTimeout(ctx, settlingInterval, min(settlingTime, r.Timeout), immediately,
+		func(context.Context) (isOver bool, err error) {
+			_, deferred := splitDeferred(rest)
+			if problems, err = p.Judge(ctx, deferred); err != nil || len(problems) > 0 {
+				return true, err
+			}
+			ready, deferred := splitDeferred(rest)
+			rest = deferred
+			problems, err = r.applySteps(ctx, ready)
+			return len(rest) == 0 || len(problems) > 0, err
+		})
 	if !utilwait.Interrupted(err) || ctx.Err() != nil {
 		return problems, err
 	}
@@ -112,7 +113,8 @@ func (r *run) write(ctx context.Context, s *plan.Step) (Action, error) {
 	}
 	manager := owner.Manager(r.Environment)
 	if !r.ForceConflicts && !s.IsCreatedOnce() {
-		if err := r.cluster.Apply(ctx, client.ApplyConfigurationFromUnstructured(s.DeepCopy()), client.FieldOwner(manager)); err != nil {
+		if err := r.cluster.Apply(ctx, client.ApplyConfigurationFromUnstructured(s.DeepCopy()),
+			client.FieldOwner(manager)); err != nil {
 			return "", err
 		}
 		return s.Action, nil

@@ -24,7 +24,8 @@ import (
 
 // Compare renders environments and compares them with a cluster. If one cannot be rendered, it
 // compares none.
-func Compare(ctx context.Context, c *cluster.Cluster, repository *render.Repository, names []string, progress func(environment, step string)) (*diff.Diff, error) {
+func Compare(ctx context.Context, c *cluster.Cluster, repository *render.Repository, names []string,
+	progress func(environment, step string)) (*diff.Diff, error) {
 	names, err := repository.Select(render.Selection{Names: names})
 	if err != nil {
 		return nil, err
@@ -33,7 +34,9 @@ func Compare(ctx context.Context, c *cluster.Cluster, repository *render.Reposit
 	var renderings []*render.Rendering
 	for _, name := range names {
 		const isAskedFor = true
-		examined, rendering, problems := repository.ExamineOrGone(name, isAskedFor, func(step string) { progress(name, step) })
+		examined, rendering, problems := repository.ExamineOrGone(name, isAskedFor, func(step string) {
+			progress(name, step)
+		})
 		e := diff.EnvironmentDiff{Name: name, Problems: problems}
 		if rendering != nil {
 			e.Checker = examined.Checker()
@@ -52,7 +55,8 @@ func Compare(ctx context.Context, c *cluster.Cluster, repository *render.Reposit
 	for i := range compared {
 		e := &compared[i]
 		e.Checker = d.Environments[i].Checker
-		e.Problems = slices.Concat(e.Problems, d.Environments[i].Problems, c.VersionWarnings(names[i], renderings[i].Index.Kubernetes))
+		e.Problems = slices.Concat(e.Problems, d.Environments[i].Problems,
+			c.VersionWarnings(names[i], renderings[i].Index.Kubernetes))
 	}
 	d.Environments = compared
 	return d, nil
@@ -60,7 +64,8 @@ func Compare(ctx context.Context, c *cluster.Cluster, repository *render.Reposit
 
 // compareAll compares environments with one cluster. An object of one environment is never
 // reported as pruned from another.
-func compareAll(ctx context.Context, c *cluster.Cluster, kinds *registry.Kinds, renderings []*render.Rendering, progress func(environment, step string)) (compared []diff.EnvironmentDiff, err error) {
+func compareAll(ctx context.Context, c *cluster.Cluster, kinds *registry.Kinds, renderings []*render.Rendering,
+	progress func(environment, step string)) (compared []diff.EnvironmentDiff, err error) {
 	known := map[manifest.ID]bool{}
 	for _, r := range renderings {
 		for _, o := range r.Objects {
@@ -69,7 +74,8 @@ func compareAll(ctx context.Context, c *cluster.Cluster, kinds *registry.Kinds, 
 	}
 	schemas := &schemas{cluster: c, converters: map[schema.GroupVersion]managedfields.TypeConverter{}}
 	for _, r := range renderings {
-		one := &comparison{Cluster: c, environment: r.Environment, kinds: kinds, known: known, schemas: schemas, progress: func(step string) { progress(r.Environment, step) }}
+		one := &comparison{Cluster: c, environment: r.Environment, kinds: kinds, known: known, schemas: schemas,
+			progress: func(step string) { progress(r.Environment, step) }}
 		result, err := one.run(ctx, r.Objects)
 		if err != nil {
 			return nil, err
@@ -108,7 +114,8 @@ func (c *comparison) run(ctx context.Context, objects []manifest.Object) (diff.E
 	case err != nil:
 		return diff.EnvironmentDiff{}, err
 	case manifest.HasErrors(problems):
-		return diff.EnvironmentDiff{Name: c.environment, Problems: manifest.SortProblems(append(warnings, problems...))}, nil
+		return diff.EnvironmentDiff{Name: c.environment,
+			Problems: manifest.SortProblems(append(warnings, problems...))}, nil
 	}
 	differences := make([]difference, len(p.Steps))
 	err = cluster.ForEach(ctx, len(p.Steps), func(ctx context.Context, i int) (err error) {
@@ -134,7 +141,8 @@ func terminating(steps []*plan.Step) (warnings []manifest.Problem) {
 		if s.Live != nil && s.Live.GetDeletionTimestamp() != nil {
 			since := s.Live.GetDeletionTimestamp().UTC().Format(time.RFC3339)
 			message := fmt.Sprintf("is being deleted since %s: once it is gone, the next sync creates it again", since)
-			warnings = append(warnings, manifest.Problem{File: s.File, Object: s.String(), Message: message, Warning: true})
+			warnings = append(warnings, manifest.Problem{File: s.File, Object: s.String(), Message: message,
+				Warning: true})
 		}
 	}
 	return warnings

@@ -29,7 +29,8 @@ type difference struct {
 }
 
 // difference returns the effect of a sync on an object, which is rendered in git.
-func (c *comparison) difference(ctx context.Context, s *plan.Step, rendered *unstructured.Unstructured) (difference, error) {
+func (c *comparison) difference(ctx context.Context, s *plan.Step,
+	rendered *unstructured.Unstructured) (difference, error) {
 	d := difference{Step: s, after: rendered}
 	if s.Live != nil {
 		d.before = clean(s.Live)
@@ -60,7 +61,10 @@ func estimateNotes(s *plan.Step) []string {
 	if s.Live == nil && (isUnserved || cluster.IsMissingNamespace(s.Deferred)) {
 		return nil
 	}
-	return []string{fmt.Sprintf("this is an estimate without the API server's defaults: it refuses the object until other changes of the environment are applied: %v", s.Deferred)}
+	return []string{
+		fmt.Sprintf("this is an estimate without the API server's defaults: it refuses the object until other "+
+			"changes of the environment are applied: %v", s.Deferred),
+	}
 }
 
 // syncCreatedOnce returns the live object, which a sync leaves alone. Only a changed digest shows as
@@ -72,7 +76,9 @@ func syncCreatedOnce(s *plan.Step) (after *unstructured.Unstructured, notes []st
 		return after, nil
 	}
 	_ = unstructured.SetNestedField(after.Object, digest, "metadata", "annotations", kind.DigestAnnotation)
-	return after, []string{"it was rendered from another spec than the one in git, and a sync leaves it alone: delete it, and the next sync creates the one in git"}
+	return after,
+		[]string{"it was rendered from another spec than the one in git, and a sync leaves it alone: delete it, and " +
+			"the next sync creates the one in git"}
 }
 
 // changes presents differences as changes of the environment.
@@ -106,8 +112,9 @@ func (c *comparison) changes(differences []difference) diff.EnvironmentDiff {
 
 // toolMetadata lists the labels and annotations that tools set on each object that they apply.
 var toolMetadata = map[string][]string{
-	"labels":      {owner.FluxDomain + "/name", owner.FluxDomain + "/namespace", owner.ArgoDomain + "/instance"},
-	"annotations": {owner.ArgoDomain + "/tracking-id", owner.ArgoDomain + "/installation-id", corev1.LastAppliedConfigAnnotation},
+	"labels": {owner.FluxDomain + "/name", owner.FluxDomain + "/namespace", owner.ArgoDomain + "/instance"},
+	"annotations": {owner.ArgoDomain + "/tracking-id", owner.ArgoDomain + "/installation-id",
+		corev1.LastAppliedConfigAnnotation},
 }
 
 func isToolMetadata(path fieldpath.Path) bool {

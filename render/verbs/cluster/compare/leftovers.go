@@ -40,7 +40,8 @@ func (c *comparison) removeLeftovers(ctx context.Context, s *plan.Step) (*unstru
 	fields, _ := result.RemoveItems(leftovers).AsValue().Unstructured().(map[string]any)
 	// A second dry run adds the defaults of the removed fields.
 	synced := plan.WithoutServerFields(&unstructured.Unstructured{Object: fields})
-	err = c.Patch(ctx, synced, client.MergeFrom(plan.WithoutServerFields(s.Live)), client.FieldOwner(owner.Manager(c.environment)), client.DryRunAll)
+	err = c.Patch(ctx, synced, client.MergeFrom(plan.WithoutServerFields(s.Live)),
+		client.FieldOwner(owner.Manager(c.environment)), client.DryRunAll)
 	switch {
 	case err == nil:
 		return synced, nil
@@ -128,7 +129,9 @@ func isKey(path fieldpath.Path) bool {
 	if len(path) < 2 || path[len(path)-2].Key == nil || path[len(path)-1].FieldName == nil {
 		return false
 	}
-	return slices.ContainsFunc(*path[len(path)-2].Key, func(key value.Field) bool { return key.Name == *path[len(path)-1].FieldName })
+	return slices.ContainsFunc(*path[len(path)-2].Key, func(key value.Field) bool {
+		return key.Name == *path[len(path)-1].FieldName
+	})
 }
 
 // schemas has the published types of the cluster's kinds.
@@ -147,7 +150,8 @@ func (s *schemas) typed(o *unstructured.Unstructured) (*typed.TypedValue, error)
 		const preserveUnknownFields = false
 		published, err := openapi3.NewRoot(s.cluster.Discovery.OpenAPIV3()).GVSpec(version)
 		if err == nil {
-			s.converters[version], err = managedfields.NewTypeConverter(published.Components.Schemas, preserveUnknownFields)
+			s.converters[version], err = managedfields.NewTypeConverter(published.Components.Schemas,
+				preserveUnknownFields)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read the schemas of %s: %w", version, err)

@@ -33,13 +33,16 @@ func (c *comparison) notes(s *plan.Step, synced *unstructured.Unstructured) (not
 	}
 	if c.manager(s.Live) == owner.Manager(c.environment) {
 		if isApplied && len(notes) > 0 {
-			notes = append(notes, "render apply sets that back with --force-conflicts; otherwise it refuses to change a field that git has, and keeps a field that git lacks")
+			notes = append(notes,
+				"render apply sets that back with --force-conflicts; otherwise it refuses to change a field that "+
+					"git has, and keeps a field that git lacks")
 		}
 		if reason := plan.RefuseForeign(c.environment, nil, s); reason != "" {
 			notes = append(notes, "render apply refuses it: it "+reason)
 		}
 	}
-	settings := slices.Concat(delivery.Settings(s.Live, delivery.Flux), delivery.Settings(s.Unstructured, delivery.Flux))
+	settings := slices.Concat(delivery.Settings(s.Live, delivery.Flux),
+		delivery.Settings(s.Unstructured, delivery.Flux))
 	if ignored := delivery.Find(settings, delivery.Ignored); ignored != nil {
 		notes = append(notes, fmt.Sprintf("Flux leaves it alone, as %s is %s", ignored.Key, ignored.Value))
 	}
@@ -83,5 +86,7 @@ func (c *comparison) note(entry metav1.ManagedFieldsEntry, fields []string) stri
 	if c.isTemporary(entry) || isKubectl(entry.Manager) {
 		return note
 	}
-	return note + ": a sync sets the value in git, and the manager may set it back; remove the field from git to leave it to that manager"
+	return note +
+		": a sync sets the value in git, and the manager may set it back; remove the field from git to leave it to " +
+		"that manager"
 }

@@ -25,13 +25,15 @@ import (
 
 // findPruned returns the objects that git lacks and the tools of the environment would prune. It warns of
 // a tool whose objects it cannot list.
-func (c *comparison) findPruned(ctx context.Context, steps []*plan.Step) (pruned []difference, warnings []manifest.Problem, err error) {
+func (c *comparison) findPruned(ctx context.Context,
+	steps []*plan.Step) (pruned []difference, warnings []manifest.Problem, err error) {
 	var ids []manifest.ID
 	var notes []string // name the tools
 	var readers [][]delivery.Tool
 	add := func(tool, when string, listed []manifest.ID, err error, reads ...delivery.Tool) {
 		if err != nil {
-			warnings = append(warnings, manifest.Problem{Warning: true, Object: tool, Message: err.Error() + ": the objects that it prunes are not listed"})
+			warnings = append(warnings, manifest.Problem{Warning: true, Object: tool,
+				Message: err.Error() + ": the objects that it prunes are not listed"})
 		}
 		for _, id := range listed {
 			placed := id
@@ -64,7 +66,9 @@ func (c *comparison) findPruned(ctx context.Context, steps []*plan.Step) (pruned
 	for i, id := range ids {
 		switch {
 		case errs[i] != nil:
-			warnings = append(warnings, manifest.Problem{Warning: true, Object: id.String(), Message: fmt.Sprintf("git does not have it, and the cluster cannot be asked: %v", cluster.WithRemedy(errs[i]))})
+			warnings = append(warnings, manifest.Problem{Warning: true, Object: id.String(),
+				Message: fmt.Sprintf("git does not have it, and the cluster cannot be asked: %v",
+					cluster.WithRemedy(errs[i]))})
 		case delivery.Keeping(delivery.Settings(live[i], readers[i]...)) != nil: // it stays
 		case live[i] != nil && live[i].GetDeletionTimestamp() == nil:
 			pruned = append(pruned, difference{before: clean(live[i]), notes: notes[i : i+1]})
@@ -120,7 +124,8 @@ type kustomization struct {
 // listKustomization returns the objects that a Kustomization applied, if it prunes.
 func (c *comparison) listKustomization(ctx context.Context, name string) (ids []manifest.ID, err error) {
 	namespace, base, _ := strings.Cut(name, "/")
-	live, err := c.Find(ctx, manifest.ID{Group: "kustomize.toolkit.fluxcd.io", Kind: "Kustomization", Namespace: namespace, Name: base})
+	live, err := c.Find(ctx, manifest.ID{Group: "kustomize.toolkit.fluxcd.io", Kind: "Kustomization",
+		Namespace: namespace, Name: base})
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("cannot be read: %w", err)
@@ -163,7 +168,8 @@ type application struct {
 // listApplication returns the objects that an Application applied, and when it prunes them.
 func (c *comparison) listApplication(ctx context.Context, name string) (ids []manifest.ID, when string, err error) {
 	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "ApplicationList"})
+	list.SetGroupVersionKind(schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1",
+		Kind: "ApplicationList"})
 	if err := c.List(ctx, list); err != nil {
 		return nil, "", fmt.Errorf("cannot be read: %w", err)
 	}
@@ -175,7 +181,8 @@ func (c *comparison) listApplication(ctx context.Context, name string) (ids []ma
 	}
 	a := manifest.As[application](&list.Items[i])
 	if len(a.Spec.Sources) > 0 || !c.isFolder(a.Spec.Source.Path) {
-		return nil, "", fmt.Errorf("syncs %q or several sources, which is not rendered/%s alone", a.Spec.Source.Path, c.environment)
+		return nil, "", fmt.Errorf("syncs %q or several sources, which is not rendered/%s alone", a.Spec.Source.Path,
+			c.environment)
 	}
 	if a.Spec.SyncPolicy.Automated.Prune {
 		return a.Status.Resources, " at its next sync", nil

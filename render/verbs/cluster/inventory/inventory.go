@@ -80,13 +80,15 @@ func List(ctx context.Context, c client.Client) ([]*Inventory, error) {
 // Open returns the inventory of an environment, and the environments of the objects that other
 // inventories list. It fails if another repository applied the environment before: each of the two
 // would prune the objects of the other.
-func Open(ctx context.Context, c client.Client, environment, repository string) (own *Inventory, others map[manifest.ID]string, err error) {
+func Open(ctx context.Context, c client.Client, environment, repository string) (own *Inventory,
+	others map[manifest.ID]string, err error) {
 	inventories, err := List(ctx, c)
 	if err != nil {
 		return nil, nil, err
 	}
 	own = &Inventory{IDs: map[manifest.ID]bool{}, client: c}
-	own.configMap = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: owner.Manager(environment), Labels: maps.Clone(labels)}}
+	own.configMap = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace,
+		Name: owner.Manager(environment), Labels: maps.Clone(labels)}}
 	others = map[manifest.ID]string{}
 	for _, i := range inventories {
 		if i.Environment() == environment {
@@ -100,10 +102,15 @@ func Open(ctx context.Context, c client.Client, environment, repository string) 
 	previous := own.configMap.Annotations[repositoryAnnotation]
 	switch {
 	case own.Err != nil:
-		return nil, nil, fmt.Errorf("%w: fix it, or delete it, and apply again; without it, objects that left the environment have to be deleted by hand", own.Err)
+		return nil, nil,
+			fmt.Errorf("%w: fix it, or delete it, and apply again; without it, objects that left the environment "+
+				"have to be deleted by hand", own.Err)
 	case repository != "" && previous != "" && repository != previous:
-		return nil, nil, fmt.Errorf("environment %s was applied to this cluster from another git repository, %s, and this is %s: rename one of the two environments; if it is the same environment and its history was rewritten, or its folder moved, run kubectl annotate configmap %s --namespace %s %s- and this again",
-			environment, previous, repository, own.configMap.Name, Namespace, repositoryAnnotation)
+		return nil, nil,
+			fmt.Errorf("environment %s was applied to this cluster from another git repository, %s, and this is %s: "+
+				"rename one of the two environments; if it is the same environment and its history was rewritten, "+
+				"or its folder moved, run kubectl annotate configmap %s --namespace %s %s- and this again",
+				environment, previous, repository, own.configMap.Name, Namespace, repositoryAnnotation)
 	case repository != "":
 		metav1.SetMetaDataAnnotation(&own.configMap.ObjectMeta, repositoryAnnotation, repository)
 	}
@@ -170,12 +177,14 @@ func (i *Inventory) Check(ctx context.Context) error {
 	case client.IgnoreNotFound(err) != nil:
 		return fmt.Errorf("get inventory: %w", err)
 	case err == nil && now.Labels[kind.ManagedByLabel] != kind.ManagedBy:
-		return fmt.Errorf("ConfigMap %s/%s has the name of the inventory and lacks the label %s: %s: rename or delete it", Namespace, i.configMap.Name, kind.ManagedByLabel, kind.ManagedBy)
+		return fmt.Errorf("ConfigMap %s/%s has the name of the inventory and lacks the label %s: %s: rename or "+
+			"delete it", Namespace, i.configMap.Name, kind.ManagedByLabel, kind.ManagedBy)
 	case err == nil && now.Annotations[runAnnotation] == i.run:
 		return nil
 	}
 	other := cmp.Or(kind.Visible(now.Annotations[runAnnotation]), "another run")
-	return fmt.Errorf("%s took over: it applied or deleted environment %s at the same time; run this again to apply this version instead", other, i.Environment())
+	return fmt.Errorf("%s took over: it applied or deleted environment %s at the same time; run this again to apply "+
+		"this version instead", other, i.Environment())
 }
 
 // newRunID returns a unique name of this run that people recognize.
@@ -220,5 +229,6 @@ func DecodeLine(line string) (manifest.ID, error) {
 
 // Metadata returns an ID in the form of Flux's libraries.
 func Metadata(id manifest.ID) object.ObjMetadata {
-	return object.ObjMetadata{Namespace: id.Namespace, Name: id.Name, GroupKind: schema.GroupKind{Group: id.Group, Kind: id.Kind}}
+	return object.ObjMetadata{Namespace: id.Namespace, Name: id.Name,
+		GroupKind: schema.GroupKind{Group: id.Group, Kind: id.Kind}}
 }

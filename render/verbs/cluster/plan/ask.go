@@ -97,7 +97,8 @@ func isUnchanged(s *Step) bool {
 }
 
 func unserved(gvk schema.GroupVersionKind) error {
-	message := fmt.Sprintf("the cluster has no kind %s of %s: add its CustomResourceDefinition to the environment, or first install its provider", gvk.Kind, gvk.GroupVersion())
+	message := fmt.Sprintf("the cluster has no kind %s of %s: add its CustomResourceDefinition to the environment, "+
+		"or first install its provider", gvk.Kind, gvk.GroupVersion())
 	return cluster.Refusal{Message: message, IsUnserved: true}
 }
 
@@ -117,7 +118,8 @@ func (p *Plan) mayPass(s *Step, err error) bool {
 	case p.IsSettling: // the API server may still judge by the previous definition
 		return crd.IsPending() || apierrors.IsNotFound(err) && (crd != nil || namespace != nil)
 	case namespace.IsPending():
-		return cluster.IsMissingNamespace(err) || crd.IsPending() || apierrors.IsForbidden(err) // Pod Security, for example
+		// Pod Security, for example
+		return cluster.IsMissingNamespace(err) || crd.IsPending() || apierrors.IsForbidden(err)
 	}
 	return crd.IsPending()
 }

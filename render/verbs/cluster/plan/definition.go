@@ -16,15 +16,19 @@ import (
 // refuseOlder refuses a CustomResourceDefinition that lacks versions or fields of the live one:
 // objects may need them.
 func refuseOlder(live, applied *unstructured.Unstructured) string {
-	old, wanted := manifest.As[apiextensionsv1.CustomResourceDefinition](live), manifest.As[apiextensionsv1.CustomResourceDefinition](applied)
+	old, wanted := manifest.As[apiextensionsv1.CustomResourceDefinition](live),
+		manifest.As[apiextensionsv1.CustomResourceDefinition](applied)
 	var missing []string
 	for _, version := range old.Spec.Versions {
-		i := slices.IndexFunc(wanted.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version.Name })
+		i := slices.IndexFunc(wanted.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+			return v.Name == version.Name
+		})
 		switch {
 		case i < 0:
 			missing = append(missing, "version "+version.Name)
 		case version.Schema != nil && wanted.Spec.Versions[i].Schema != nil:
-			for _, field := range missingFields(version.Schema.OpenAPIV3Schema, wanted.Spec.Versions[i].Schema.OpenAPIV3Schema, "") {
+			for _, field := range missingFields(version.Schema.OpenAPIV3Schema,
+				wanted.Spec.Versions[i].Schema.OpenAPIV3Schema, "") {
 				missing = append(missing, strings.TrimPrefix(field, ".")+" of "+version.Name)
 			}
 		}
@@ -33,7 +37,8 @@ func refuseOlder(live, applied *unstructured.Unstructured) string {
 		return ""
 	}
 	const most = 5
-	return fmt.Sprintf("is newer in the cluster, which has %s: render the environment with the newer one, or, to go back anyway, apply this file with kubectl first", manifest.FirstOf(most, missing))
+	return fmt.Sprintf("is newer in the cluster, which has %s: render the environment with the newer one, or, to go "+
+		"back anyway, apply this file with kubectl first", manifest.FirstOf(most, missing))
 }
 
 // missingFields returns the sorted paths of the fields that the wanted schema lacks.
@@ -55,7 +60,8 @@ func missingFields(old, wanted *apiextensionsv1.JSONSchemaProps, path string) (f
 		fields = append(fields, missingFields(old.Items.Schema, wanted.Items.Schema, path+"[]")...)
 	}
 	if old.AdditionalProperties != nil && wanted.AdditionalProperties != nil {
-		fields = append(fields, missingFields(old.AdditionalProperties.Schema, wanted.AdditionalProperties.Schema, path+"[]")...)
+		fields = append(fields, missingFields(old.AdditionalProperties.Schema, wanted.AdditionalProperties.Schema,
+			path+"[]")...)
 	}
 	return fields
 }

@@ -63,7 +63,8 @@ type Step struct {
 
 // New asks the cluster about objects. A plan with errors among its problems must not be carried
 // out.
-func New(ctx context.Context, c *cluster.Cluster, objects []manifest.Object, options Options) (*Plan, []manifest.Problem, error) {
+func New(ctx context.Context, c *cluster.Cluster, objects []manifest.Object,
+	options Options) (*Plan, []manifest.Problem, error) {
 	p := &Plan{
 		cluster: c, options: options,
 		crds: map[schema.GroupKind]*Step{}, namespaces: map[string]*Step{}, names: map[string]bool{"default": true},
@@ -157,10 +158,12 @@ func (p *Plan) judge(ctx context.Context, s *Step) error {
 
 // DropEncrypted returns the objects that SOPS has not encrypted, and a warning for each other
 // object that names the consequence.
-func DropEncrypted(objects []manifest.Object, consequence string) (readable []manifest.Object, warnings []manifest.Problem) {
+func DropEncrypted(objects []manifest.Object, consequence string) (readable []manifest.Object,
+	warnings []manifest.Problem) {
 	for _, o := range objects {
 		if manifest.IsEncrypted(o.Unstructured) {
-			warnings = append(warnings, manifest.Problem{File: o.File, Object: o.String(), Message: "SOPS encrypted it, and " + consequence, Warning: true})
+			warnings = append(warnings, manifest.Problem{File: o.File, Object: o.String(),
+				Message: "SOPS encrypted it, and " + consequence, Warning: true})
 		} else {
 			readable = append(readable, o)
 		}

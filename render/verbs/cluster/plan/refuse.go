@@ -20,7 +20,8 @@ func RefuseForeign(environment string, listed map[manifest.ID]string, s *Step) s
 	case s.ID() == (manifest.ID{Kind: "ConfigMap", Namespace: inventory.Namespace, Name: manager}):
 		return "has the name of the inventory of render apply: give it another name"
 	case s.Live == nil && lister != "":
-		return fmt.Sprintf("belongs to environment %s, whose inventory lists it: apply that again, or run render delete --env %s", lister, lister)
+		return fmt.Sprintf("belongs to environment %s, whose inventory lists it: apply that again, or run render "+
+			"delete --env %s", lister, lister)
 	case s.Live == nil:
 		return ""
 	case s.Live.GetDeletionTimestamp() != nil:
@@ -38,10 +39,13 @@ func RefuseForeign(environment string, listed map[manifest.ID]string, s *Step) s
 		other = lister
 	}
 	if other != "" {
-		return fmt.Sprintf("belongs to environment %s: move objects that two environments need to a third; to move one here, remove it from %s and apply that first, or, if %s is gone from git, run render delete --env %s", other, other, other, other)
+		return fmt.Sprintf("belongs to environment %s: move objects that two environments need to a third; to move "+
+			"one here, remove it from %s and apply that first, or, if %s is gone from git, run render delete --env %s",
+			other, other, other, other)
 	}
 	if tool := owner.Of(s.Live); tool != "" {
-		return fmt.Sprintf("belongs to %s: change it there, or have that give it up, or leave it out of this environment", tool)
+		return fmt.Sprintf("belongs to %s: change it there, or have that give it up, or leave it out of this "+
+			"environment", tool)
 	}
 	if ssautils.IsCRD(s.Live) {
 		return refuseOlder(s.Live, s.Unstructured)

@@ -266,5 +266,6 @@ func (c *Comment) note(command string) string {
 	if risks > 0 {
 		lacks = fmt.Sprintf(" It omits %s.", kind.Count(int64(risks), "risk"))
 	}
-	return fmt.Sprintf("\nThis comment is cut.%s %s shows all diffs, and %s all effects.\n", lacks, manifest.CodeSpan(command), manifest.CodeSpan(command+" -o json"))
+	return fmt.Sprintf("\nThis comment is cut.%s %s shows all diffs, and %s all effects.\n", lacks,
+		manifest.CodeSpan(command), manifest.CodeSpan(command+" -o json"))
 }

@@ -24,7 +24,8 @@ func Review(w *world.World, c diff.Change) (effects []kind.Effect) {
 	if c.After == nil {
 		risk := kind.Say("every %s of the cluster is deleted", crd.Kind(c.Before).Kind)
 		if c.IsCopy() {
-			risk = kind.Say("no object of kind %s is checked any more; if it leaves the cluster, every one is deleted", crd.Kind(c.Before).Kind)
+			risk = kind.Say("no object of kind %s is checked any more; if it leaves the cluster, every one is deleted",
+				crd.Kind(c.Before).Kind)
 		}
 		if names := objectsOf(w, crd.Kind(c.Before), ""); len(names) > 0 {
 			risk += ", and here are " + effect.Quote(names)
@@ -34,7 +35,8 @@ func Review(w *world.World, c diff.Change) (effects []kind.Effect) {
 	add := func(what, risk kind.Sentence) {
 		effects = append(effects, kind.Effect{Type: effect.DefinitionChanged, What: what, Risk: risk})
 	}
-	was, is := manifest.As[apiextensions.CustomResourceDefinition](c.Before).Spec, manifest.As[apiextensions.CustomResourceDefinition](c.After).Spec
+	was, is := manifest.As[apiextensions.CustomResourceDefinition](c.Before).Spec,
+		manifest.As[apiextensions.CustomResourceDefinition](c.After).Spec
 	old, current := strategy(was), strategy(is)
 	for _, v := range was.Versions {
 		reviewVersion(w, c, v, is, add)
@@ -42,20 +44,28 @@ func Review(w *world.World, c diff.Change) (effects []kind.Effect) {
 	switch {
 	case old == current:
 	case current == apiextensions.NoneConverter:
-		add("no longer converts objects by a webhook", "the API server changes their apiVersion alone: fields that a version lacks or has otherwise are lost or wrong")
+		add("no longer converts objects by a webhook",
+			"the API server changes their apiVersion alone: fields that a version lacks or has otherwise are lost "+
+				"or wrong")
 	default:
-		add("converts objects by a webhook", "without it the API server reads and writes no object of another version than the stored one")
+		add("converts objects by a webhook",
+			"without it the API server reads and writes no object of another version than the stored one")
 	}
 	for _, f := range w.FieldsOf(c) {
-		if name := strings.ToLower(strings.ReplaceAll(f.Path, "-", "")); strings.HasSuffix(name, "preserveunknownfields") && ptr.Deref(f.Before, "") == "true" {
-			add(kind.Say("drops unknown fields: %s is no longer true", f.Path), "objects lose them when they are written again")
+		if name := strings.ToLower(strings.ReplaceAll(f.Path, "-", "")); strings.HasSuffix(name,
+			"preserveunknownfields") && ptr.Deref(f.Before, "") == "true" {
+			add(kind.Say("drops unknown fields: %s is no longer true", f.Path),
+				"objects lose them when they are written again")
 		}
 	}
 	return effects
 }
 
-func reviewVersion(w *world.World, c diff.Change, v apiextensions.CustomResourceDefinitionVersion, is apiextensions.CustomResourceDefinitionSpec, add func(what, risk kind.Sentence)) {
-	i := slices.IndexFunc(is.Versions, func(other apiextensions.CustomResourceDefinitionVersion) bool { return other.Name == v.Name })
+func reviewVersion(w *world.World, c diff.Change, v apiextensions.CustomResourceDefinitionVersion,
+	is apiextensions.CustomResourceDefinitionSpec, add func(what, risk kind.Sentence)) {
+	i := slices.IndexFunc(is.Versions, func(other apiextensions.CustomResourceDefinitionVersion) bool {
+		return other.Name == v.Name
+	})
 	risk := kind.Sentence("clients that use it fail")
 	if names := objectsOf(w, crd.Kind(c.After), v.Name); len(names) > 0 {
 		risk = "the API server refuses objects that are written in it: " + effect.Quote(names)
@@ -69,9 +79,11 @@ func reviewVersion(w *world.World, c diff.Change, v apiextensions.CustomResource
 		add(kind.Say("no longer has %s", v.Name), risk)
 	}
 	if v.Storage && i >= 0 && !is.Versions[i].Storage {
-		risk := kind.Sentence("its webhook has to convert existing objects, which stay as they are stored until they are written again")
+		risk := kind.Sentence("its webhook has to convert existing objects, which stay as they are stored until " +
+			"they are written again")
 		if strategy(is) == apiextensions.NoneConverter {
-			risk = "existing objects stay as they are stored until they are written again: then they lose the fields that the new version lacks"
+			risk = "existing objects stay as they are stored until they are written again: then they lose the " +
+				"fields that the new version lacks"
 		}
 		add(kind.Say("no longer stores objects in %s", v.Name), risk)
 	}
@@ -108,14 +120,17 @@ func Verdicts(v *diff.Verdicts) (effects []effect.Effect) {
 	}
 	at := func(p manifest.Problem) kind.Sentence { return kind.Say("%s: %s", p.Position(), p.Message) }
 	for _, p := range v.Errors {
-		e := kind.Effect{Type: effect.ObjectRefused, What: "is refused after this change, " + at(p.Problem), Risk: "Flux and Argo CD fail to apply it"}
+		e := kind.Effect{Type: effect.ObjectRefused, What: "is refused after this change, " + at(p.Problem),
+			Risk: "Flux and Argo CD fail to apply it"}
 		if p.MayStay {
-			e.Risk = "an existing object may stay as it is: the API server refuses a new one, and changes that leave this wrong"
+			e.Risk = "an existing object may stay as it is: the API server refuses a new one, and changes that " +
+				"leave this wrong"
 		}
 		add(p.Problem, e)
 	}
 	for _, p := range v.Warnings {
-		add(p, kind.Effect{Type: effect.ObjectWarned, What: "has a new warning, " + at(p), Risk: "check the programs that read or write it"})
+		add(p, kind.Effect{Type: effect.ObjectWarned, What: "has a new warning, " + at(p),
+			Risk: "check the programs that read or write it"})
 	}
 	for _, o := range v.Stored {
 		reviewStored(o, add)
@@ -135,13 +150,17 @@ func reviewStored(o diff.StoredObject, add func(manifest.Problem, kind.Effect)) 
 	ofNew := slices.DeleteFunc(slices.Clone(o.Fields), func(f diff.FieldChange) bool { return isExisting[f.Path] })
 	say := func(what string, fields []diff.FieldChange, risk kind.Sentence) {
 		if len(fields) > 0 {
-			e := effect.OfFields(diff.Change{Before: o.Subject.Unstructured, After: o.Subject.Unstructured}, fields, nil)
-			add(o.Problem, kind.Effect{Type: effect.StoredOtherwise, What: kind.Sentence(what) + kind.Say(" (%s): it ", o.Position()) + e.What, Risk: risk})
+			e := effect.OfFields(diff.Change{Before: o.Subject.Unstructured, After: o.Subject.Unstructured},
+				fields, nil)
+			add(o.Problem, kind.Effect{Type: effect.StoredOtherwise,
+				What: kind.Sentence(what) + kind.Say(" (%s): it ", o.Position()) + e.What, Risk: risk})
 		}
 	}
 	if len(lost) > 0 {
-		add(o.Problem, kind.Effect{Type: effect.FieldsLost, What: kind.Say("loses fields (%s): ", o.Position()) + effect.List(lost), Risk: "the API server no longer stores them"})
+		add(o.Problem, kind.Effect{Type: effect.FieldsLost, What: kind.Say("loses fields (%s): ", o.Position()) +
+			effect.List(lost), Risk: "the API server no longer stores them"})
 	}
 	say("is read and stored otherwise", others, "no change of it in git says so")
-	say("is stored otherwise if it is new", ofNew, "an existing object stays, and differs from one that is created again")
+	say("is stored otherwise if it is new", ofNew,
+		"an existing object stays, and differs from one that is created again")
 }

@@ -113,5 +113,6 @@ func Compare(a, b Effect) int {
 
 // CompareObjects orders IDs by namespace, name and kind.
 func CompareObjects(a, b manifest.ID) int {
-	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Group, b.Group))
+	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name),
+		strings.Compare(a.Kind, b.Kind), strings.Compare(a.Group, b.Group))
 }

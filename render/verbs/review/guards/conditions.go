@@ -140,7 +140,8 @@ func protected(w *world.World, budget *unstructured.Unstructured) (pods int) {
 const keepsAllocated = "the cluster keeps it until the Service is deleted: its removal has no effect"
 
 // allocated matches the fields of a Service that the cluster sets once.
-var allocated = regexp.MustCompile(`^spec\.(clusterIPs?|healthCheckNodePort|ipFamilies|ipFamilyPolicy|ports\[.*\]\.nodePort)`)
+var allocated = regexp.MustCompile(
+	`^spec\.(clusterIPs?|healthCheckNodePort|ipFamilies|ipFamilyPolicy|ports\[.*\]\.nodePort)`)
 
 // stays reports whether the API server keeps a field that a change removes.
 func stays(w *world.World, c diff.Change, f diff.FieldChange) bool { return w.Keeps(c, f) }

@@ -43,7 +43,8 @@ const (
 
 // at matches the fields at paths, and all fields below.
 func at(paths ...string) *regexp.Regexp {
-	return regexp.MustCompile(`^(` + strings.ReplaceAll(regexp.QuoteMeta(strings.Join(paths, " ")), " ", "|") + `)([.\[]|$)`)
+	return regexp.MustCompile(`^(` + strings.ReplaceAll(regexp.QuoteMeta(strings.Join(paths, " ")), " ", "|") +
+		`)([.\[]|$)`)
 }
 
 // annotations matches annotations by their names.
@@ -60,19 +61,28 @@ func oneOf(values ...string) func([]string, string) bool {
 }
 
 // tools matches the annotations and labels of tools.
-const tools = `\[([^/]*\.)?(argoproj\.io|toolkit\.fluxcd\.io|helm\.sh|kubectl\.kubernetes\.io|app\.kubernetes\.io|gatehouse\.example\.com)/`
+const tools = `\[([^/]*\.)?(argoproj\.io|toolkit\.fluxcd\.io|helm\.sh|kubectl\.kubernetes\.io|` +
+	`app\.kubernetes\.io|gatehouse\.example\.com)/`
 
 // settings guard the annotations of routes, which their controllers read.
 var settings = []guard{
 	{fields: regexp.MustCompile(`^metadata\.annotations(\.|\[[^/]*\]$|` + tools + `)`)},
-	{fields: regexp.MustCompile(`^metadata\.annotations.*(snippet|lua)`), isRisk: except(), risk: "it is code in the proxy: its author may read all requests and the keys of all routes"},
-	{fields: regexp.MustCompile(`^metadata\.annotations.*(auth|white-?list|allow-?list|deny-?list|black-?list|source-range|inbound-cidrs|allowed-ip|cors|waf|modsecurity|oidc|jwt|scheme|internal|load-balancer-type|security-group)`), risk: "it decides which clients may connect or send requests", limits: true},
-	{fields: at("metadata.annotations"), risk: "it configures the controller: other clients may connect, or other servers may answer", limits: true},
+	{fields: regexp.MustCompile(`^metadata\.annotations.*(snippet|lua)`), isRisk: except(),
+		risk: "it is code in the proxy: its author may read all requests and the keys of all routes"},
+	{
+		fields: regexp.MustCompile(
+			`^metadata\.annotations.*(auth|white-?list|allow-?list|deny-?list|black-?list|source-range|` +
+				`inbound-cidrs|allowed-ip|cors|waf|modsecurity|oidc|jwt|scheme|internal|load-balancer-type|` +
+				`security-group)`), risk: "it decides which clients may connect or send requests", limits: true,
+	},
+	{fields: at("metadata.annotations"),
+		risk: "it configures the controller: other clients may connect, or other servers may answer", limits: true},
 }
 
 // scaler guards the number of Pods under load.
 var scaler = []guard{
-	{fields: at("spec.maxReplicas", "spec.maxReplicaCount", "spec.scaleTargetRef"), limits: true, risk: "it decides how many Pods run under load"},
+	{fields: at("spec.maxReplicas", "spec.maxReplicaCount", "spec.scaleTargetRef"), limits: true,
+		risk: "it decides how many Pods run under load"},
 	{lost: "its workload keeps its current number of Pods, or the number in its spec"},
 }
 
@@ -86,15 +96,18 @@ var guards = map[string][]guard{
 	"PodDisruptionBudget.policy": budgets,
 	"ResourceQuota":              quotas,
 
-	"MutatingAdmissionPolicy.admissionregistration.k8s.io":          {{risk: admits, lost: unmutated}},
-	"MutatingAdmissionPolicyBinding.admissionregistration.k8s.io":   {{risk: admits, lost: unmutated}},
-	"MutatingWebhookConfiguration.admissionregistration.k8s.io":     {{risk: admits, lost: unmutated}},
-	"ValidatingAdmissionPolicy.admissionregistration.k8s.io":        {{risk: admits, lost: unadmitted}},
-	"ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io": {{risk: admits, lost: "objects that its policy refused are admitted"}},
-	"ValidatingWebhookConfiguration.admissionregistration.k8s.io":   {{risk: admits, lost: unadmitted}},
-	"APIService.apiregistration.k8s.io":                             {{risk: servesAPI, lost: "all requests for its API fail"}},
-	"CustomResourceDefinition.apiextensions.k8s.io":                 {{fields: at("spec.conversion"), risk: "its webhook reads and changes all objects of this kind"}},
-	"ClusterTrustBundle.certificates.k8s.io":                        {{risk: "it decides which certificates Pods trust"}},
+	"MutatingAdmissionPolicy.admissionregistration.k8s.io":        {{risk: admits, lost: unmutated}},
+	"MutatingAdmissionPolicyBinding.admissionregistration.k8s.io": {{risk: admits, lost: unmutated}},
+	"MutatingWebhookConfiguration.admissionregistration.k8s.io":   {{risk: admits, lost: unmutated}},
+	"ValidatingAdmissionPolicy.admissionregistration.k8s.io":      {{risk: admits, lost: unadmitted}},
+	"ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io": {{risk: admits,
+		lost: "objects that its policy refused are admitted"}},
+	"ValidatingWebhookConfiguration.admissionregistration.k8s.io": {{risk: admits, lost: unadmitted}},
+	"APIService.apiregistration.k8s.io": {{risk: servesAPI,
+		lost: "all requests for its API fail"}},
+	"CustomResourceDefinition.apiextensions.k8s.io": {{fields: at("spec.conversion"),
+		risk: "its webhook reads and changes all objects of this kind"}},
+	"ClusterTrustBundle.certificates.k8s.io": {{risk: "it decides which certificates Pods trust"}},
 
 	".cilium.io":                   {{risk: connects}},
 	".discovery.k8s.io":            {{risk: connects}},
@@ -108,46 +121,61 @@ var guards = map[string][]guard{
 
 	"NetworkPolicy.networking.k8s.io": settings, // connections are computed
 	"Service": append(settings, []guard{
-		{fields: at("spec.type"), isRisk: oneOf("NodePort", "LoadBalancer"), risk: "its Pods are reachable from outside of the cluster", lost: "clients outside of the cluster cannot connect"},
+		{fields: at("spec.type"), isRisk: oneOf("NodePort", "LoadBalancer"),
+			risk: "its Pods are reachable from outside of the cluster",
+			lost: "clients outside of the cluster cannot connect"},
 		{fields: allocated, when: stays, risk: keepsAllocated},
-		{fields: at("spec.ports", "spec.selector", "spec.loadBalancerClass", "spec.loadBalancerSourceRanges"), limits: true, risk: connects},
-		{fields: at("spec.externalIPs"), isRisk: except(), risk: receives, lost: "clients of these addresses cannot connect"},
+		{fields: at("spec.ports", "spec.selector", "spec.loadBalancerClass", "spec.loadBalancerSourceRanges"),
+			limits: true, risk: connects},
+		{fields: at("spec.externalIPs"), isRisk: except(), risk: receives,
+			lost: "clients of these addresses cannot connect"},
 		{
 			fields: at("spec.externalName"), isRisk: except(),
 			risk: "its clients connect to this host", lost: "its clients no longer connect to this host",
 		},
-		{fields: at("spec.publishNotReadyAddresses"), isRisk: oneOf("true"), risk: "requests reach Pods that are not ready"},
+		{fields: at("spec.publishNotReadyAddresses"), isRisk: oneOf("true"),
+			risk: "requests reach Pods that are not ready"},
 		{lost: "clients cannot resolve its name"},
 	}...),
 
 	"Namespace": {
 		{fields: regexp.MustCompile(`^metadata\.labels` + tools)},
-		{fields: regexp.MustCompile(`^metadata\.labels\[pod-security\.kubernetes\.io/`), risk: "Pods that it refused are let in, or others are refused", limits: true},
-		{fields: at("metadata.labels"), risk: "policies and webhooks select Namespaces by their labels: they may no longer apply to it, or allow it more", limits: true},
+		{fields: regexp.MustCompile(`^metadata\.labels\[pod-security\.kubernetes\.io/`),
+			risk: "Pods that it refused are let in, or others are refused", limits: true},
+		{fields: at("metadata.labels"),
+			risk: "policies and webhooks select Namespaces by their labels: they may no longer apply to it, or " +
+				"allow it more", limits: true},
 		{lost: "all objects in it are deleted, whether they are in this repository or not"},
 	},
-	".toolkit.fluxcd.io":                        sources,
-	".notification.toolkit.fluxcd.io":           {{lost: "its events are no longer sent or received"}},
-	"Application.argoproj.io":                   applications,
-	"ApplicationSet.argoproj.io":                sources,
-	"AppProject.argoproj.io":                    {{fields: ordinary}, {risk: syncs, lost: "its Applications are no longer synced"}},
+	".toolkit.fluxcd.io":              sources,
+	".notification.toolkit.fluxcd.io": {{lost: "its events are no longer sent or received"}},
+	"Application.argoproj.io":         applications,
+	"ApplicationSet.argoproj.io":      sources,
+	"AppProject.argoproj.io": {{fields: ordinary},
+		{risk: syncs, lost: "its Applications are no longer synced"}},
 	"HelmRelease.helm.toolkit.fluxcd.io":        helmReleases,
 	"Kustomization.kustomize.toolkit.fluxcd.io": kustomizations,
 
-	"Node":                            {{fields: at("spec.taints", "spec.unschedulable", "metadata.labels"), risk: schedules}},
+	"Node": {{fields: at("spec.taints", "spec.unschedulable", "metadata.labels"),
+		risk: schedules}},
 	"PriorityClass.scheduling.k8s.io": {{risk: schedules}},
 	"RuntimeClass.node.k8s.io":        {{risk: isolates, lost: "new Pods that name it are refused"}},
 
-	"PersistentVolume":            {{fields: at("spec.persistentVolumeReclaimPolicy"), isRisk: oneOf("Delete", "Recycle"), risk: losesData}, {lost: "claims lose their data, unless it is retained"}},
+	"PersistentVolume": {{fields: at("spec.persistentVolumeReclaimPolicy"),
+		isRisk: oneOf("Delete", "Recycle"), risk: losesData}, {lost: "claims lose their data, unless it is retained"}},
 	"PersistentVolumeClaim":       {{lost: "its data is lost, unless its volume is retained"}},
 	"StorageClass.storage.k8s.io": {{risk: stores, lost: "new claims that name it get no volume"}},
-	"StatefulSet.apps":            {{fields: at("spec.persistentVolumeClaimRetentionPolicy.whenDeleted", "spec.persistentVolumeClaimRetentionPolicy.whenScaled"), isRisk: oneOf("Delete"), risk: losesData}},
+	"StatefulSet.apps": {{fields: at("spec.persistentVolumeClaimRetentionPolicy.whenDeleted",
+		"spec.persistentVolumeClaimRetentionPolicy.whenScaled"), isRisk: oneOf("Delete"), risk: losesData}},
 	"ServiceAccount": {
-		{fields: at("automountServiceAccountToken"), isRisk: oneOf("false"), lost: "its Pods get its token, unless they opt out: an attacker in a container can act as it at the API server"},
+		{fields: at("automountServiceAccountToken"), isRisk: oneOf("false"),
+			lost: "its Pods get its token, unless they opt out: an attacker in a container can act as it at the API " +
+				"server"},
 		{fields: annotations(world.CloudRoles...), isRisk: except(""), risk: "its Pods get these rights in the cloud"},
 		{lost: "its new Pods are refused; a cluster creates the ServiceAccount default again, and mounts its token"},
 	},
-	"Secret": {{fields: annotations(secret.PublicAnnotation), isRisk: except(), risk: "its values are public: everyone who reads this repository has them"}},
+	"Secret": {{fields: annotations(secret.PublicAnnotation), isRisk: except(),
+		risk: "its values are public: everyone who reads this repository has them"}},
 }
 
 // Risk is the risk of a changed field.
@@ -193,7 +221,8 @@ func Risks(w *world.World, c diff.Change) (risks []Risk) {
 // Namespace, stands for its own.
 func Loss(w *world.World, c diff.Change) kind.Sentence {
 	o := c.Before
-	isTold := w.IsCovered(o) && o.GetKind() != "PersistentVolumeClaim" || w.Gone[o.GetNamespace()] || world.KeptBy(c) != nil
+	isTold := w.IsCovered(o) && o.GetKind() != "PersistentVolumeClaim" || w.Gone[o.GetNamespace()] ||
+		world.KeptBy(c) != nil
 	for _, g := range guardsOf(w, c) {
 		if g.fields == nil && !isTold {
 			return cmp.Or(g.lost, g.risk)

@@ -22,7 +22,9 @@ func ReviewConfig(w *world.World, c diff.Change) (effects []kind.Effect) {
 	}
 	before, after := w.Uses()
 	was, is := before[c.Object().IDInNamespace()], after[c.Object().IDInNamespace()]
-	if len(is) == 0 || !slices.ContainsFunc(w.FieldsOf(c), func(f diff.FieldChange) bool { return !f.IsIn("metadata") }) {
+	if len(is) == 0 || !slices.ContainsFunc(w.FieldsOf(c), func(f diff.FieldChange) bool {
+		return !f.IsIn("metadata")
+	}) {
 		return effects
 	}
 	var users []string
@@ -33,7 +35,8 @@ func ReviewConfig(w *world.World, c diff.Change) (effects []kind.Effect) {
 	}
 	e := kind.Effect{Type: effect.ConfigChanged, What: "changes"}
 	if isLive {
-		e.Risk = "no rollout stops at the first failure: running Pods get mounted content at once, and other content when they restart"
+		e.Risk = "no rollout stops at the first failure: running Pods get mounted content at once, and other " +
+			"content when they restart"
 	}
 	switch {
 	case c.After == nil:

@@ -22,7 +22,9 @@ func Review(w *world.World, c diff.Change) []effect.Effect {
 	}
 	for _, t := range w.PodChanges(c) {
 		if len(t.Is.Misfits) > 0 {
-			effects = append(effects, kind.Effect{Type: effect.PodUnreadable, What: kind.Say("its Pod template cannot be read because of %s", effect.Quote(t.Is.Misfits)), Risk: "this review may miss risks: check every field"})
+			effects = append(effects,
+				kind.Effect{Type: effect.PodUnreadable, What: kind.Say("its Pod template cannot be read because of %s",
+					effect.Quote(t.Is.Misfits)), Risk: "this review may miss risks: check every field"})
 		}
 		if c.Before != nil {
 			was := cmp.Or(t.Was, &podsecurity.Template{})

@@ -81,10 +81,12 @@ func reviewPrograms(was, is *podsecurity.Template) (effects []kind.Effect) {
 	for _, c := range compare(&was.Spec, &is.Spec) {
 		old, fields := c.predecessor, fieldsOf(is.Field, c.Program)
 		if old == nil {
-			effects = append(effects, kind.Effect{Type: effect.ContainerAdded, What: "new " + c.Say(), Risk: "it shares the network and the volumes of its Pods", Fields: fields})
+			effects = append(effects, kind.Effect{Type: effect.ContainerAdded, What: "new " + c.Say(),
+				Risk: "it shares the network and the volumes of its Pods", Fields: fields})
 		} else if risk := imageRisk(old.Image, c.Image); risk != "" {
 			from, to := kind.SayBoth(old.Image, c.Image)
-			e := kind.Effect{Type: effect.ImageMoved, What: c.Named() + kind.Say(" runs image %s instead of %s", to, from), Risk: risk}
+			e := kind.Effect{Type: effect.ImageMoved,
+				What: c.Named() + kind.Say(" runs image %s instead of %s", to, from), Risk: risk}
 			if old.Name == c.Name && old.List == c.List {
 				e.Fields = fields[1:2] // the image
 			}

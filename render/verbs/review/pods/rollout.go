@@ -103,7 +103,8 @@ func (r *rollout) compareTemplates(w *world.World, before, after *unstructured.U
 	var short []kind.Sentence
 	isChanged := false
 	for i, is := range w.Templates(after) {
-		if i >= len(was) || was[i].Field != is.Field || equality.Semantic.DeepEqual(was[i].PodTemplateSpec, is.PodTemplateSpec) {
+		if i >= len(was) || was[i].Field != is.Field ||
+			equality.Semantic.DeepEqual(was[i].PodTemplateSpec, is.PodTemplateSpec) {
 			continue
 		}
 		isChanged = true

@@ -20,7 +20,8 @@ import (
 func weaker(was, is *corev1.PodSpec) (effects []kind.Effect) {
 	containers := compare(was, is)
 	if lost := lostProtections(was, is, containers); len(lost) > 0 {
-		effects = append(effects, kind.Effect{Type: effect.PodWeakened, What: "Pods are less protected: Pod Security restricted forbids " + effect.List(lost), Risk: doesMore})
+		effects = append(effects, kind.Effect{Type: effect.PodWeakened,
+			What: "Pods are less protected: Pod Security restricted forbids " + effect.List(lost), Risk: doesMore})
 	}
 	for _, field := range containerFields {
 		var names []string
@@ -30,22 +31,28 @@ func weaker(was, is *corev1.PodSpec) (effects []kind.Effect) {
 			}
 		}
 		if len(names) > 0 {
-			effects = append(effects, kind.Effect{Type: field.effect, What: kind.Say("%s is removed from container %s", field.name, effect.Quote(names)), Risk: field.risk})
+			effects = append(effects, kind.Effect{Type: field.effect,
+				What: kind.Say("%s is removed from container %s", field.name, effect.Quote(names)), Risk: field.risk})
 		}
 	}
 	account, old := world.AccountOf(is), world.AccountOf(was)
 	if account == "default" && old != account {
-		effects = append(effects, kind.Effect{Type: effect.AccountDefaulted, What: kind.Say("Pods run as the ServiceAccount default instead of %s", old), Risk: "they share the rights of all Pods in the namespace without a ServiceAccount"})
+		effects = append(effects, kind.Effect{Type: effect.AccountDefaulted,
+			What: kind.Say("Pods run as the ServiceAccount default instead of %s", old),
+			Risk: "they share the rights of all Pods in the namespace without a ServiceAccount"})
 	}
 	for _, audience := range diff.Without(world.Audiences(is), world.Audiences(was)) {
-		e := kind.Effect{Type: effect.TokenMounted, What: kind.Say("Pods get the token of the ServiceAccount %s", account), Risk: "an attacker in a container can act as it at the API server"}
+		e := kind.Effect{Type: effect.TokenMounted, What: kind.Say("Pods get the token of the ServiceAccount %s",
+			account), Risk: "an attacker in a container can act as it at the API server"}
 		if audience != "" {
-			e.What, e.Risk = kind.Say("Pods get a token of the ServiceAccount %s for %s", account, audience), "an attacker in a container can act as it there"
+			e.What, e.Risk = kind.Say("Pods get a token of the ServiceAccount %s for %s", account, audience),
+				"an attacker in a container can act as it there"
 		}
 		effects = append(effects, e)
 	}
 	if added := addedCapabilities(is, containers); len(added) > 0 {
-		effects = append(effects, kind.Effect{Type: effect.PodWeakened, What: kind.Say("Pods get the capability %s", effect.List(added)), Risk: doesMore})
+		effects = append(effects, kind.Effect{Type: effect.PodWeakened,
+			What: kind.Say("Pods get the capability %s", effect.List(added)), Risk: doesMore})
 	}
 	return effects
 }
@@ -83,12 +90,19 @@ var containerFields = []struct {
 	name, risk kind.Sentence
 	isSet      func(pod.Program) bool
 }{
-	{effect.PodWeakened, "readOnlyRootFilesystem", "an attacker in the container can change its programs", func(p pod.Program) bool {
-		return p.SecurityContext != nil && ptr.Deref(p.SecurityContext.ReadOnlyRootFilesystem, false)
+	{effect.PodWeakened, "readOnlyRootFilesystem", "an attacker in the container can change its programs",
+		func(p pod.Program) bool {
+			return p.SecurityContext != nil && ptr.Deref(p.SecurityContext.ReadOnlyRootFilesystem, false)
+		}},
+	{effect.ProbeRemoved, "livenessProbe", "a hanging container is not restarted", func(p pod.Program) bool {
+		return p.LivenessProbe != nil
 	}},
-	{effect.ProbeRemoved, "livenessProbe", "a hanging container is not restarted", func(p pod.Program) bool { return p.LivenessProbe != nil }},
-	{effect.ProbeRemoved, "readinessProbe", "requests reach Pods that are not ready, and rollouts do not wait for readiness", func(p pod.Program) bool { return p.ReadinessProbe != nil }},
-	{effect.ProbeRemoved, "startupProbe", "other probes act on the container while it starts", func(p pod.Program) bool { return p.StartupProbe != nil }},
+	{effect.ProbeRemoved, "readinessProbe",
+		"requests reach Pods that are not ready, and rollouts do not wait for readiness", func(p pod.Program) bool {
+			return p.ReadinessProbe != nil
+		}},
+	{effect.ProbeRemoved, "startupProbe", "other probes act on the container while it starts",
+		func(p pod.Program) bool { return p.StartupProbe != nil }},
 }
 
 // lostProtections returns new violations of the Pod Security level restricted, unless they are privileges.
@@ -100,7 +114,8 @@ func lostProtections(was, is *corev1.PodSpec, containers []compared) (lost []kin
 		var names []string
 		for _, c := range containers {
 			isPrivileged := func(baseline policy.CheckID) bool { return !judge(baseline, is, c.Program).Allowed }
-			if judge(check.ID, was, c.was...).Allowed && !judge(check.ID, is, c.Program).Allowed && !slices.ContainsFunc(world.Checks[check.ID].OverrideCheckIDs, isPrivileged) {
+			if judge(check.ID, was, c.was...).Allowed && !judge(check.ID, is, c.Program).Allowed &&
+				!slices.ContainsFunc(world.Checks[check.ID].OverrideCheckIDs, isPrivileged) {
 				names = append(names, c.Name)
 			}
 		}

@@ -67,7 +67,10 @@ func reviewFirstScaling(w *world.World, before, after *unstructured.Unstructured
 	if !isScaled || wasScaled || from <= 1 || pod.Number(after, unset, "spec", "replicas") != unset {
 		return kind.Effect{}
 	}
-	return kind.Effect{Type: effect.WorkloadScaled, What: kind.Say("%d → 1 Pod, until %s scales it to %s", from, world.IDOf(w.After.Autoscalers[pod.WorkloadOf(after)]), between(a)), Risk: "fewer Pods run until then: 1 is the default of spec.replicas"}
+	return kind.Effect{Type: effect.WorkloadScaled,
+		What: kind.Say("%d → 1 Pod, until %s scales it to %s", from,
+			world.IDOf(w.After.Autoscalers[pod.WorkloadOf(after)]), between(a)),
+		Risk: "fewer Pods run until then: 1 is the default of spec.replicas"}
 }
 
 func reviewRollout(r rollout, c diff.Change, runs kind.Sentence) (e kind.Effect) {
@@ -83,7 +86,8 @@ func reviewRollout(r rollout, c diff.Change, runs kind.Sentence) (e kind.Effect)
 	case hasPods && is < was:
 		e = reviewRelease(r, runs)
 	case r.Replaced && world.Text(c.After, "spec", "strategy", "type") == "Recreate":
-		return kind.Effect{Type: effect.WorkloadRolled, What: "all Pods are replaced at once" + r.after(": "), Risk: "its strategy is Recreate: no Pod runs meanwhile", Fields: r.told}
+		return kind.Effect{Type: effect.WorkloadRolled, What: "all Pods are replaced at once" + r.after(": "),
+			Risk: "its strategy is Recreate: no Pod runs meanwhile", Fields: r.told}
 	case hasPods && r.Difference != "":
 		e = kind.Effect{Type: effect.WorkloadRolled, What: when + r.after(": "), Risk: lost, Fields: r.told}
 	case isResized:
@@ -97,7 +101,8 @@ func reviewRollout(r rollout, c diff.Change, runs kind.Sentence) (e kind.Effect)
 
 // lostVolumes returns the risk of a StatefulSet that deletes the volumes of fewer Pods.
 func lostVolumes(r rollout, after *unstructured.Unstructured) kind.Sentence {
-	if r.After >= r.Before || !hasClaims(after) || world.Text(after, "spec", "persistentVolumeClaimRetentionPolicy", "whenScaled") != "Delete" {
+	if r.After >= r.Before || !hasClaims(after) ||
+		world.Text(after, "spec", "persistentVolumeClaimRetentionPolicy", "whenScaled") != "Delete" {
 		return ""
 	}
 	return kind.Say("the volumes of %s are deleted: their data is lost", kind.Count(r.Before-r.After, "Pod"))
@@ -106,7 +111,8 @@ func lostVolumes(r rollout, after *unstructured.Unstructured) kind.Sentence {
 // reviewRelease returns the effect of a workload that replaces Pods again.
 func reviewRelease(r rollout, runs kind.Sentence) kind.Effect {
 	const risk = "earlier changes may have waited: the difference from the running Pods is unknown"
-	return kind.Effect{Type: effect.WorkloadRolled, What: "is resumed: rolls out its Pods" + runs + r.after("; "), Fields: r.told, Risk: risk}
+	return kind.Effect{Type: effect.WorkloadRolled, What: "is resumed: rolls out its Pods" + runs + r.after("; "),
+		Fields: r.told, Risk: risk}
 }
 
 // autoscalerOf returns the autoscaler of a workload, if any.
@@ -138,7 +144,8 @@ func ReviewRun(w *world.World, c diff.Change) []kind.Effect {
 	case delivery.RunsAgain(c.Before):
 		return reviewNextRun(w, c, runs)
 	case c.Before != nil && isAgain && replicas(c.Before) > 0:
-		return []kind.Effect{{Type: kind.RunAtOnce, What: "changes " + sayTTL(w, c), Risk: runsAgain, Fields: []string{ttl}}}
+		return []kind.Effect{{Type: kind.RunAtOnce, What: "changes " + sayTTL(w, c), Risk: runsAgain,
+			Fields: []string{ttl}}}
 	case c.Before == nil && c.After.GetKind() == "Job":
 		return []kind.Effect{{Type: kind.RunSuspended, What: "is suspended, and would run" + runs, Fields: told}}
 	case c.Before == nil:
@@ -153,7 +160,8 @@ func ReviewRun(w *world.World, c diff.Change) []kind.Effect {
 // ttl is the field of a Job that lets the cluster delete it when it has ended.
 const ttl = "spec.ttlSecondsAfterFinished"
 
-const runsAgain = "it runs again at each sync after its end: " + ttl + " deletes it, and Flux and Argo CD create it again"
+const runsAgain = "it runs again at each sync after its end: " + ttl +
+	" deletes it, and Flux and Argo CD create it again"
 
 // sayTTL describes the change of the ttl.
 func sayTTL(w *world.World, c diff.Change) kind.Sentence {
@@ -194,7 +202,9 @@ func reviewNextRun(w *world.World, c diff.Change, runs kind.Sentence) []kind.Eff
 func ReviewCronJob(w *world.World, c diff.Change) []kind.Effect {
 	switch r := rolloutOf(w, c.Before, c.After); {
 	case c.After == nil:
-		return []kind.Effect{{Type: kind.RunCanceled, What: kind.Say("no longer runs on the schedule %s", schedule(c.Before)), Risk: "its work is no longer done"}}
+		return []kind.Effect{{Type: kind.RunCanceled,
+			What: kind.Say("no longer runs on the schedule %s", schedule(c.Before)),
+			Risk: "its work is no longer done"}}
 	case c.Before != nil && r.Difference == "":
 		return nil
 	case c.Before != nil:

@@ -44,9 +44,12 @@ func (r *reach) tellNotes() (effects []effect.Effect) {
 		isRemoved[c.Object().ID()] = c.After == nil
 	}
 	for n, connections := range r.notes {
-		e := effect.Effect{Object: n.cause, Effect: kind.Effect{Type: effect.ReachOpened, What: sayConnections(n.direction, connections) + " are allowed", Risk: "NetworkPolicies blocked them before"}}
+		e := effect.Effect{Object: n.cause,
+			Effect: kind.Effect{Type: effect.ReachOpened, What: sayConnections(n.direction, connections) +
+				" are allowed", Risk: "NetworkPolicies blocked them before"}}
 		if n.isBlocked {
-			e.Type, e.What, e.Risk = effect.ReachBlocked, sayConnections(n.direction, connections)+" are blocked", "they were allowed before"
+			e.Type, e.What, e.Risk = effect.ReachBlocked, sayConnections(n.direction, connections)+" are blocked",
+				"they were allowed before"
 		}
 		if isRemoved[n.cause] {
 			e.What = "is removed: " + e.What
@@ -87,10 +90,12 @@ func sayConnections(d direction, connections map[kind.Sentence][]kind.Sentence) 
 // uncompared returns the effect of an incomplete comparison, on all changed policies or on the first changed
 // Pods or Namespace.
 func (r *reach) uncompared() (effects []effect.Effect) {
-	e := kind.Effect{Type: effect.ReachOpened, What: "changes connections", Risk: "its environment has too many NetworkPolicies and Pods to compare all connections"}
+	e := kind.Effect{Type: effect.ReachOpened, What: "changes connections",
+		Risk: "its environment has too many NetworkPolicies and Pods to compare all connections"}
 	for _, c := range r.world.Changes {
 		switch id := c.Object().ID(); {
-		case world.KindOf(c.Object().Unstructured) == "NetworkPolicy.networking.k8s.io", len(r.changed) == 0 && len(effects) == 0 && (id.Kind == "Namespace" || manifest.MakesPods(c.Object().Unstructured)):
+		case world.KindOf(c.Object().Unstructured) == "NetworkPolicy.networking.k8s.io", len(r.changed) == 0 &&
+			len(effects) == 0 && (id.Kind == "Namespace" || manifest.MakesPods(c.Object().Unstructured)):
 			effects = append(effects, effect.Of(id, e)...)
 		}
 	}

@@ -54,7 +54,8 @@ func (r *reach) comparePeer(cause manifest.ID, was, is *peerState) {
 		}
 		for _, namespace := range slices.Sorted(maps.Keys(policies)) {
 			for _, p := range policies[namespace] {
-				if was == nil && (p.isChanged || is.pods == nil && namespace == is.namespace[corev1.LabelMetadataName]) {
+				if was == nil &&
+					(p.isChanged || is.pods == nil && namespace == is.namespace[corev1.LabelMetadataName]) {
 					continue
 				}
 				r.compareAllowances(cause, p, was, is, side == before)
@@ -83,14 +84,16 @@ func (r *reach) compareAllowances(cause manifest.ID, p *networkPolicy, was, is *
 			}
 		}
 		if len(more) > 0 && !r.budget.IsExceeded {
-			r.add(note{cause, d, isBlocked}, "its Pods"+sayPorts(sorted(more)), kind.Say("the Pods that %s selects", p.id))
+			r.add(note{cause, d, isBlocked}, "its Pods"+sayPorts(sorted(more)),
+				kind.Say("the Pods that %s selects", p.id))
 		}
 	}
 }
 
 // portsFor returns the ports that allowances have for a peer. For all Pods of a Namespace, they are the ports
 // for all Pods that a selector matches.
-func (r *reach) portsFor(allows []allowance, d direction, of *peerState, selected *world.Selector, isSpecific bool) (ports []portRange) {
+func (r *reach) portsFor(allows []allowance, d direction, of *peerState, selected *world.Selector,
+	isSpecific bool) (ports []portRange) {
 	if of == nil {
 		return nil
 	}
@@ -120,7 +123,8 @@ func (r *reach) allows(g allowance, of *peerState, selected *world.Selector) boo
 	switch {
 	case g.peer.pods == nil:
 		return true
-	case !r.budget.Spend(1+g.peer.namespaces.Cost+g.peer.pods.Cost+len(g.ports)) || !g.peer.namespaces.Matches(of.namespace):
+	case !r.budget.Spend(1+g.peer.namespaces.Cost+g.peer.pods.Cost+len(g.ports)) ||
+		!g.peer.namespaces.Matches(of.namespace):
 		return false
 	case of.pods == nil:
 		return selected != nil && g.peer.pods.Covers(selected)
@@ -138,7 +142,8 @@ func (r *reach) compareUnknownPods(namespace string) {
 		}
 	}
 	for _, pair := range r.changed[namespace] {
-		if p := cmp.Or(pair[after], pair[before]); p == nil || r.notes[note{p.id, inward, false}] != nil || r.notes[note{p.id, outward, false}] != nil {
+		if p := cmp.Or(pair[after], pair[before]); p == nil || r.notes[note{p.id, inward, false}] != nil ||
+			r.notes[note{p.id, outward, false}] != nil {
 			continue
 		}
 		isKnown := slices.ContainsFunc(known, func(set labels.Set) bool {

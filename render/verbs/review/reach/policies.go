@@ -79,7 +79,8 @@ func readPolicy(o *unstructured.Unstructured) *networkPolicy {
 	return p
 }
 
-func (p *networkPolicy) allow(d direction, namespace string, peers []networkingv1.NetworkPolicyPeer, ports []networkingv1.NetworkPolicyPort) {
+func (p *networkPolicy) allow(d direction, namespace string, peers []networkingv1.NetworkPolicyPeer,
+	ports []networkingv1.NetworkPolicyPort) {
 	if !p.isolates[d] {
 		return // the rule has no effect
 	}
@@ -101,7 +102,8 @@ func readPeer(from networkingv1.NetworkPolicyPeer, namespace string) (p peer, ok
 	namespaces, where := from.NamespaceSelector, kind.Sentence(" of the cluster")
 	switch {
 	case namespaces == nil:
-		namespaces, where = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}, kind.Say(" in %s", namespace)
+		namespaces, where = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}},
+			kind.Say(" in %s", namespace)
 	case len(namespaces.MatchLabels)+len(namespaces.MatchExpressions) > 0:
 		where = kind.Say(" in Namespaces with %s", metav1.FormatLabelSelector(namespaces))
 	}
@@ -178,7 +180,8 @@ func readPorts(ports []networkingv1.NetworkPolicyPort) (ranges []portRange) {
 
 func sorted(ranges []portRange) []portRange {
 	slices.SortFunc(ranges, func(a, b portRange) int {
-		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.protocol, b.protocol), cmp.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.protocol, b.protocol),
+			cmp.Compare(a.name, b.name))
 	})
 	return slices.Compact(ranges)
 }

@@ -64,8 +64,10 @@ type reach struct {
 func Review(w *world.World) []effect.Effect {
 	r := &reach{
 		world: w, budget: world.Budget{Steps: 5_000_000}, // a few seconds
-		policies: [2]map[string][]*networkPolicy{{}, {}}, changed: map[string][][2]*networkPolicy{}, namespaces: map[string]objectPair{},
-		workloads: map[string][]objectPair{}, services: map[string][]*unstructured.Unstructured{}, notes: map[note]map[kind.Sentence][]kind.Sentence{},
+		policies: [2]map[string][]*networkPolicy{{}, {}}, changed: map[string][][2]*networkPolicy{},
+		namespaces: map[string]objectPair{},
+		workloads:  map[string][]objectPair{}, services: map[string][]*unstructured.Unstructured{},
+		notes: map[note]map[kind.Sentence][]kind.Sentence{},
 	}
 	for _, o := range w.Unchanged {
 		r.read(o, o)
@@ -95,7 +97,8 @@ func (r *reach) read(was, is *unstructured.Unstructured) {
 	switch {
 	case world.KindOf(o) == "NetworkPolicy.networking.k8s.io":
 		p := [2]*networkPolicy{readPolicy(was)}
-		if p[after] = p[before]; was != is && (was == nil || is == nil || !equality.Semantic.DeepEqual(was.Object["spec"], is.Object["spec"])) {
+		if p[after] = p[before]; was != is &&
+			(was == nil || is == nil || !equality.Semantic.DeepEqual(was.Object["spec"], is.Object["spec"])) {
 			p[after] = readPolicy(is)
 			r.changed[namespace] = append(r.changed[namespace], p)
 		}
@@ -118,7 +121,8 @@ func readPods(t podsecurity.Template) *pods {
 	p := &pods{labels: t.Labels, ports: map[string][]portRange{}, onHost: t.Spec.HostNetwork}
 	for _, container := range pod.Programs(&t.Spec) {
 		for _, port := range container.Ports {
-			p.ports[port.Name] = append(p.ports[port.Name], portRange{port.ContainerPort, port.ContainerPort, string(port.Protocol), ""})
+			p.ports[port.Name] = append(p.ports[port.Name], portRange{port.ContainerPort, port.ContainerPort,
+				string(port.Protocol), ""})
 		}
 	}
 	return p
@@ -160,8 +164,13 @@ func (r *reach) compare(c podsChange) {
 			}
 		}
 		isIsolating := func(p *networkPolicy) bool { return p.isolates[inward] }
-		if c.isNew && c.id.Name != "" && d == inward && len(is.by) == 0 && slices.ContainsFunc(r.policies[before][c.namespace], isIsolating) {
-			r.effects = append(r.effects, effect.Of(c.id, kind.Effect{Type: effect.ReachOpened, What: "connections from everywhere to its Pods are allowed: no NetworkPolicy isolates them", Risk: "NetworkPolicies isolate other Pods of its namespace"})...)
+		if c.isNew && c.id.Name != "" && d == inward && len(is.by) == 0 &&
+			slices.ContainsFunc(r.policies[before][c.namespace], isIsolating) {
+			r.effects = append(r.effects,
+				effect.Of(c.id,
+					kind.Effect{Type: effect.ReachOpened,
+						What: "connections from everywhere to its Pods are allowed: no NetworkPolicy isolates them",
+						Risk: "NetworkPolicies isolate other Pods of its namespace"})...)
 		}
 	}
 }

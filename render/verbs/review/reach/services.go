@@ -28,13 +28,18 @@ func (r *reach) reviewBackends() {
 			was, is := !c.isNew && selects.Matches(c.was.labels), selects.Matches(c.is.labels)
 			switch {
 			case is && !was:
-				e := kind.Effect{Type: effect.RouteOpened, What: kind.Say("%s routes to its Pods", world.IDOf(service)), Risk: "clients of this Service reach them"}
+				e := kind.Effect{Type: effect.RouteOpened, What: kind.Say("%s routes to its Pods", world.IDOf(service)),
+					Risk: "clients of this Service reach them"}
 				if slices.Contains([]string{"NodePort", "LoadBalancer"}, world.Text(service, "spec", "type")) {
 					e.Risk = "its Pods are reachable from outside of the cluster"
 				}
 				r.effects = append(r.effects, effect.Of(c.id, e)...)
 			case was && !is:
-				r.effects = append(r.effects, effect.Of(c.id, kind.Effect{Type: effect.RouteRemoved, What: kind.Say("%s no longer routes to its Pods", world.IDOf(service)), Risk: "clients of this Service cannot reach them"})...)
+				r.effects = append(r.effects,
+					effect.Of(c.id,
+						kind.Effect{Type: effect.RouteRemoved,
+							What: kind.Say("%s no longer routes to its Pods", world.IDOf(service)),
+							Risk: "clients of this Service cannot reach them"})...)
 			}
 		}
 	}

@@ -36,7 +36,8 @@ func (c *comparison) reviewPods(change diff.Change, pods world.PodChange) kind.E
 	case rights == "":
 		return kind.Effect{}
 	}
-	return kind.Effect{Type: effect.RightsGranted, What: kind.Say("Pods "+verb+" as %s, which ", sayKind(now)) + rights, Risk: "an attacker in a container " + risk}
+	return kind.Effect{Type: effect.RightsGranted, What: kind.Say("Pods "+verb+" as %s, which ", sayKind(now)) + rights,
+		Risk: "an attacker in a container " + risk}
 }
 
 // newcomer returns the grants that an account has in every cluster, by its groups.
@@ -63,7 +64,8 @@ func (c *comparison) reviewToken(change diff.Change) kind.Effect {
 	if was, had := tokenOf(change.Before); !ok || had && was == is {
 		return kind.Effect{}
 	}
-	e := kind.Effect{Type: effect.RightsGranted, What: kind.Say("holds a token of %s that does not expire", sayKind(is)), Risk: "readers of the Secret can act as it"}
+	e := kind.Effect{Type: effect.RightsGranted, What: kind.Say("holds a token of %s that does not expire",
+		sayKind(is)), Risk: "readers of the Secret can act as it"}
 	if rights, risk := c.sayAccount(is, c.newcomer(is), nil); rights != "" {
 		e.What, e.Risk = e.What+", which "+rights, "a reader of the Secret "+risk
 	}
@@ -72,7 +74,8 @@ func (c *comparison) reviewToken(change diff.Change) kind.Effect {
 
 // tokenOf returns the ServiceAccount of a Secret's token, if it has one.
 func tokenOf(o *unstructured.Unstructured) (rbacv1.Subject, bool) {
-	if o == nil || world.KindOf(o) != "Secret" || world.Text(o, "type") != string(corev1.SecretTypeServiceAccountToken) {
+	if o == nil || world.KindOf(o) != "Secret" ||
+		world.Text(o, "type") != string(corev1.SecretTypeServiceAccountToken) {
 		return rbacv1.Subject{}, false
 	}
 	return account(world.NamespaceOf(o), o.GetAnnotations()[corev1.ServiceAccountNameKey]), true

@@ -11,7 +11,8 @@ import (
 )
 
 func allowsAll(r rbacv1.PolicyRule) bool {
-	return slices.Contains(r.Verbs, "*") && slices.Contains(r.APIGroups, "*") && slices.Contains(r.Resources, "*") && len(r.ResourceNames) == 0
+	return slices.Contains(r.Verbs, "*") && slices.Contains(r.APIGroups, "*") && slices.Contains(r.Resources, "*") &&
+		len(r.ResourceNames) == 0
 }
 
 // power is a set of requests that let a subject do more than their rules say.
@@ -43,17 +44,23 @@ var powers = []power{
 	{"act as others", anyImpersonation, "", "", false},
 	{"act as others", "impersonate", "", "serviceaccounts", false},
 	{"act as ServiceAccounts by their tokens", "create", "", "serviceaccounts/token", false},
-	{"issue certificates for any user", "update,patch", "certificates.k8s.io", "certificatesigningrequests/approval,certificatesigningrequests/status", true},
+	{"issue certificates for any user", "update,patch", "certificates.k8s.io",
+		"certificatesigningrequests/approval,certificatesigningrequests/status", true},
 	{"issue certificates for any user", "approve,sign", "certificates.k8s.io", "signers", true},
 	{"run commands on all Pods of nodes", "get,create,update,patch,delete", "", "nodes/proxy", true},
 	{"run commands in Pods", "get,create", "", "pods/exec,pods/attach", false},
 	{"run commands in Pods", "update,patch", "", "pods/ephemeralcontainers", false},
 	{"read Secrets", "get,list,watch", "", "secrets", false},
 	{"change Secrets", "create,update,patch,delete,deletecollection", "", "secrets", false},
-	{"read and change objects by webhooks", "create,update,patch,delete,deletecollection", "admissionregistration.k8s.io", "mutatingwebhookconfigurations,validatingwebhookconfigurations", true},
-	{"change admission policies", "create,update,patch,delete,deletecollection", "admissionregistration.k8s.io", "mutatingadmissionpolicies,mutatingadmissionpolicybindings,validatingadmissionpolicies,validatingadmissionpolicybindings", true},
-	{"run Pods as any ServiceAccount of their namespace", "create,update,patch", "", "pods,replicationcontrollers", false},
-	{"run Pods as any ServiceAccount of their namespace", "create,update,patch", "apps", "daemonsets,deployments,replicasets,statefulsets", false},
+	{"read and change objects by webhooks", "create,update,patch,delete,deletecollection",
+		"admissionregistration.k8s.io", "mutatingwebhookconfigurations,validatingwebhookconfigurations", true},
+	{"change admission policies", "create,update,patch,delete,deletecollection", "admissionregistration.k8s.io",
+		"mutatingadmissionpolicies,mutatingadmissionpolicybindings," +
+			"validatingadmissionpolicies,validatingadmissionpolicybindings", true},
+	{"run Pods as any ServiceAccount of their namespace", "create,update,patch", "",
+		"pods,replicationcontrollers", false},
+	{"run Pods as any ServiceAccount of their namespace", "create,update,patch", "apps",
+		"daemonsets,deployments,replicasets,statefulsets", false},
 	{"run Pods as any ServiceAccount of their namespace", "create,update,patch", "batch", "cronjobs,jobs", false},
 	{"give their rights to others", "create,update,patch", rbacv1.GroupName, "clusterroles,clusterrolebindings", true},
 	{"give their rights to others", "create,update,patch", rbacv1.GroupName, "roles,rolebindings", false},

@@ -75,12 +75,14 @@ var builtIn = sync.OnceValue(func() (all rbacObjects) {
 	}
 	for _, roles := range bootstrappolicy.NamespaceRoles() {
 		for _, r := range roles {
-			all.roles = append(all.roles, rbacv1.ClusterRole{TypeMeta: metav1.TypeMeta{Kind: "Role"}, ObjectMeta: r.ObjectMeta, Rules: r.Rules})
+			all.roles = append(all.roles, rbacv1.ClusterRole{TypeMeta: metav1.TypeMeta{Kind: "Role"},
+				ObjectMeta: r.ObjectMeta, Rules: r.Rules})
 		}
 	}
 	for _, bindings := range bootstrappolicy.NamespaceRoleBindings() {
 		for _, b := range bindings {
-			all.bindings = append(all.bindings, rbacv1.ClusterRoleBinding{ObjectMeta: b.ObjectMeta, Subjects: b.Subjects, RoleRef: b.RoleRef})
+			all.bindings = append(all.bindings, rbacv1.ClusterRoleBinding{ObjectMeta: b.ObjectMeta,
+				Subjects: b.Subjects, RoleRef: b.RoleRef})
 		}
 	}
 	return all
@@ -129,7 +131,8 @@ func rbacID(kind, namespace, name string) manifest.ID {
 // newRights indexes the roles and bindings of a side. A role of the repository replaces the rules of a
 // built-in role. The API server restores the labels and the aggregation of the built-in role.
 func newRights(own rbacObjects, b *world.Budget) *rights {
-	r := &rights{roles: map[manifest.ID]*ruleSet{}, grants: map[rbacv1.Subject][]grant{}, accounts: own.accounts, budget: b}
+	r := &rights{roles: map[manifest.ID]*ruleSet{}, grants: map[rbacv1.Subject][]grant{},
+		accounts: own.accounts, budget: b}
 	for _, role := range slices.Concat(builtIn().roles, own.roles) {
 		set := &ruleSet{in: r, id: rbacID(role.Kind, role.Namespace, role.Name), labels: role.Labels, rules: role.Rules}
 		if role.AggregationRule != nil { // the cluster replaces its own rules

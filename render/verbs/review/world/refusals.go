@@ -23,8 +23,10 @@ func (w *World) refusals() map[manifest.ID]kind.Effect {
 		if c.Action() != diff.Changed || LeftBy(c) != nil || delivery.RunsAgain(c.Before) {
 			continue
 		}
-		if errs := w.checks.Update(manifest.Object{Unstructured: c.Before}, manifest.Object{Unstructured: c.After}); len(errs) > 0 {
-			refused[IDOf(c.After)] = kind.Effect{Type: effect.UpdateRefused, What: kind.Say("the API server refuses this change: %s", reason(errs)), Risk: remedy(c, errs[0].Field)}
+		if errs := w.checks.Update(manifest.Object{Unstructured: c.Before},
+			manifest.Object{Unstructured: c.After}); len(errs) > 0 {
+			refused[IDOf(c.After)] = kind.Effect{Type: effect.UpdateRefused,
+				What: kind.Say("the API server refuses this change: %s", reason(errs)), Risk: remedy(c, errs[0].Field)}
 		}
 	}
 	return refused
@@ -34,7 +36,8 @@ func (w *World) refusals() map[manifest.ID]kind.Effect {
 func (w *World) Mutations(s Side) map[manifest.ID]policy.Mutation {
 	objects, hasPolicy := make([]manifest.Object, 0, len(s.Objects)), false
 	for _, o := range s.Objects {
-		objects, hasPolicy = append(objects, manifest.Object{Unstructured: o, Written: o}), hasPolicy || o.GetKind() == "MutatingAdmissionPolicy"
+		objects, hasPolicy = append(objects, manifest.Object{Unstructured: o, Written: o}), hasPolicy ||
+			o.GetKind() == "MutatingAdmissionPolicy"
 	}
 	if !hasPolicy {
 		return nil
@@ -75,7 +78,8 @@ func remedy(c diff.Change, field string) kind.Sentence {
 	case IsForced(c):
 		return "Flux or Argo CD deletes and recreates it" + with + ", because of its annotations or labels"
 	case strings.HasPrefix(field, "status.storedVersions"):
-		return "Flux and Argo CD fail to apply it: keep the version until no object is stored in it and status.storedVersions lacks it"
+		return "Flux and Argo CD fail to apply it: keep the version until no object is stored in it and " +
+			"status.storedVersions lacks it"
 	case with != "" && strings.HasPrefix(field, "spec."):
 		return "Flux and Argo CD fail to apply it: it has to be deleted first" + with
 	}

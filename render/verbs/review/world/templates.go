@@ -64,7 +64,8 @@ func (w *World) PodChanges(c diff.Change) (changes []PodChange) {
 const DigestLost kind.Sentence = "its digest is removed: a tag may get another image later"
 
 // CloudRoles are the annotations of a ServiceAccount that give its Pods a role or identity in a cloud.
-var CloudRoles = []string{"eks.amazonaws.com/role-arn", "iam.gke.io/gcp-service-account", "azure.workload.identity/client-id", "pod-identity.alibabacloud.com/role-name"}
+var CloudRoles = []string{"eks.amazonaws.com/role-arn", "iam.gke.io/gcp-service-account",
+	"azure.workload.identity/client-id", "pod-identity.alibabacloud.com/role-name"}
 
 // AccountOf returns the ServiceAccount of Pods.
 func AccountOf(spec *corev1.PodSpec) string {

@@ -11,7 +11,8 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// uses has the users of ConfigMaps and Secrets: objects with Pods. The value is true if the Pods do not start without it.
+// uses has the users of ConfigMaps and Secrets: objects with Pods. The value is true if the Pods do not start without
+// it.
 type uses map[manifest.ID]map[manifest.ID]bool
 
 // usesOf returns the uses of ConfigMaps and Secrets by the objects of an environment.
@@ -73,7 +74,8 @@ func parametersOf(objects []*unstructured.Unstructured) map[string]sets.Set[stri
 		if o.GroupVersionKind().Group != "admissionregistration.k8s.io" {
 			continue
 		}
-		if version, kind := Text(o, "spec", "paramKind", "apiVersion"), Text(o, "spec", "paramKind", "kind"); kind != "" {
+		if version, kind := Text(o, "spec", "paramKind", "apiVersion"),
+			Text(o, "spec", "paramKind", "kind"); kind != "" {
 			kinds[o.GetKind()+" "+o.GetName()] = schema.FromAPIVersionAndKind(version, kind).GroupKind().String()
 		}
 		if of, isBinding := strings.CutSuffix(o.GetKind(), "Binding"); isBinding {

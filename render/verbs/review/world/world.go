@@ -44,7 +44,9 @@ type Side struct {
 
 // New returns the world of a change.
 func New(e diff.EnvironmentDiff) *World {
-	w := &World{EnvironmentDiff: e, Gone: map[string]bool{}, pods: map[*unstructured.Unstructured][]podsecurity.Template{}, fields: map[[2]*unstructured.Unstructured][]diff.FieldChange{}}
+	w := &World{EnvironmentDiff: e, Gone: map[string]bool{},
+		pods:   map[*unstructured.Unstructured][]podsecurity.Template{},
+		fields: map[[2]*unstructured.Unstructured][]diff.FieldChange{}}
 	before, after := slices.Clone(e.Unchanged), slices.Clone(e.Unchanged)
 	for _, c := range e.Changes {
 		if c.Before != nil {
@@ -93,7 +95,8 @@ func (w *World) Keeps(c diff.Change, removed diff.FieldChange) bool {
 }
 
 func newSide(kinds *registry.Kinds, objects []*unstructured.Unstructured) Side {
-	s := Side{objects, map[pod.Workload]*unstructured.Unstructured{}, map[manifest.ID]*unstructured.Unstructured{}, map[manifest.ID]bool{}, map[manifest.ID][]*unstructured.Unstructured{}}
+	s := Side{objects, map[pod.Workload]*unstructured.Unstructured{}, map[manifest.ID]*unstructured.Unstructured{},
+		map[manifest.ID]bool{}, map[manifest.ID][]*unstructured.Unstructured{}}
 	for _, o := range objects {
 		if a, ok := pod.ReadAutoscaler(o); ok {
 			s.Autoscalers[a.Target] = o
@@ -101,7 +104,8 @@ func newSide(kinds *registry.Kinds, objects []*unstructured.Unstructured) Side {
 		if kinds.Find(o.GroupVersionKind()) != nil {
 			s.Owners[IDOf(o)] = o
 		}
-		if mounts, isSet, _ := unstructured.NestedBool(o.Object, "automountServiceAccountToken"); isSet && !mounts && KindOf(o) == "ServiceAccount" {
+		if mounts, isSet, _ := unstructured.NestedBool(o.Object, "automountServiceAccountToken"); isSet && !mounts &&
+			KindOf(o) == "ServiceAccount" {
 			s.Tokenless[manifest.Object{Unstructured: o}.IDInNamespace()] = true
 		}
 	}

@@ -43,7 +43,8 @@ func Pod(kinds *registry.Kinds) string {
 
 // Flux returns the healthCheckExprs of a Kustomization. They are empty if kstatus suffices.
 func Flux(kinds *registry.Kinds) string {
-	return execute("flux.yaml", struct{ Kinds, PodKinds, Gated []kind.Kind }{kinds.All, renderedToPods(kinds), kinds.Gated().All})
+	return execute("flux.yaml", struct{ Kinds, PodKinds, Gated []kind.Kind }{kinds.All, renderedToPods(kinds),
+		kinds.Gated().All})
 }
 
 // renderedToPods returns the kinds that are rendered to Pods, but not to Deployments or other workloads.
