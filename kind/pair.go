@@ -105,16 +105,17 @@ func splitWords(text string) []string      { return word.FindAllString(text, -1)
 func splitCharacters(text string) []string { return strings.Split(text, "") }
 
 // edits returns the edits between two texts in bytes: edits of lines, within these of words, and so on.
-func edits(before, after string, split ...func(text string) []string) (all []lcs.Diff) {
-	old, current := split[0](before), split[0](after)
+func edits(before, after string, split func(text string) []string,
+	finer ...func(text string) []string) (all []lcs.Diff) {
+	old, current := split(before), split(after)
 	was, is := offsets(old), offsets(current)
 	for _, d := range lcs.DiffLines(old, current) {
 		e := lcs.Diff{Start: was[d.Start], End: was[d.End], ReplStart: is[d.ReplStart], ReplEnd: is[d.ReplEnd]}
-		if len(split) == 1 {
+		if len(finer) == 0 {
 			all = append(all, e)
 			continue
 		}
-		for _, within := range edits(before[e.Start:e.End], after[e.ReplStart:e.ReplEnd], split[1:]...) {
+		for _, within := range edits(before[e.Start:e.End], after[e.ReplStart:e.ReplEnd], finer[0], finer[1:]...) {
 			all = append(all, lcs.Diff{
 				Start: e.Start + within.Start, End: e.Start + within.End,
 				ReplStart: e.ReplStart + within.ReplStart, ReplEnd: e.ReplStart + within.ReplEnd,

@@ -15,11 +15,12 @@ import (
 // from go.sum, and the standard library.
 func writeBOM(file string, p program, version string) error {
 	whole := cdx.Component{
-		BOMRef:     p.name,
-		Type:       cdx.ComponentTypeApplication,
-		Name:       p.info.Path,
-		Version:    version,
-		PackageURL: packageURL(p.info.Main.Path, version) + "?type=module&goos=" + p.platform.OS + "&goarch=" + p.platform.Architecture + "#cmd/" + p.name,
+		BOMRef:  p.name,
+		Type:    cdx.ComponentTypeApplication,
+		Name:    p.info.Path,
+		Version: version,
+		PackageURL: packageURL(p.info.Main.Path, version) + "?type=module&goos=" + p.platform.OS + "&goarch=" +
+			p.platform.Architecture + "#cmd/" + p.name,
 	}
 	if revision := p.revision(); revision != "" {
 		whole.Properties = &[]cdx.Property{{Name: "vcs.revision", Value: revision}}

@@ -31,10 +31,13 @@ const nonroot = "65532:65532"
 func (r *release) newImage(p program) (v1.Image, error) {
 	var files bytes.Buffer
 	start := time.Unix(0, 0)
-	if err := writeTar(&files, fstest.MapFS{p.name: {Data: p.content, Mode: 0o555, ModTime: start}, "tmp": {Mode: fs.ModeDir | fs.ModeSticky | 0o777, ModTime: start}}); err != nil {
+	if err := writeTar(&files, fstest.MapFS{p.name: {Data: p.content, Mode: 0o555, ModTime: start},
+		"tmp": {Mode: fs.ModeDir | fs.ModeSticky | 0o777, ModTime: start}}); err != nil {
 		return nil, err
 	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(files.Bytes())), nil },
+	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(files.Bytes())), nil
+	},
 		tarball.WithMediaType(types.OCILayer), tarball.WithCompressedCaching)
 	if err != nil {
 		return nil, err
@@ -89,7 +92,8 @@ func (r *release) writeLayout(programs []program, tag name.Tag) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	index := spec.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: spec.MediaTypeImageIndex, Annotations: r.labels(programs[0])}
+	index := spec.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: spec.MediaTypeImageIndex,
+		Annotations: r.labels(programs[0])}
 	for _, p := range programs {
 		manifest, err := r.writeImage(path, p)
 		if err != nil {
@@ -110,10 +114,11 @@ func (r *release) writeLayout(programs []program, tag name.Tag) (string, error) 
 		return "", err
 	}
 	// containerd finds an image in a layout by name, other tools by tag.
-	err = path.AppendDescriptor(v1.Descriptor{MediaType: types.OCIImageIndex, Digest: hash, Size: size, Annotations: map[string]string{
-		spec.AnnotationRefName:     tag.TagStr(),
-		"io.containerd.image.name": strings.Replace(tag.Name(), "index.docker.io/", "docker.io/", 1),
-	}})
+	err = path.AppendDescriptor(v1.Descriptor{MediaType: types.OCIImageIndex, Digest: hash, Size: size,
+		Annotations: map[string]string{
+			spec.AnnotationRefName:     tag.TagStr(),
+			"io.containerd.image.name": strings.Replace(tag.Name(), "index.docker.io/", "docker.io/", 1),
+		}})
 	return hash.String(), errors.Join(err, makeReadable(string(path)))
 }
 
@@ -132,7 +137,8 @@ func (r *release) writeImage(path layout.Path, p program) (spec.Descriptor, erro
 	}
 	size, err := image.Size()
 	platform := spec.Platform{OS: p.platform.OS, Architecture: p.platform.Architecture}
-	return spec.Descriptor{MediaType: spec.MediaTypeImageManifest, Digest: digest.Digest(hash.String()), Size: size, Platform: &platform}, err
+	return spec.Descriptor{MediaType: spec.MediaTypeImageManifest, Digest: digest.Digest(hash.String()), Size: size,
+		Platform: &platform}, err
 }
 
 // makeReadable makes the files in a folder readable for all users.

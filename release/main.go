@@ -1,5 +1,6 @@
 // Command release builds a release in dist/: render for each platform, the images of the controller and of
-// render, SBOMs, manifests for package managers, and checksums. The build is reproducible. `make release` and `make image` run it.
+// render, SBOMs, manifests for package managers, and checksums. The build is reproducible. `make release` and `make
+// image` run it.
 package main
 
 import (
@@ -71,7 +72,8 @@ func run(ctx context.Context, args []string) error {
 	version := flags.String("version", "", "the version of the release")
 	image := flags.String("image", "", "the `name:tag` of the image of the controller")
 	render := flags.String("render-image", "gatehouse-render:dev", "the `name:tag` of the image of render")
-	repository := flags.String("repository", "", "the `owner/name` of the release on GitHub, for the action and for package managers; empty for neither")
+	repository := flags.String("repository", "",
+		"the `owner/name` of the release on GitHub, for the action and for package managers; empty for neither")
 	archive := flags.String("archive", "", "write only the image, for this machine, to a `file` for docker load")
 	_ = flags.Parse(args)
 	r, err := newRelease(*root, *out, *version, *image, *render, *repository)
@@ -101,22 +103,28 @@ var gitHubRepository = regexp.MustCompile(`^[\w-]+/[-.\w]+$`)
 func newRelease(root, out, version, image, render, repository string) (*release, error) {
 	var errs []error
 	if !fileNamePart.MatchString(version) {
-		errs = append(errs, fmt.Errorf("version %q cannot be part of the name of a file: write one like VERSION=v1.2.3", version))
+		errs = append(errs,
+			fmt.Errorf("version %q cannot be part of the name of a file: write one like VERSION=v1.2.3", version))
 	}
 	tag, err := name.NewTag(image)
 	if err != nil {
-		errs = append(errs, fmt.Errorf("image %q: %w: write one like IMAGE=registry.example.com/gatehouse-controller:v1.2.3", image, err))
+		errs = append(errs,
+			fmt.Errorf("image %q: %w: write one like IMAGE=registry.example.com/gatehouse-controller:v1.2.3",
+				image, err))
 	}
 	renderTag, err := name.NewTag(render)
 	if err != nil {
-		errs = append(errs, fmt.Errorf("image %q: %w: write one like RENDER_IMAGE=registry.example.com/gatehouse-render:v1.2.3", render, err))
+		errs = append(errs,
+			fmt.Errorf("image %q: %w: write one like RENDER_IMAGE=registry.example.com/gatehouse-render:v1.2.3",
+				render, err))
 	}
 	if repository != "" && !gitHubRepository.MatchString(repository) {
 		errs = append(errs, fmt.Errorf("repository %q: write one like REPOSITORY=acme/gatehouse", repository))
 	}
 	root, err = filepath.Abs(root)
 	errs = append(errs, err)
-	return &release{root: root, out: filepath.Join(root, out), version: version, image: tag, render: renderTag, repository: repository}, errors.Join(errs...)
+	return &release{root: root, out: filepath.Join(root, out), version: version, image: tag, render: renderTag,
+		repository: repository}, errors.Join(errs...)
 }
 
 // write writes a release. The checksums come last, and mark it as complete.
@@ -137,7 +145,8 @@ func (r *release) write(ctx context.Context) error {
 		return err
 	}
 	if controllers[0].revision() == "" {
-		fmt.Fprintln(os.Stderr, "warning: go does not know the revision: build in a clone of the git repository, not in a worktree of it")
+		fmt.Fprintln(os.Stderr,
+			"warning: go does not know the revision: build in a clone of the git repository, not in a worktree of it")
 	}
 	digest, err := r.writeLayout(controllers, r.image)
 	if err != nil {
@@ -195,7 +204,8 @@ func (r *release) writeArchive(ctx context.Context, file string) error {
 }
 
 // buildAll builds a program for several platforms, two at a time: a linker uses one core.
-func (r *release) buildAll(ctx context.Context, work, name string, platforms []v1.Platform, linked string) ([]program, error) {
+func (r *release) buildAll(ctx context.Context, work, name string, platforms []v1.Platform,
+	linked string) ([]program, error) {
 	programs := make([]program, len(platforms))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(2)

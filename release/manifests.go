@@ -35,7 +35,8 @@ func (r *release) writeManifests(programs []program, sums map[string][sha256.Siz
 	for _, p := range programs {
 		file := r.archive(p)
 		url := fmt.Sprintf("https://github.com/%s/releases/download/%s/%s", r.repository, r.version, file)
-		data.Archives = append(data.Archives, archive{p.platform.OS, p.platform.Architecture, url, fmt.Sprintf("%x", sums[file]), p.executable()})
+		data.Archives = append(data.Archives, archive{p.platform.OS, p.platform.Architecture, url,
+			fmt.Sprintf("%x", sums[file]), p.executable()})
 	}
 	parsed, err := template.New("").Delims("<<", ">>").ParseFS(templates, "manifests/*.tmpl")
 	if err != nil {

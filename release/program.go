@@ -33,10 +33,12 @@ func (r *release) build(ctx context.Context, work, name string, platform v1.Plat
 	file := filepath.Join(work, name+"-"+platform.OS+"-"+platform.Architecture)
 	fmt.Fprintf(os.Stderr, "building %s for %s\n", name, platform)
 	// #nosec G204 -- the user chooses the flags
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=auto", "-ldflags=-s -w "+linked, "-o", file, "./cmd/"+name)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=auto", "-ldflags=-s -w "+linked, "-o", file,
+		"./cmd/"+name)
 	cmd.Dir = r.root
 	// Settings of this machine must not change the release.
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+platform.OS, "GOARCH="+platform.Architecture, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=-trimpath", "GOEXPERIMENT=")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+platform.OS, "GOARCH="+platform.Architecture, "GOAMD64=v1",
+		"GOARM64=v8.0", "GOFLAGS=-trimpath", "GOEXPERIMENT=")
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	if err := cmd.Run(); err != nil {
 		return program{}, fmt.Errorf("build %s for %s: %w", name, platform, err)

@@ -62,7 +62,8 @@ func writeKind(page *bytes.Buffer, definition []byte) error {
 		return err
 	}
 	if crd.Kind != "CustomResourceDefinition" {
-		return errors.New("not a CustomResourceDefinition: name the files that controller-gen writes, one for each kind")
+		return errors.New(
+			"not a CustomResourceDefinition: name the files that controller-gen writes, one for each kind")
 	}
 	for _, version := range crd.Spec.Versions {
 		if version.Schema == nil || version.Schema.OpenAPIV3Schema == nil {
@@ -89,7 +90,8 @@ func writeKind(page *bytes.Buffer, definition []byte) error {
 func writeFields(page *bytes.Buffer, prefix string, schema apiextensionsv1.JSONSchemaProps) {
 	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
 		field := schema.Properties[name]
-		fmt.Fprintf(page, "| `%s%s` | %s | %s |\n", prefix, name, describeType(field, slices.Contains(schema.Required, name)), oneLine(field.Description))
+		fmt.Fprintf(page, "| `%s%s` | %s | %s |\n", prefix, name,
+			describeType(field, slices.Contains(schema.Required, name)), oneLine(field.Description))
 		switch items := itemsOf(field); {
 		case items == nil && kubernetesType(field) == "":
 			writeFields(page, prefix+name+".", field)

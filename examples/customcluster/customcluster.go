@@ -35,16 +35,18 @@ var Kind = kind.Define(kind.Definition[v1alpha1.Customcluster, v1alpha1.Customcl
 func expand(c *v1alpha1.Customcluster) (pods []kind.Object, _ error) {
 	for i := range *c.Spec.Count {
 		pods = append(pods, &corev1.Pod{
-			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
-			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", c.Name, i), Annotations: map[string]string{"argocd.argoproj.io/ignore-healthcheck": "true"}},
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", c.Name, i),
+				Annotations: map[string]string{"argocd.argoproj.io/ignore-healthcheck": "true"}},
 			Spec: corev1.PodSpec{
 				RestartPolicy:                corev1.RestartPolicyNever,
 				AutomountServiceAccountToken: new(false),
 				SecurityContext:              pod.Security(65534), // the user "nobody" of Linux
 				Containers: []corev1.Container{{
-					Name:            "echo",
-					Image:           "busybox:1.37",
-					Command:         []string{"sh", "-c", `printf '%s\n' "$MESSAGE"; trap 'exit 143' TERM; sleep infinity & wait`},
+					Name:  "echo",
+					Image: "busybox:1.37",
+					Command: []string{"sh", "-c",
+						`printf '%s\n' "$MESSAGE"; trap 'exit 143' TERM; sleep infinity & wait`},
 					Env:             []corev1.EnvVar{{Name: "MESSAGE", Value: pod.Literal(c.Spec.Message)}},
 					SecurityContext: pod.ContainerSecurity(),
 				}},

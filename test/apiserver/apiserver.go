@@ -41,7 +41,8 @@ func Run(m *testing.M, server *Server) {
 }
 
 func run(m *testing.M, server *Server) (code int, err error) {
-	stop, err := server.start(&envtest.Environment{CRDDirectoryPaths: []string{path("apis/crds")}, ErrorIfCRDPathMissing: true})
+	stop, err := server.start(&envtest.Environment{CRDDirectoryPaths: []string{path("apis/crds")},
+		ErrorIfCRDPathMissing: true})
 	if err != nil {
 		return 0, err
 	}

@@ -18,7 +18,8 @@ import (
 )
 
 // installed lists the manifests that grant and limit the rights of the controller.
-var installed = []string{"service-account.yaml", "role.yaml", "role-bindings.yaml", "admission-policy.yaml", "gate-policy.yaml"}
+var installed = []string{"service-account.yaml", "role.yaml", "role-bindings.yaml", "admission-policy.yaml",
+	"gate-policy.yaml"}
 
 // install creates the objects that the controller needs.
 func install(server *Server) error {
@@ -28,7 +29,8 @@ func install(server *Server) error {
 	if err != nil {
 		return err
 	}
-	if err := admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "gatehouse-system"}}); err != nil {
+	if err := admin.Create(ctx,
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "gatehouse-system"}}); err != nil {
 		return err
 	}
 	for _, file := range installed {

@@ -54,7 +54,8 @@ func Lines(effects []effect.Effect) (lines []string) {
 
 // Deployment returns a Deployment of the Namespace ns with a label, a port of the name web, and fields of its Pods.
 func Deployment(name, label string, fields ...string) string {
-	return fmt.Sprintf(`{apiVersion: apps/v1, kind: Deployment, metadata: {name: %s, namespace: ns}, spec: {selector: {matchLabels: {id: %[1]s}}, template: {metadata: {labels: {id: %[1]s, app: %s}}, spec: {%s containers: [{name: c, image: i, ports: [{name: web, containerPort: 80}]}]}}}}
+	return fmt.Sprintf(
+		`{apiVersion: apps/v1, kind: Deployment, metadata: {name: %s, namespace: ns}, spec: {selector: {matchLabels: {id: %[1]s}}, template: {metadata: {labels: {id: %[1]s, app: %s}}, spec: {%s containers: [{name: c, image: i, ports: [{name: web, containerPort: 80}]}]}}}}
 ---
 `, name, label, strings.Join(fields, ""))
 }

@@ -115,7 +115,8 @@ func (c *Cluster) RemoveObjects(ctx context.Context, objects ...*unstructured.Un
 	if _, err := c.manager().DeleteAll(ctx, objects, ssa.DefaultDeleteOptions()); err != nil {
 		return err
 	}
-	return c.manager().WaitForTermination(objects, ssa.WaitOptions{Interval: 200 * time.Millisecond, Timeout: time.Minute})
+	return c.manager().WaitForTermination(objects, ssa.WaitOptions{Interval: 200 * time.Millisecond,
+		Timeout: time.Minute})
 }
 
 func (c *Cluster) manager() *ssa.ResourceManager {
@@ -125,8 +126,11 @@ func (c *Cluster) manager() *ssa.ResourceManager {
 
 // ControllerKubeconfig writes a kubeconfig file with the controller's identity and a temporary token.
 func (c *Cluster) ControllerKubeconfig(ctx context.Context, file string, valid time.Duration) error {
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "gatehouse-system", Name: "gatehouse-controller"}}
-	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To(int64(valid.Seconds()))}}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "gatehouse-system",
+		Name: "gatehouse-controller"}}
+	token := &authenticationv1.TokenRequest{
+		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To(int64(valid.Seconds()))},
+	}
 	if err := c.SubResource("token").Create(ctx, account, token); err != nil {
 		return err
 	}
@@ -135,7 +139,8 @@ func (c *Cluster) ControllerKubeconfig(ctx context.Context, file string, valid t
 		return err
 	}
 	return clientcmd.WriteToFile(clientcmdapi.Config{
-		Clusters:       map[string]*clientcmdapi.Cluster{"c": {Server: config.Host, CertificateAuthorityData: config.CAData}},
+		Clusters: map[string]*clientcmdapi.Cluster{"c": {Server: config.Host,
+			CertificateAuthorityData: config.CAData}},
 		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"u": {Token: token.Status.Token}},
 		Contexts:       map[string]*clientcmdapi.Context{"x": {Cluster: "c", AuthInfo: "u"}},
 		CurrentContext: "x",

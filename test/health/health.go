@@ -26,9 +26,11 @@ var healthByReason = map[string]string{
 	// an At that is ready for its time
 	"Armed": Healthy, "Suspended": Healthy, "AlreadyRan": Healthy,
 	// an At whose gate is open
-	"Running": Healthy, "Unschedulable": Healthy, "Gated": Healthy, "ImageNotPulled": Healthy, "ContainerNotCreated": Healthy,
+	"Running": Healthy, "Unschedulable": Healthy, "Gated": Healthy, "ImageNotPulled": Healthy,
+	"ContainerNotCreated": Healthy,
 	// an At whose command ended, or will not run
-	"Complete": Healthy, "CommandFailed": Healthy, "ActiveDeadlineExceeded": Healthy, "PodFailed": Healthy, "PodLost": Healthy, "DeadlineMissed": Healthy,
+	"Complete": Healthy, "CommandFailed": Healthy, "ActiveDeadlineExceeded": Healthy, "PodFailed": Healthy,
+	"PodLost": Healthy, "DeadlineMissed": Healthy,
 	"OpenedEarly": Healthy, "MayHaveRun": Healthy,
 
 	// a Memcached
@@ -64,7 +66,8 @@ func Check(object *unstructured.Unstructured) error {
 }
 
 // argoHealth translates the words of Flux to the words of Argo CD.
-var argoHealth = map[status.Status]string{status.CurrentStatus: Healthy, status.InProgressStatus: Progressing, status.FailedStatus: Degraded}
+var argoHealth = map[status.Status]string{status.CurrentStatus: Healthy, status.InProgressStatus: Progressing,
+	status.FailedStatus: Degraded}
 
 // expected returns the health that the status of an object means.
 func expected(object *unstructured.Unstructured) string {
@@ -80,7 +83,8 @@ func expected(object *unstructured.Unstructured) string {
 		switch known := healthByReason[reason]; {
 		case condition["type"] == "Ready" && known != "":
 			return known
-		case condition["type"] == "Ready" && condition["status"] == "True" && !slices.Contains(kindsWithReasons, object.GetKind()):
+		case condition["type"] == "Ready" && condition["status"] == "True" &&
+			!slices.Contains(kindsWithReasons, object.GetKind()):
 			health = Healthy
 		case condition["type"] == "Stalled" && condition["status"] == "True":
 			health = Degraded

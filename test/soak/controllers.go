@@ -59,7 +59,8 @@ func (c *controller) close() error {
 func (s *soak) keepRunning(ctx context.Context, c *controller) error {
 	for ctx.Err() == nil {
 		// #nosec G204 -- the program under test
-		cmd := exec.CommandContext(ctx, s.program, "--kubeconfig", c.kubeconfig, "--namespaces="+namespace, fmt.Sprint("--leader-elect=", rand.N(4) > 0),
+		cmd := exec.CommandContext(ctx, s.program, "--kubeconfig", c.kubeconfig, "--namespaces="+namespace,
+			fmt.Sprint("--leader-elect=", rand.N(4) > 0),
 			"--leader-election-namespace=gatehouse-system", "--metrics-bind-address=0", "--health-probe-bind-address=0")
 		cmd.Stdout, cmd.Stderr = c, c
 		if err := cmd.Start(); err != nil {

@@ -33,7 +33,8 @@ type delivery struct {
 
 // newDelivery makes the repository in a folder.
 func newDelivery(ctx context.Context, c *cluster.Cluster, render, dir, flux string) (*delivery, error) {
-	d := &delivery{Cluster: c, render: render, folder: filepath.Join(dir, "repository"), checkout: filepath.Join(dir, "checkout"), flux: flux}
+	d := &delivery{Cluster: c, render: render, folder: filepath.Join(dir, "repository"),
+		checkout: filepath.Join(dir, "checkout"), flux: flux}
 	if err := os.MkdirAll(d.path(""), 0o750); err != nil {
 		return nil, err
 	}
@@ -133,7 +134,8 @@ func (d *delivery) syncFlux(ctx context.Context) error {
 	if err := os.RemoveAll(d.checkout); err != nil {
 		return err
 	}
-	if _, err := run(ctx, d.folder, "git", "clone", "--quiet", "--branch=env/"+environment, d.folder, d.checkout); err != nil {
+	if _, err := run(ctx, d.folder, "git", "clone", "--quiet", "--branch=env/"+environment, d.folder,
+		d.checkout); err != nil {
 		return err
 	}
 	if _, err := run(ctx, d.folder, "sh", "-c", d.flux+` "$0"`, d.checkout); err != nil {

@@ -42,10 +42,13 @@ type options struct {
 
 func main() {
 	o := options{flux: os.Getenv("E2E_FLUX"), restart: os.Getenv("E2E_RESTART_APISERVER")}
-	flag.DurationVar(&o.duration, "for", 10*time.Minute, "how long to disturb the cluster; the last Ats end a few minutes later")
+	flag.DurationVar(&o.duration, "for", 10*time.Minute,
+		"how long to disturb the cluster; the last Ats end a few minutes later")
 	flag.Float64Var(&o.rate, "rate", 1, "the number of Ats to create per second")
-	flag.BoolVar(&o.stepClock, "step-clock", false, "set the wall clock of this machine by up to 8 s, forward and back; needs the right to do so")
-	flag.BoolVar(&o.hangWebhook, "hang-webhook", false, "let a webhook hold up updates of Pods for up to 25 s; the API server must run on this machine")
+	flag.BoolVar(&o.stepClock, "step-clock", false,
+		"set the wall clock of this machine by up to 8 s, forward and back; needs the right to do so")
+	flag.BoolVar(&o.hangWebhook, "hang-webhook", false,
+		"let a webhook hold up updates of Pods for up to 25 s; the API server must run on this machine")
 	flag.StringVar(&o.program, "controller", "bin/controller", "the controller")
 	flag.StringVar(&o.render, "render", "bin/render", "the program render")
 	flag.Parse()

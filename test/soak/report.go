@@ -98,7 +98,8 @@ func (s *soak) print(out io.Writer, r result) {
 	row("restarts of containers", r.restarts)
 	if slices.Sort(r.delays); len(r.delays) > 0 {
 		last := len(r.delays) - 1
-		row("start after due", fmt.Sprintf("p50 %.1f s, p99 %.1f s, max %.1f s", r.delays[last/2].Seconds(), r.delays[last*99/100].Seconds(), r.delays[last].Seconds()))
+		row("start after due", fmt.Sprintf("p50 %.1f s, p99 %.1f s, max %.1f s", r.delays[last/2].Seconds(),
+			r.delays[last*99/100].Seconds(), r.delays[last].Seconds()))
 	}
 	s.counts.Do(func(count expvar.KeyValue) { row(count.Key, count.Value) })
 	for _, finding := range wrongs {
@@ -121,7 +122,8 @@ func (s *soak) report(ctx context.Context) {
 		for _, lines := range r.wrong {
 			wrong += len(lines)
 		}
-		s.log("%s of %s: %d Ats, %d over, %d ran once, %d wrong, %s", s.clock.now().Round(time.Second), s.duration, len(s.trials), over, r.once, wrong, &s.counts)
+		s.log("%s of %s: %d Ats, %d over, %d ran once, %d wrong, %s", s.clock.now().Round(time.Second), s.duration,
+			len(s.trials), over, r.once, wrong, &s.counts)
 		s.mutex.Unlock()
 	}
 }

@@ -217,7 +217,8 @@ func (s *soak) observe(ctx context.Context) {
 	defer cancel()
 	var ats cnatv1alpha1.AtList
 	var pods corev1.PodList
-	if s.List(ctx, &ats, client.InNamespace(namespace)) != nil || s.List(ctx, &pods, client.InNamespace(namespace)) != nil {
+	if s.List(ctx, &ats, client.InNamespace(namespace)) != nil ||
+		s.List(ctx, &pods, client.InNamespace(namespace)) != nil {
 		return // the API server is away
 	}
 	s.mutex.Lock()

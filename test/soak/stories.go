@@ -31,7 +31,8 @@ const (
 
 // newStories returns all stories, with new random times.
 func newStories() []story {
-	around, shortly, away := pastDue(rand.N(4*time.Second)-2*time.Second), pastDue(-rand.N(12*time.Second)), after(rand.N(25*time.Second))
+	around, shortly, away := pastDue(rand.N(4*time.Second)-2*time.Second), pastDue(-rand.N(12*time.Second)),
+		after(rand.N(25*time.Second))
 	return []story{
 		{"succeeds", soon, version{}, nil},
 		{"fails", soon, version{does: fails}, nil},
@@ -40,29 +41,40 @@ func newStories() []story {
 		{"expired", -time.Minute, version{deadline: 10 * time.Second}, nil},
 		{"short deadline", soon, version{deadline: 5 * time.Second}, nil},
 		{"long deadline", soon, version{deadline: 5 * time.Minute}, nil},
-		{"suspended, resumed", soon, version{suspend: true}, []turn{{when: pastDue(5 * time.Second), edit: (*trial).resume}}},
-		{"suspended, removed", soon, version{suspend: true}, []turn{{when: pastDue(10 * time.Second), edit: (*trial).withdraw}}},
+		{"suspended, resumed", soon, version{suspend: true},
+			[]turn{{when: pastDue(5 * time.Second), edit: (*trial).resume}}},
+		{"suspended, removed", soon, version{suspend: true},
+			[]turn{{when: pastDue(10 * time.Second), edit: (*trial).withdraw}}},
 		{"removed", ample, version{}, []turn{{when: armed, edit: (*trial).withdraw}}},
 		{"removed around due", soon, version{}, []turn{{when: around, edit: (*trial).withdraw}}},
 		{"changed", ample, version{}, []turn{{when: armed, edit: change(soon)}}},
 		{"changed around due", soon, version{}, []turn{{when: around, edit: change(soon)}}},
-		{"changed, reverted", ample, version{}, []turn{{when: armed, edit: change(ample)}, {when: synced, edit: (*trial).revert}}},
-		{"ran, changed, reverted", soon, version{}, []turn{{when: done, edit: change(ample)}, {when: synced, edit: (*trial).revert}}},
-		{"ran, changed, ran, reverted", soon, version{}, []turn{{when: done, edit: change(soon)}, {when: done, edit: (*trial).revert}}},
+		{"changed, reverted", ample, version{}, []turn{{when: armed, edit: change(ample)},
+			{when: synced, edit: (*trial).revert}}},
+		{"ran, changed, reverted", soon, version{},
+			[]turn{{when: done, edit: change(ample)}, {when: synced, edit: (*trial).revert}}},
+		{"ran, changed, ran, reverted", soon, version{},
+			[]turn{{when: done, edit: change(soon)}, {when: done, edit: (*trial).revert}}},
 		{"edited by hand", ample, version{}, []turn{{when: armed, act: tamper}}},
 		{"Pod deleted before", ample, version{}, []turn{{when: armed, act: deletePod}}},
 		{"Pod evicted before", ample, version{}, []turn{{when: armed, act: evict}}},
 		{"Pod evicted around due", soon, version{does: lingers}, []turn{{when: around, act: evict}}},
 		{"Pod evicted while it runs", soon, version{does: lingers}, []turn{{when: started, act: evict}}},
 		{"Pod deleted after", soon, version{}, []turn{{when: done, act: deletePod}}},
-		{"suspended around due", soon, version{}, []turn{{when: around, edit: (*trial).suspend}, {when: after(20 * time.Second), edit: (*trial).resume}}},
-		{"changed while the leader is stopped", soon, version{}, []turn{{when: shortly, act: stop}, {when: always, edit: change(soon)}, {when: away, act: release}}},
-		{"suspended while the leader is stopped", soon, version{}, []turn{{when: shortly, act: stop}, {when: always, edit: (*trial).suspend}, {when: away, act: release}, {when: after(20 * time.Second), edit: (*trial).resume}}},
-		{"removed while the leader is stopped", soon, version{}, []turn{{when: shortly, act: stop}, {when: always, edit: (*trial).withdraw}, {when: away, act: release}}},
+		{"suspended around due", soon, version{}, []turn{{when: around, edit: (*trial).suspend},
+			{when: after(20 * time.Second), edit: (*trial).resume}}},
+		{"changed while the leader is stopped", soon, version{},
+			[]turn{{when: shortly, act: stop}, {when: always, edit: change(soon)}, {when: away, act: release}}},
+		{"suspended while the leader is stopped", soon, version{},
+			[]turn{{when: shortly, act: stop}, {when: always, edit: (*trial).suspend}, {when: away, act: release},
+				{when: after(20 * time.Second), edit: (*trial).resume}}},
+		{"removed while the leader is stopped", soon, version{},
+			[]turn{{when: shortly, act: stop}, {when: always, edit: (*trial).withdraw}, {when: away, act: release}}},
 		{"created open before", soon, version{}, []turn{{when: armed, act: createOpen}}},
 		{"created open while it runs", soon, version{does: lingers}, []turn{{when: started, act: createOpen}}},
 		{"created open after", soon, version{}, []turn{{when: done, act: deletePod}, {when: always, act: createOpen}}},
-		{"opened late again", soon, version{}, []turn{{when: pastDue(-3 * time.Second), act: hold}, {when: done, act: deletePod}, {when: gatedAgain, act: release}}},
+		{"opened late again", soon, version{}, []turn{{when: pastDue(-3 * time.Second), act: hold},
+			{when: done, act: deletePod}, {when: gatedAgain, act: release}}},
 	}
 }
 
@@ -73,7 +85,8 @@ func newTrial(number int, now moment) *trial {
 	if number%5 > 1 {
 		chosen = all[(number/5*3+number%5-2)%len(all)]
 	}
-	t := &trial{name: fmt.Sprintf("at-%d", number), story: chosen.name, moved: now, turns: chosen.turns, pods: map[string]*seenPod{}}
+	t := &trial{name: fmt.Sprintf("at-%d", number), story: chosen.name, moved: now, turns: chosen.turns,
+		pods: map[string]*seenPod{}}
 	t.offer(t.newVersion(chosen.first, chosen.lead+rand.N(10*time.Second)), now)
 	return t
 }

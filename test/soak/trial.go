@@ -183,7 +183,8 @@ func (t *trial) isTurn(s *soak) bool {
 
 // isDone reports whether the cluster is done with the version that git has.
 func (t *trial) isDone() bool {
-	return t.at != nil && t.at.Status.Phase == cnatv1alpha1.AtDone && t.at.Status.ObservedGeneration == t.at.Generation && t.isSynced()
+	return t.at != nil && t.at.Status.Phase == cnatv1alpha1.AtDone &&
+		t.at.Status.ObservedGeneration == t.at.Generation && t.isSynced()
 }
 
 // isSynced reports whether the cluster has the version that git has.
@@ -191,14 +192,16 @@ func (t *trial) isSynced() bool { return t.version != nil && t.version.window().
 
 // isArmed reports whether the controller knows the Pod that waits behind its gate.
 func (t *trial) isArmed() bool {
-	return t.isSynced() && t.at != nil && t.at.Status.Phase == cnatv1alpha1.AtPending && t.at.Status.Run != nil && t.at.Status.Run.PodUID != ""
+	return t.isSynced() && t.at != nil && t.at.Status.Phase == cnatv1alpha1.AtPending && t.at.Status.Run != nil &&
+		t.at.Status.Run.PodUID != ""
 }
 
 // noteSuspended notes that the status reports the suspension. The controller then takes back a
 // recorded start.
 func (t *trial) noteSuspended(now moment) {
 	if t.version == nil || !t.version.suspend || len(t.version.windows) < 2 || !t.isSynced() ||
-		t.at.Status.ObservedGeneration != t.at.Generation || condition.FindReady(t.at.Status.Conditions).Reason != at.ReasonSuspended {
+		t.at.Status.ObservedGeneration != t.at.Generation ||
+		condition.FindReady(t.at.Status.Conditions).Reason != at.ReasonSuspended {
 		return
 	}
 	if w := &t.version.windows[len(t.version.windows)-2]; w.closed == 0 {

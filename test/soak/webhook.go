@@ -55,7 +55,9 @@ func (s *soak) removeWebhook(ctx context.Context) error {
 		return nil
 	}
 	s.webhook.CloseClientConnections()
-	registration := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+	registration := &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: namespace},
+	}
 	if err := client.IgnoreNotFound(s.Delete(ctx, registration)); err != nil {
 		return fmt.Errorf("remove the webhook: %w", err)
 	}

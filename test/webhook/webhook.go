@@ -32,32 +32,37 @@ func NewServer(answer Answer) *httptest.Server {
 }
 
 // Validating registers a webhook for updates of resources in a namespace.
-func Validating(server *httptest.Server, meta metav1.ObjectMeta, namespace string, resources ...string) *admissionregistrationv1.ValidatingWebhookConfiguration {
+func Validating(server *httptest.Server, meta metav1.ObjectMeta, namespace string,
+	resources ...string) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	return &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: meta,
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
-			Name:                    "test.example.com",
-			ClientConfig:            admissionregistrationv1.WebhookClientConfig{URL: &server.URL, CABundle: certificate},
+			Name: "test.example.com",
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: &server.URL,
+				CABundle: certificate},
 			NamespaceSelector:       metav1.SetAsLabelSelector(map[string]string{corev1.LabelMetadataName: namespace}),
 			SideEffects:             ptr.To(admissionregistrationv1.SideEffectClassNone),
 			AdmissionReviewVersions: []string{"v1"},
 			TimeoutSeconds:          ptr.To[int32](30),
 			Rules: []admissionregistrationv1.RuleWithOperations{{
 				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"v1", "v1alpha1"}, Resources: resources},
+				Rule: admissionregistrationv1.Rule{APIGroups: []string{"*"},
+					APIVersions: []string{"v1", "v1alpha1"}, Resources: resources},
 			}},
 		}},
 	}
 }
 
 // Mutating is Validating for a webhook that changes objects.
-func Mutating(server *httptest.Server, meta metav1.ObjectMeta, namespace string, resources ...string) *admissionregistrationv1.MutatingWebhookConfiguration {
+func Mutating(server *httptest.Server, meta metav1.ObjectMeta, namespace string,
+	resources ...string) *admissionregistrationv1.MutatingWebhookConfiguration {
 	w := Validating(server, meta, namespace, resources...).Webhooks[0]
 	return &admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: meta,
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
-			Name: w.Name, ClientConfig: w.ClientConfig, NamespaceSelector: w.NamespaceSelector, SideEffects: w.SideEffects,
+			Name: w.Name, ClientConfig: w.ClientConfig, NamespaceSelector: w.NamespaceSelector,
+			SideEffects:             w.SideEffects,
 			AdmissionReviewVersions: w.AdmissionReviewVersions, TimeoutSeconds: w.TimeoutSeconds, Rules: w.Rules,
 		}},
 	}

@@ -385,7 +385,7 @@ func SayFiles(names []string) kind.Sentence {
 		}
 		in[name]++
 	}
-	var said []string
+	said := make([]string, 0, len(in))
 	for _, name := range slices.Sorted(maps.Keys(in)) {
 		one := kind.Say("%s", name)
 		if len(names) > most && strings.HasSuffix(name, "/") {

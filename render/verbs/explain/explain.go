@@ -277,7 +277,7 @@ func (e explainer) overrides(p tree.Placed) (h History) {
 		if e.isBrief {
 			return h
 		}
-		if steps, ok := kustomize.TraceOverrides(e.Paths, folder, e.Examination.Rendered(), *before); ok {
+		if steps, ok := kustomize.TraceOverrides(e.Paths, folder, e.Rendered(), *before); ok {
 			h.Changes = e.setters(steps)
 		}
 	}

@@ -287,7 +287,7 @@ func (r *Review) Failure(problems []manifest.Problem, limit int, command string)
 		lines.WriteString(kind.Visible(p.String()) + "\n")
 	}
 	head := Marker + "\n"
-	if tables := append(r.comment().Tables, tableOfOthers(r.Frame)...); len(tables) > 0 {
+	if tables := slices.Concat(r.comment().Tables, tableOfOthers(r.Frame)); len(tables) > 0 {
 		head += (&comment.Comment{Tables: tables}).Compose(limit/2, command)
 	}
 	head += fmt.Sprintf("### ❌ Does not render: %s\n\n", kind.Count(int64(len(problems)), "error"))

@@ -121,8 +121,9 @@ func reviewEnvironment(e diff.EnvironmentDiff, now time.Time) EnvironmentReview 
 
 // changesOf returns the changes of objects and definitions.
 func changesOf(e diff.EnvironmentDiff) []Change {
-	changes := []Change{}
-	for _, c := range slices.Concat(e.Changes, e.Definitions) {
+	all := slices.Concat(e.Changes, e.Definitions)
+	changes := make([]Change, 0, len(all))
+	for _, c := range all {
 		owner, _ := diff.OwnerOf(e.Kinds, c.Object().Unstructured)
 		by := &c.InstalledBy
 		if *by == (manifest.ID{}) {

@@ -159,8 +159,8 @@ func message(err *field.Error) string {
 		return err.Field + ": " + err.Type.String()
 	case kind == reflect.Struct, err.Type == field.ErrorTypeTypeInvalid: // the value is the name of a type
 		return err.Field + ": " + err.Detail
-	case (kind == reflect.Map || kind == reflect.Slice || kind == reflect.Array) && err.Type != field.ErrorTypeDuplicate:
-		// the value is too long
+	case err.Type != field.ErrorTypeDuplicate &&
+		(kind == reflect.Map || kind == reflect.Slice || kind == reflect.Array): // too long a value
 		return err.Field + ": " + err.Detail
 	}
 	return err.Error()
