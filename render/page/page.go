@@ -27,8 +27,8 @@ func (p filePaths) of(o *unstructured.Unstructured) string {
 	return p[manifest.Object{Unstructured: o}.ID()]
 }
 
-// Files returns the Markdown page of an environment, empty without objects of a kind, and the schema for editors.
-// The version of Kubernetes may be empty. Neither file depends on the time. The error names a kind whose Page panics.
+// Files returns the Markdown page of an environment and the schema for editors. The version of Kubernetes
+// may be empty. Neither file depends on the time. The error names a kind whose Page panics.
 func Files(kinds *registry.Kinds, name string, kubernetes string, objects []manifest.Object,
 	files []tree.File) ([]tree.File, error) {
 	all, paths, folders := make([]*unstructured.Unstructured, len(objects)), filePaths{}, map[string]bool{}
@@ -50,23 +50,17 @@ func Files(kinds *registry.Kinds, name string, kubernetes string, objects []mani
 	var page bytes.Buffer
 	page.WriteString(tree.PageHeader + "\n")
 	writeHeading(&page, name, kubernetes, len(objects), len(folders), views)
-	hasSection := false
 	for _, v := range views {
 		if len(v.Objects) == 0 {
 			continue
 		}
-		hasSection = true
 		s, err := newSection(v, paths)
 		if err != nil {
 			return nil, err
 		}
 		s.write(&page)
 	}
-	beside := []tree.File{{Path: tree.PageFile}, {Path: tree.SchemaFile, Content: schema}}
-	if hasSection {
-		beside[0].Content = page.Bytes()
-	}
-	return beside, nil
+	return []tree.File{{Path: tree.PageFile, Content: page.Bytes()}, {Path: tree.SchemaFile, Content: schema}}, nil
 }
 
 // writeHeading writes the numbers of all objects and of the source objects of each kind.
