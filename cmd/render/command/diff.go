@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -172,8 +171,7 @@ func printDifferences(cmd *cobra.Command, d *diff.Diff, now time.Time, f diffFla
 		err = printJSON(out, reviewReport{d.Base, d.Against, reviewOf(d, now), r.errors, r.warnings})
 	case f.output == "markdown":
 		_, err = io.WriteString(out, comment(d, now, r, f))
-	case d.Failed():
-	case program != "" && len(d.Changes()) > 0:
+	case program != "" && len(d.Changes()) > 0 && !d.Failed():
 		printFrame(errOut, d.Frame, func(diff.Change) {})
 		return printByProgram(cmd, program, d.Changes())
 	default:
@@ -277,11 +275,7 @@ func comment(d *diff.Diff, now time.Time, r report, f diffFlags) string {
 		limit = gitLabComment
 	}
 	if d.Failed() {
-		failed := *d
-		failed.Environments = slices.DeleteFunc(slices.Clone(d.Environments), func(e diff.EnvironmentDiff) bool {
-			return !manifest.HasErrors(e.Problems)
-		})
-		return reviewOf(&failed, now).Failure(r.errors, limit, f.command(d.Base))
+		return reviewOf(d, now).Failure(r.errors, limit, f.command(d.Base))
 	}
 	return reviewOf(d, now).Markdown(limit, f.command(d.Base))
 }

@@ -101,7 +101,7 @@ func (r report) totals() string {
 	add("", len(r.refused), "path", " in rendered/ that render did not write")
 	switch {
 	case len(r.errors) > 0 && r.isDiff:
-		counts = append(counts, "nothing was compared")
+		counts = append(counts, "environments with errors were not compared")
 	case len(r.errors) > 0:
 		counts = append(counts, "nothing was written")
 	}

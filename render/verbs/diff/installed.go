@@ -115,6 +115,7 @@ func withInstalled(kinds *registry.Kinds, name string, before, after []manifest.
 		case is.Objects == nil:
 		case !isOld:
 			add(&after, is, is.Objects)
+			unread = append(unread, unreadOf(is.Source.ID(), is.String(), is.Settings)...)
 		case was.Objects == nil:
 			add(&before, is, is.Objects) // unchanged, as far as anybody knows
 			add(&after, is, is.Objects)

@@ -20,7 +20,7 @@ import (
 )
 
 // Unread are the values that users set for a chart, and that no template of it reads. Before the change one did, or
-// the value was not set.
+// the value or the chart was not there.
 type Unread struct {
 	// Object is the HelmRelease or Application, or has the kind Chart and the name of the release.
 	Object manifest.ID
@@ -34,10 +34,19 @@ func newlyUnread(object manifest.ID, chart string, was, is *charts.Settings) []U
 	if was == nil || is == nil { // a chart with problems
 		return nil
 	}
-	values := is.Unread()
-	if len(values) > 0 { // or else the chart before does not matter
-		values = Without(values, was.Unread())
+	all := unreadOf(object, chart, is)
+	if len(all) > 0 { // or else the chart before does not matter
+		all[0].Values = Without(all[0].Values, was.Unread())
 	}
+	return slices.DeleteFunc(all, func(u Unread) bool { return len(u.Values) == 0 })
+}
+
+// unreadOf returns the values that a chart does not read.
+func unreadOf(object manifest.ID, chart string, is *charts.Settings) []Unread {
+	if is == nil { // a chart with problems
+		return nil
+	}
+	values := is.Unread()
 	if len(values) == 0 {
 		return nil
 	}
@@ -69,9 +78,12 @@ func (b *previousRendering) unread(ctx context.Context, rendering *render.Render
 		old[key(c)] = c
 	}
 	for _, c := range now {
-		if was, is := old[key(c)]; is {
-			id := manifest.ID{Kind: "Chart", Namespace: c.Namespace, Name: cmp.Or(c.ReleaseName, c.Name)}
-			all = append(all, newlyUnread(id, strings.TrimSpace(c.Name+" "+c.Version), was.Settings, c.Settings)...)
+		id := manifest.ID{Kind: "Chart", Namespace: c.Namespace, Name: cmp.Or(c.ReleaseName, c.Name)}
+		chart := strings.TrimSpace(c.Name + " " + c.Version)
+		if was, isOld := old[key(c)]; isOld {
+			all = append(all, newlyUnread(id, chart, was.Settings, c.Settings)...)
+		} else {
+			all = append(all, unreadOf(id, chart, c.Settings)...)
 		}
 	}
 	return all, nil
