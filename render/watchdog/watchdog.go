@@ -25,7 +25,7 @@ type Limits struct {
 // than smallInput bytes gets the least limits: it is the input of most environments, and of most attacks.
 const (
 	smallInput   = 600_000
-	leastCPU     = 5 * time.Second
+	leastCPU     = 7 * time.Second
 	leastMemory  = 800 << 20
 	cpuForByte   = 40 * time.Microsecond
 	memoryOfByte = 100
