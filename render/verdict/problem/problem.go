@@ -49,13 +49,16 @@ func FromError(o manifest.Object, err *field.Error) manifest.Problem {
 
 // supported returns the values in the detail of field.NotSupported, which has them as text only.
 func supported(detail string) (values []string) {
-	list, _ := strings.CutPrefix(detail, "supported values: ")
-	for quoted := range strings.SplitSeq(list, ", ") {
-		if value, err := strconv.Unquote(quoted); err == nil {
-			values = append(values, value)
+	rest, _ := strings.CutPrefix(detail, "supported values: ")
+	for {
+		quoted, err := strconv.QuotedPrefix(rest)
+		if err != nil {
+			return values
 		}
+		value, _ := strconv.Unquote(quoted)
+		values = append(values, value)
+		rest = strings.TrimPrefix(rest[len(quoted):], ", ")
 	}
-	return values
 }
 
 // wrongType matches the error of a custom kind for a value of another type: the type of Go, or nothing.
