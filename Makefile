@@ -50,6 +50,11 @@ test: ## Run the tests
 	go test -C release ./...
 	go test -C examples/customcluster ./...
 
+# Tests with an API server import it, or envtest, or run beside a room that does.
+.PHONY: quick
+quick: ## Run the tests that need no API server
+	go test $$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | sed '/test\/apiserver/d; s/ .*//')
+
 .PHONY: kubernetes
 kubernetes: ## Move to the Kubernetes RELEASE, such as v1.38.0: modules, data, texts; CONTRIBUTING.md has the other steps
 	test/kubernetes.sh $(RELEASE)

@@ -257,7 +257,7 @@ func (r Release) entry(archive string) charts.Entry {
 func (i Installer) render(r Release, archive string) (result rendered) {
 	made, problems := charts.Render(i.Files, r.entry(archive), i.Cluster())
 	for _, p := range problems {
-		own := manifest.Problem{Message: p.Message, Field: p.Field, Warning: charts.IsOwn(p)}
+		own := manifest.Problem{Message: p.Message, Field: p.Field, Warning: p.Code == charts.OwnRule}
 		if p.File != "" {
 			own.Message = p.Position() + ": " + p.Message
 		}

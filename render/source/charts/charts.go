@@ -234,7 +234,7 @@ func (e Entry) changing(r *run, isKept func(file string) bool) (found []manifest
 		if isKept(c.file) {
 			message := fmt.Sprintf("chart %s: %s %s%s", e.Name, c.function, errChanging, r.advice(c.site))
 			found = append(found, manifest.Problem{File: strings.TrimPrefix(c.File, "/"), Line: c.Line,
-				Message: message})
+				Code: OwnRule, Message: message})
 		}
 	}
 	return slices.CompactFunc(manifest.SortProblems(found), func(a, b manifest.Problem) bool {
@@ -289,6 +289,7 @@ const Helm = "v4.3.1"
 func (e Entry) problems(c *loaded, err error) []manifest.Problem {
 	message := err.Error()
 	p := e.problem("chart "+e.Name+": ", "name")[0]
+	p.Code = codeOf(err)
 	if found := templateLine.FindAllStringSubmatchIndex(message, -1); c != nil && len(found) > 0 {
 		last := found[len(found)-1]
 		line, _ := strconv.Atoi(message[last[4]:last[5]])

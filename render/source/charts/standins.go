@@ -9,7 +9,7 @@ import (
 	"text/template"
 	"time"
 
-	"example.com/gatehouse/render/manifest"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // standIns returns functions with the same result on each run. An installed chart is judged and compared,
@@ -58,12 +58,15 @@ func standInCertificate() (certificate, key string) {
 	return block("CERTIFICATE", signed), block("PRIVATE KEY", encoded)
 }
 
-// IsOwn reports whether Helm would accept the input that a problem refuses.
-func IsOwn(p manifest.Problem) bool {
-	for _, err := range []error{errChanging, errDeep, errLarge, errLacking} {
-		if strings.Contains(p.Message, err.Error()) {
-			return true
+// OwnRule is the code of input that Helm would accept.
+const OwnRule metav1.CauseType = "ChartRuleOfRender"
+
+// codeOf returns the code of an error. Templates and Helm pass errors on as text.
+func codeOf(err error) metav1.CauseType {
+	for _, own := range []error{errChanging, errDeep, errLarge, errLacking} {
+		if strings.Contains(err.Error(), own.Error()) {
+			return OwnRule
 		}
 	}
-	return false
+	return ""
 }

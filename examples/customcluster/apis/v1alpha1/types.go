@@ -9,14 +9,13 @@ import (
 // Customcluster is a number of Pods that each echo a message and keep running.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
-// +kubebuilder:metadata:annotations={"argocd.argoproj.io/sync-wave=-1","api-approved.kubernetes.io=unapproved,
-// experimental-only"} +kubebuilder:resource:shortName=cc,categories=gatehouse
+// +kubebuilder:metadata:annotations={"argocd.argoproj.io/sync-wave=-1","api-approved.kubernetes.io=unapproved, experimental-only"}
+// +kubebuilder:resource:shortName=cc,categories=gatehouse
 // +kubebuilder:printcolumn:name="Count",type=integer,JSONPath=`.spec.count`,description="Pods wanted"
 // +kubebuilder:printcolumn:name="Running",type=integer,JSONPath=`.status.count`,description="Pods that run"
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Reason of the Ready condition"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 48",message="must be at most 48 characters,
-// so that the names of its Pods fit"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 48",message="must be at most 48 characters, so that the names of its Pods fit"
 type Customcluster struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
