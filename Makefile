@@ -50,7 +50,7 @@ test: ## Run the tests
 	go test -C release ./...
 	go test -C examples/customcluster ./...
 
-# Tests with an API server import it, or envtest, or run beside a room that does.
+# A package whose tests need an API server imports test/apiserver.
 .PHONY: quick
 quick: ## Run the tests that need no API server
 	go test $$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | sed '/test\/apiserver/d; s/ .*//')
