@@ -50,8 +50,8 @@ func (in *input) expand(checker *verdict.Checker, built, stored []manifest.Objec
 		if hangs.Load() {
 			return
 		}
-		if e.sources[i], children[i], errs[i] = in.expandObject(checker, e.sources[i], e.stored[i]); errors.Is(errs[i],
-			registry.ErrHangs) {
+		e.sources[i], children[i], errs[i] = in.expandObject(checker, e.sources[i], e.stored[i])
+		if errors.Is(errs[i], registry.ErrHangs) {
 			hangs.Store(true)
 		}
 		e.stored[i].Written = e.sources[i].Unstructured

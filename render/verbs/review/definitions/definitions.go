@@ -52,8 +52,8 @@ func Review(w *world.World, c diff.Change) (effects []kind.Effect) {
 			"without it the API server reads and writes no object of another version than the stored one")
 	}
 	for _, f := range w.FieldsOf(c) {
-		if name := strings.ToLower(strings.ReplaceAll(f.Path, "-", "")); strings.HasSuffix(name,
-			"preserveunknownfields") && ptr.Deref(f.Before, "") == "true" {
+		name := strings.ToLower(strings.ReplaceAll(f.Path, "-", ""))
+		if strings.HasSuffix(name, "preserveunknownfields") && ptr.Deref(f.Before, "") == "true" {
 			add(kind.Say("drops unknown fields: %s is no longer true", f.Path),
 				"objects lose them when they are written again")
 		}
