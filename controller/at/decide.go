@@ -232,7 +232,7 @@ func (s *snapshot) heldPod(started *corev1.Pod) *corev1.Pod {
 	if pod == nil || !isGated(pod) {
 		return nil
 	}
-	isWanted := s.isCurrent(last.Digest) && s.phase != cnatv1alpha1.AtDone && started == nil &&
+	isWanted := s.isCurrent(last.Digest) && !s.ranBefore() && s.phase != cnatv1alpha1.AtDone && started == nil &&
 		!s.at.Spec.Suspend && !s.deadlinePassed() && pod.DeletionTimestamp == nil &&
 		!last.OpenedTime.Before(wholeSeconds(s.due)) // another client wrote an earlier time
 	if isWanted {

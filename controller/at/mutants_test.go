@@ -112,6 +112,7 @@ var mutants = []mutant{
 		"	if err == nil && decision.Hold != nil {\n		err = r.hold(ctx, at, m, &decision)\n	}\n", "",
 		"		err = r.record(ctx, at, m, decision)\n", "		if err = r.record(ctx, at, m, decision); err == nil && decision.Hold != nil {\n			err = r.hold(ctx, at, m, &decision)\n		}\n",
 	}},
+	{"a start beside a refused hold is forgotten", "reconciler.go", []string{"!decision.Claim && isClaimed(*run) && run.PodUID != pod.UID {", "false {"}},
 	{"a hold does not change the Pod", "server.go", []string{
 		`"annotations": map[string]string{kind.HeldAnnotation: version},`, `"annotations": map[string]string{kind.HeldAnnotation: ""},`,
 		"answer.Annotations[kind.HeldAnnotation] != version", "answer == nil",

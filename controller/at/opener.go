@@ -68,7 +68,7 @@ func (o Opener) open(ctx context.Context, at *cnatv1alpha1.At, m moment, decisio
 		if !o.isRefused(ctx, pod, err) {
 			return err
 		}
-		return o.reportRefusal(ctx, at, m, pod, err)
+		return o.reportRefusal(ctx, newSnapshot(at, nil, m), pod, err)
 	}
 	o.reportOpened(ctx, at, decision)
 	return nil

@@ -201,15 +201,21 @@ func (r *Reconciler) hold(ctx context.Context, at *cnatv1alpha1.At, m moment, de
 		return nil
 	}
 	err = fmt.Errorf("hold Pod %s: %w", client.ObjectKeyFromObject(pod), err)
-	switch {
-	case !r.isRefused(ctx, pod, err):
+	if !r.isRefused(ctx, pod, err) {
 		return err
-	case decision.Status.Phase != cnatv1alpha1.AtDone:
-		return r.reportRefusal(ctx, at, m, pod, err)
+	}
+	s := newSnapshot(at, nil, m)
+	s.ran, s.forgotten = decision.Status.Ran, decision.Status.ForgottenTime
+	if run := decision.Status.Run; run != nil && !decision.Claim && isClaimed(*run) && run.PodUID != pod.UID {
+		// The status keeps the start of the held Pod, and has no other place for the one that started.
+		s.remember(run.Digest, ptr.Deref(run.ScheduledTime, metav1.NewTime(m.now)).Time)
+	}
+	if decision.Status.Phase != cnatv1alpha1.AtDone {
+		return r.reportRefusal(ctx, s, pod, err)
 	}
 	// After its deadline an At does not wait for the API server's consent. The recorded start stays: an
 	// in-flight request may yet succeed.
-	decision.Status.Run = at.Status.Run
+	decision.Status.Run, decision.Status.Ran, decision.Status.ForgottenTime = at.Status.Run, s.ran, s.forgotten
 	return nil
 }
 
@@ -223,7 +229,7 @@ func (r *Reconciler) record(ctx context.Context, at *cnatv1alpha1.At, m moment, 
 		return err
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: decision.Status.Run.PodName}}
-	return r.reportRefusal(ctx, recorded, m, pod, fmt.Errorf("record the start of Pod %s: %w", pod.Name, errIgnored))
+	return r.reportRefusal(ctx, newSnapshot(recorded, nil, m), pod, fmt.Errorf("record the start of Pod %s: %w", pod.Name, errIgnored))
 }
 
 // hasRecord reports whether a stored status has the start that was to be recorded.
@@ -245,14 +251,13 @@ func (r *Reconciler) apply(ctx context.Context, at *cnatv1alpha1.At,
 
 // reportRefusal reports in the status of an At that the API server refuses a write, and returns the
 // error that makes the controller try again.
-func (r *Reconciler) reportRefusal(ctx context.Context, at *cnatv1alpha1.At, m moment, pod *corev1.Pod,
-	refusal error) error {
+func (r *Reconciler) reportRefusal(ctx context.Context, s *snapshot, pod *corev1.Pod, refusal error) error {
 	refusal = errors.New(refusal.Error()) // it is no conflict of versions, even with that code
-	next := refusedStatus(at, m, pod, refusal)
-	if status.Equal(at.Status, next) {
+	next := s.reportRefusal(pod, refusal)
+	if status.Equal(s.at.Status, next) {
 		return refusal
 	}
-	_, err := r.apply(ctx, at, next)
+	_, err := r.apply(ctx, s.at, next)
 	return errors.Join(refusal, err)
 }
 

@@ -250,10 +250,8 @@ func (s *snapshot) refuseRerun() Decision {
 	return Decision{Status: s.newStatus(cnatv1alpha1.AtDone, conditions)}
 }
 
-// refusedStatus returns the status of an At while the API server refuses to open or hold its Pod. The
-// recorded start stays.
-func refusedStatus(at *cnatv1alpha1.At, m moment, pod *corev1.Pod, cause error) cnatv1alpha1.AtStatus {
-	s := newSnapshot(at, nil, m)
+// reportRefusal reports that the API server refuses to open or hold a Pod. The recorded start stays.
+func (s *snapshot) reportRefusal(pod *corev1.Pod, cause error) cnatv1alpha1.AtStatus {
 	conditions := s.newConditions()
 	s.addSuspended(conditions)
 	s.addArmed(conditions)
@@ -261,7 +259,7 @@ func refusedStatus(at *cnatv1alpha1.At, m moment, pod *corev1.Pod, cause error) 
 		"No write opens or holds the gate of Pod %s: look at the controller's RBAC, at admission policies and "+
 			"webhooks: %v", pod.Name, cause))
 	next := s.newStatus(cnatv1alpha1.AtPending, conditions)
-	next.Run = at.Status.Run
+	next.Run = s.at.Status.Run
 	return next
 }
 
