@@ -3,9 +3,9 @@ package render
 import (
 	"slices"
 
+	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/release"
 	"example.com/gatehouse/render/source/charts"
 	"example.com/gatehouse/render/verdict"
 )

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"example.com/gatehouse/kind/registry"
-	"example.com/gatehouse/render/flux"
+	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"

@@ -6,9 +6,9 @@ import (
 	"sync"
 
 	"example.com/gatehouse/kind/crd"
+	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/release"
 	"example.com/gatehouse/render/source/charts"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict/secret"

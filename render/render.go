@@ -22,11 +22,11 @@ import (
 	"path"
 	"slices"
 
-	"example.com/gatehouse/render/flux"
+	"example.com/gatehouse/render/delivery/flux"
+	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/page"
-	"example.com/gatehouse/render/release"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict"

@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/kind/gatehouse"
+	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/verbs/diff"
-	"example.com/gatehouse/render/verbs/review/effect"
+	"example.com/gatehouse/render/review/effect"
 )
 
 // Objects returns the objects in YAML documents.
@@ -35,9 +35,9 @@ func Objects(t *testing.T, documents string) (objects []manifest.Object) {
 }
 
 // Between returns the change of an environment between two texts of YAML documents.
-func Between(t *testing.T, before, after string) diff.EnvironmentDiff {
+func Between(t *testing.T, before, after string) compare.EnvironmentDiff {
 	t.Helper()
-	return diff.Objects(gatehouse.All(), "prod", Objects(t, before), Objects(t, after))
+	return compare.Objects(gatehouse.All(), "prod", Objects(t, before), Objects(t, after))
 }
 
 // Lines returns effects as texts: "Deployment ns/a: is added | its risk".

@@ -14,11 +14,11 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/review"
 	"example.com/gatehouse/render/verbs/cluster"
-	"example.com/gatehouse/render/verbs/cluster/compare"
-	"example.com/gatehouse/render/verbs/diff"
-	"example.com/gatehouse/render/verbs/review"
+	"example.com/gatehouse/render/verbs/cluster/live"
 )
 
 type diffFlags struct {
@@ -100,16 +100,16 @@ func runDiff(cmd *cobra.Command, kinds *registry.Kinds, f diffFlags) error {
 	f.All = f.All || f.base != "" && len(f.Names) == 0
 	return inRepository(cmd, kinds, f.root, (*render.Repository).RLock,
 		func(repository *render.Repository, p *progress) error {
-			var d *diff.Diff
+			var d *compare.Diff
 			var err error
 			progress := func(environment, step string) { p.step(environment + ": " + step) }
 			switch {
 			case f.live:
 				d, err = diffLive(cmd, repository, f, p, progress)
 			case f.against != "":
-				d, err = diff.Against(repository, f.Names[0], f.against, progress)
+				d, err = compare.Against(repository, f.Names[0], f.against, progress)
 			default:
-				d, err = diff.New(cmd.Context(), repository, f.Selection, f.base, progress)
+				d, err = compare.New(cmd.Context(), repository, f.Selection, f.base, progress)
 			}
 			if err != nil {
 				return err
@@ -139,21 +139,21 @@ func checkComparison(cmd *cobra.Command, f diffFlags) error {
 }
 
 func diffLive(cmd *cobra.Command, repository *render.Repository, f diffFlags, p *progress,
-	progress func(environment, step string)) (*diff.Diff, error) {
+	progress func(environment, step string)) (*compare.Diff, error) {
 	p.step("connecting to the cluster")
 	var warnings bytes.Buffer
 	c, err := f.target.Connect(&warnings)
 	if err != nil {
 		return nil, err
 	}
-	d, err := compare.Compare(cmd.Context(), c, repository, f.Names, progress)
+	d, err := live.Compare(cmd.Context(), c, repository, f.Names, progress)
 	p.stop()
 	fmt.Fprint(cmd.ErrOrStderr(), warnings.String())
 	return d, err
 }
 
 // printDifferences prints a diff. It returns the exit code as an error.
-func printDifferences(cmd *cobra.Command, d *diff.Diff, now time.Time, f diffFlags) error {
+func printDifferences(cmd *cobra.Command, d *compare.Diff, now time.Time, f diffFlags) error {
 	out, errOut := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	environments := make([]environmentReport, len(d.Environments))
 	for i, e := range d.Environments {
@@ -172,7 +172,7 @@ func printDifferences(cmd *cobra.Command, d *diff.Diff, now time.Time, f diffFla
 	case f.output == "markdown":
 		_, err = io.WriteString(out, comment(d, now, r, f))
 	case program != "" && len(d.Changes()) > 0 && !d.Failed():
-		printFrame(errOut, d.Frame, func(diff.Change) {})
+		printFrame(errOut, d.Frame, func(compare.Change) {})
 		return printByProgram(cmd, program, d.Changes())
 	default:
 		err = printDiffs(out, d)
@@ -188,9 +188,9 @@ func printDifferences(cmd *cobra.Command, d *diff.Diff, now time.Time, f diffFla
 	return nil
 }
 
-func printDiffs(out io.Writer, d *diff.Diff) error {
+func printDiffs(out io.Writer, d *compare.Diff) error {
 	w, flush := buffered(out)
-	printFrame(w, d.Frame, func(c diff.Change) { printDiff(w, c.Unified()) })
+	printFrame(w, d.Frame, func(c compare.Change) { printDiff(w, c.Unified()) })
 	for _, e := range d.Environments {
 		if e.Kubernetes != nil {
 			fmt.Fprintf(w, "# %s: %s\n", e.Name, e.Kubernetes)
@@ -206,7 +206,7 @@ func printDiffs(out io.Writer, d *diff.Diff) error {
 }
 
 // printFrame prints changes of the frame as comments of a diff, each before those of its objects.
-func printFrame(w io.Writer, frame []diff.FrameChange, printObject func(diff.Change)) {
+func printFrame(w io.Writer, frame []compare.FrameChange, printObject func(compare.Change)) {
 	var others []string
 	for _, c := range frame {
 		if c.Risk == "" {
@@ -220,19 +220,19 @@ func printFrame(w io.Writer, frame []diff.FrameChange, printObject func(diff.Cha
 	}
 	if len(others) > 0 {
 		fmt.Fprintf(w, "# %s changed: %s\n", kind.Count(int64(len(others)), "other file"),
-			diff.SayFiles(others).Plain())
+			compare.SayFiles(others).Plain())
 	}
 }
 
 // printByProgram prints the notes and runs an external diff program. It returns the exit code of the
 // program as an error.
-func printByProgram(cmd *cobra.Command, program string, changes []diff.Change) error {
+func printByProgram(cmd *cobra.Command, program string, changes []compare.Change) error {
 	for _, c := range changes {
 		for _, note := range c.Notes {
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", kind.Visible(c.Object().String()), kind.Visible(note))
 		}
 	}
-	code, err := diff.External(cmd.Context(), program, changes, forProgram(cmd.OutOrStdout()),
+	code, err := compare.External(cmd.Context(), program, changes, forProgram(cmd.OutOrStdout()),
 		forProgram(cmd.ErrOrStderr()))
 	if err == nil && code != 0 {
 		return exitCode(code)
@@ -269,7 +269,7 @@ const (
 )
 
 // comment returns a review as a comment for GitLab, in GitLab CI, or for GitHub.
-func comment(d *diff.Diff, now time.Time, r report, f diffFlags) string {
+func comment(d *compare.Diff, now time.Time, r report, f diffFlags) string {
 	limit := gitHubComment
 	if os.Getenv("GITLAB_CI") != "" {
 		limit = gitLabComment
@@ -280,7 +280,7 @@ func comment(d *diff.Diff, now time.Time, r report, f diffFlags) string {
 	return reviewOf(d, now).Markdown(limit, f.command(d.Base))
 }
 
-func reviewOf(d *diff.Diff, now time.Time) *review.Review {
+func reviewOf(d *compare.Diff, now time.Time) *review.Review {
 	r := review.New(d.Environments, now)
 	r.Frame = review.Around(d.Frame)
 	return r

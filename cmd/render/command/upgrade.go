@@ -11,8 +11,8 @@ import (
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verbs/upgrade"
 )
 
@@ -118,7 +118,7 @@ func upgradeLines(e *upgrade.Environment) string {
 		for _, field := range o.Fields {
 			o.Message = fmt.Sprintf("stores %s as %s in place of %s", field.Path, shown(field.After),
 				shown(field.Before))
-			if !slices.ContainsFunc(o.Existing, func(f diff.FieldChange) bool { return f.Path == field.Path }) {
+			if !slices.ContainsFunc(o.Existing, func(f compare.FieldChange) bool { return f.Path == field.Path }) {
 				o.Message += " (of a new object only)"
 			}
 			line(o.Problem)

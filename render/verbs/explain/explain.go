@@ -17,11 +17,11 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
-	"example.com/gatehouse/render/verbs/diff"
 )
 
 // Explanation is the history of one object.
@@ -181,7 +181,7 @@ func (x *Explanation) trace(e explainer, buildPath kustomize.Path, built *unstru
 	}
 	x.Changes = e.changes(buildPath, o)
 	if built != nil && o.Unstructured != nil {
-		change := diff.Change{Before: alignItems(o.Unstructured, built), After: built, BeforeFile: file,
+		change := compare.Change{Before: alignItems(o.Unstructured, built), After: built, BeforeFile: file,
 			AfterFile: e.referenceOf(manifest.Object{Unstructured: built}).File}
 		if x.Diff = change.Unified(); x.Diff == "" { // perhaps only the order of a list changes
 			change.Before = o.Unstructured
@@ -216,7 +216,7 @@ func (e explainer) setters(steps []kustomize.Step) []Change {
 		if step.After == nil { // no earlier change lasts
 			return []Change{c}
 		}
-		for _, f := range (diff.Change{Before: alignItems(step.Before, step.After), After: step.After}).Fields() {
+		for _, f := range (compare.Change{Before: alignItems(step.Before, step.After), After: step.After}).Fields() {
 			if !f.IsWithin(isSet) {
 				c.Fields = append(c.Fields, f.Path)
 			}
@@ -271,7 +271,7 @@ func (e explainer) overrides(p tree.Placed) (h History) {
 	renamed := before.DeepCopy()
 	renamed.SetName(p.GetName()) // overrides may change the hash in the name
 	file := e.reference(p).File
-	if h.Diff = (diff.Change{Before: renamed, After: p.Unstructured, BeforeFile: file,
+	if h.Diff = (compare.Change{Before: renamed, After: p.Unstructured, BeforeFile: file,
 		AfterFile: file}).Unified(); h.Diff != "" {
 		h.Changes = []Change{{Place: Place{File: source.Relative(e.Sources.Kustomizations[folder].File)}}}
 		if e.isBrief {
@@ -293,7 +293,7 @@ func (x *Explanation) mutate(e explainer, p tree.Placed) {
 	if m.After == nil {
 		return
 	}
-	x.Mutations.Diff = diff.Change{Before: m.Before, After: m.After, BeforeFile: x.File, AfterFile: x.File}.Unified()
+	x.Mutations.Diff = compare.Change{Before: m.Before, After: m.After, BeforeFile: x.File, AfterFile: x.File}.Unified()
 	for _, policy := range m.Policies {
 		at := e.Locate(policy)
 		x.Mutations.Changes = append(x.Mutations.Changes,

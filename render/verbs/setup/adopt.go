@@ -16,11 +16,11 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/node"
 	"example.com/gatehouse/render/tree"
-	"example.com/gatehouse/render/verbs/diff"
 )
 
 // adoption is an environment to create from an overlay.
@@ -268,20 +268,20 @@ func (p *target) build(repository *render.Repository, folder, file string, conte
 }
 
 // changes compares objects, except for those that render makes or that stay out of a rendering.
-func changes(repository *render.Repository, environment string, before, after []manifest.Object) []diff.Change {
+func changes(repository *render.Repository, environment string, before, after []manifest.Object) []compare.Change {
 	kinds := repository.Kinds()
 	isOwn := func(o manifest.Object) bool {
 		return kinds.Find(o.GroupVersionKind()) != nil || kinds.RenderedFrom(o.Unstructured) != nil
 	}
 	others := func(all []manifest.Object) []manifest.Object { return slices.DeleteFunc(slices.Clone(all), isOwn) }
-	return diff.Objects(kinds, environment, others(before), others(after)).Changes
+	return compare.Objects(kinds, environment, others(before), others(after)).Changes
 }
 
 // warnings returns a warning for each object that differs from the output of kustomize, which the tool applies.
-func warnings(changes []diff.Change) (problems []manifest.Problem) {
+func warnings(changes []compare.Change) (problems []manifest.Problem) {
 	for _, c := range changes {
 		message := string(c.Action()) + " in comparison with kustomize's output"
-		if c.Action() == diff.Changed {
+		if c.Action() == compare.Changed {
 			fields := make([]string, 0, len(c.Fields()))
 			for _, f := range c.Fields() {
 				fields = append(fields, f.Path)

@@ -16,9 +16,9 @@ import (
 
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
-	"example.com/gatehouse/render/verbs/diff"
 )
 
 // The overlay sets each field that a delivery object can set, too.
@@ -142,7 +142,7 @@ func TestEnvironmentHasTheObjectsOfFlux(t *testing.T) {
 				made, dir := initFrom(t, object)
 				expected := fluxObjects(t, dir, object)
 				rendered := renderedObjects(t, dir)
-				for _, c := range diff.Objects(&registry.Kinds{}, "app", expected, rendered).Changes {
+				for _, c := range compare.Objects(&registry.Kinds{}, "app", expected, rendered).Changes {
 					t.Errorf("%s:\n%s%s %s: %v", overlay, spec, c.Action(), c.Object(), c.Fields())
 				}
 				const after = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: app}\nspec:\n  path: ./rendered/app\n"

@@ -15,7 +15,7 @@ import (
 	"example.com/gatehouse/environments/base/gatehouse"
 	"example.com/gatehouse/kind/rbac"
 	"example.com/gatehouse/kind/registry"
-	"example.com/gatehouse/render/flux"
+	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
 )

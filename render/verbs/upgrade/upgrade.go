@@ -4,9 +4,9 @@ package upgrade
 
 import (
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
-	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/watchdog"
 )
 
@@ -15,7 +15,7 @@ type Environment struct {
 	Name   string `json:"name"`
 	Before string `json:"before"`
 	After  string `json:"after"`
-	*diff.Verdicts
+	*compare.Verdicts
 }
 
 // Run compares the verdicts on environments, and returns the errors of both. Of an environment with an error before
@@ -46,7 +46,7 @@ func Run(repository *render.Repository, selection render.Selection, version stri
 		if err != nil {
 			return nil, nil, err
 		}
-		compared := &Environment{name, before.Kubernetes(), version, diff.CompareVerdicts(before, after)}
+		compared := &Environment{name, before.Kubernetes(), version, compare.CompareVerdicts(before, after)}
 		all, errs = append(all, compared), append(errs, compared.Both...)
 	}
 	return all, errs, nil

@@ -1,0 +1,257 @@
+// Package compare compares the previous rendering of an environment with the current one, object by object.
+// It ignores order and formatting.
+package compare
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/kustomize/api/hasher"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/delivery/flux"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/verdict"
+)
+
+// EnvironmentDiff lists the changes of one environment.
+type EnvironmentDiff struct {
+	Name string
+	// Kinds are the kinds of source objects.
+	Kinds *registry.Kinds
+	// Changes is in the order of namespaces, kinds and names.
+	Changes []Change
+	// Unchanged has the objects that are equal before and after.
+	Unchanged []*unstructured.Unstructured
+	// Unread are values of charts that nothing reads any more.
+	Unread []Unread
+	// Checker judges the objects after the change. It is nil for an environment that is gone.
+	Checker *verdict.Checker
+	// Kubernetes is a change of the declared Kubernetes version, if any.
+	Kubernetes *KubernetesChange
+	// Definitions are changed CustomResourceDefinitions that are not among Changes: other tools install them,
+	// or the environment has errors.
+	Definitions []Change
+	// Verdicts compares the verdicts before and after a change of definitions or of Kubernetes, if any.
+	Verdicts *Verdicts
+	// PostBuild has the values of variables in the objects after the change, if Flux substitutes any.
+	PostBuild *flux.PostBuild
+	// Problems has warnings, or errors that prevent a comparison.
+	Problems []manifest.Problem
+
+	before judge
+}
+
+// Differs reports whether anything changes.
+func (e *EnvironmentDiff) Differs() bool {
+	return len(e.Changes)+len(e.Definitions) > 0 || e.Kubernetes != nil || !e.Verdicts.IsEqual()
+}
+
+// KubernetesChange is a change of the Kubernetes version that an environment declares. An empty version
+// stands for the newest one. The change affects validation, and not the cluster.
+type KubernetesChange struct {
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
+func (c KubernetesChange) String() string {
+	name := func(version string) string {
+		if version == "" {
+			return "the newest that render supports"
+		}
+		return "Kubernetes " + version
+	}
+	return fmt.Sprintf("for %s, before for %s", name(c.After), name(c.Before))
+}
+
+// Change is an object that is added, removed, changed, or replaced by one of another name.
+type Change struct {
+	// Before is nil for an added object, and After for a removed one.
+	Before, After *unstructured.Unstructured
+	// BeforeFile and AfterFile are relative to the root, with slashes.
+	BeforeFile, AfterFile string
+	// Notes explains a difference from a cluster: its field manager, and the effect of a sync.
+	Notes []string
+	// InstalledBy is the HelmRelease or Application of an object that is in no rendered file.
+	InstalledBy manifest.ID
+
+	generator string // see generatorOf
+}
+
+// Action is the kind of a change.
+type Action string
+
+// The actions.
+const (
+	Added   Action = "added"
+	Changed Action = "changed"
+	// Replaced is an immutable object, such as a Pod, or an object with the hash of its content in its name,
+	// with a successor of another name.
+	Replaced Action = "replaced"
+	Removed  Action = "removed"
+)
+
+// IsCopy reports whether the object is a copy of a definition that another tool installs.
+func (c Change) IsCopy() bool {
+	return strings.HasPrefix(cmp.Or(c.BeforeFile, c.AfterFile), tree.EnvironmentsFolder+"/")
+}
+
+// Action returns the kind of the change.
+func (c Change) Action() Action {
+	switch {
+	case c.Before == nil:
+		return Added
+	case c.After == nil:
+		return Removed
+	case c.Before.GetName() != c.After.GetName():
+		return Replaced
+	}
+	return Changed
+}
+
+// Object returns the object after the change, or a removed object.
+func (c Change) Object() manifest.Object {
+	return manifest.Object{Unstructured: cmp.Or(c.After, c.Before)}
+}
+
+// Objects compares the objects of an environment before and after.
+func Objects(kinds *registry.Kinds, name string, before, after []manifest.Object) EnvironmentDiff {
+	e := EnvironmentDiff{Name: name, Kinds: kinds}
+	old := map[manifest.ID]manifest.Object{}
+	for _, o := range before {
+		old[o.IDInNamespace()] = o
+	}
+	for _, o := range after {
+		id := o.IDInNamespace()
+		was := old[id]
+		delete(old, id)
+		if was.Unstructured != nil && equal(was.Unstructured, o.Unstructured) {
+			e.Unchanged = append(e.Unchanged, o.Unstructured)
+			continue
+		}
+		c := Change{Before: was.Unstructured, After: o.Unstructured, BeforeFile: was.File, AfterFile: o.File}
+		if c.Before == nil {
+			c.generator = generatorOf(o)
+		}
+		e.Changes = append(e.Changes, c)
+	}
+	for _, o := range old {
+		e.Changes = append(e.Changes, Change{Before: o.Unstructured, BeforeFile: o.File, generator: generatorOf(o)})
+	}
+	e.Changes = joinReplacements(kinds, e.Changes)
+	slices.SortFunc(e.Changes, Compare)
+	return e
+}
+
+// joinReplacements joins an added and a removed object with the same purpose into one replacement, unless
+// several objects have this purpose.
+func joinReplacements(kinds *registry.Kinds, changes []Change) []Change {
+	added, removed := map[purpose][]int{}, map[purpose][]int{}
+	for i, c := range changes {
+		switch p, ok := purposeOf(kinds, c); {
+		case !ok:
+		case c.Before == nil:
+			added[p] = append(added[p], i)
+		case c.After == nil:
+			removed[p] = append(removed[p], i)
+		}
+	}
+	for p, in := range added {
+		if out := removed[p]; len(in) == 1 && len(out) == 1 {
+			is, was := &changes[in[0]], &changes[out[0]]
+			is.Before, is.BeforeFile = was.Before, was.BeforeFile
+			*was = Change{}
+		}
+	}
+	return slices.DeleteFunc(changes, func(c Change) bool { return c.Before == nil && c.After == nil })
+}
+
+// purpose is shared by an object and its replacement.
+type purpose struct {
+	owner manifest.ID // the source object, or only the namespace of a generated object
+	kind  schema.GroupKind
+	name  string // the name without the hash
+}
+
+// purposeOf returns the purpose of an immutable object, a ConfigMap or a Secret.
+func purposeOf(kinds *registry.Kinds, c Change) (purpose, bool) {
+	o, kind, name := c.Object(), c.Object().GroupVersionKind().GroupKind(), c.Object().GetName()
+	if kinds.IsImmutable(o.Unstructured) {
+		owner, _ := OwnerOf(kinds, o.Unstructured)
+		return purpose{owner, kind, name[:max(strings.LastIndex(name, "-"), 0)]}, true
+	}
+	return purpose{manifest.ID{Namespace: o.NamespaceOrDefault()}, kind, c.generator}, c.generator != ""
+}
+
+// generatorOf returns the name of a ConfigMap or Secret, without a hash that kustomize added: the content has this
+// hash. It is empty for any other object.
+func generatorOf(o manifest.Object) string {
+	isConfig := o.GroupVersionKind().Group == "" && (o.GetKind() == "ConfigMap" || o.GetKind() == "Secret")
+	if o.Generator != "" || !isConfig {
+		return o.Generator
+	}
+	end := max(strings.LastIndex(o.GetName(), "-"), 0)
+	node, err := kyaml.FromMap(o.Object)
+	if err != nil {
+		return o.GetName()
+	}
+	if hash, err := (&hasher.Hasher{}).Hash(node); err != nil || o.GetName()[end:] != "-"+hash {
+		return o.GetName()
+	}
+	return o.GetName()[:end]
+}
+
+// OwnerOf returns the source object of a rendered object, and a source object itself.
+func OwnerOf(kinds *registry.Kinds, o *unstructured.Unstructured) (owner manifest.ID, ok bool) {
+	if kinds.Find(o.GroupVersionKind()) != nil {
+		return manifest.Object{Unstructured: o}.ID(), true
+	}
+	k := kinds.RenderedFrom(o)
+	if k == nil {
+		return manifest.ID{}, false
+	}
+	return manifest.ID{Group: k.GVK().Group, Kind: k.GVK().Kind, Namespace: o.GetNamespace(),
+		Name: o.GetLabels()[k.Label()]}, true
+}
+
+// Compare orders changes by namespace, kind and name.
+func Compare(a, b Change) int {
+	x, y := a.Object().ID(), b.Object().ID()
+	return cmp.Or(strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Kind, y.Kind),
+		strings.Compare(x.Name, y.Name), strings.Compare(x.Group, y.Group))
+}
+
+// equal reports whether a cluster treats two objects as the same.
+func equal(a, b *unstructured.Unstructured) bool {
+	return bytes.Equal(toYAML(a), toYAML(b)) || equality.Semantic.DeepEqual(toTyped(a), toTyped(b))
+}
+
+// toTyped converts an object of a built-in kind to its Go type, where the quantities 1000m and 1 are equal.
+// It returns any other object, and an object with unknown fields, unchanged.
+func toTyped(o *unstructured.Unstructured) any {
+	isHuge := func(_ string, value any) bool {
+		text, _ := value.(string)
+		return decoding.IsHugeQuantity(text)
+	}
+	versioned, err := scheme.Scheme.New(o.GroupVersionKind())
+	if err != nil || manifest.Contains(o.Object, isHuge) {
+		return o
+	}
+	const returnUnknownFields = true
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, versioned,
+		returnUnknownFields); err != nil {
+		return o
+	}
+	return versioned
+}

@@ -1,0 +1,161 @@
+package review
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/compare"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/review/effect"
+	"example.com/gatehouse/render/review/guards"
+	"example.com/gatehouse/render/review/world"
+)
+
+// complete keeps a review complete: rules only choose better words. It adds the changed fields and objects that no
+// effect tells, and the risks of fields to the effects that tell them. A field needs no words of its own if it
+// follows from the source object, whose own change has an effect, unless it is a risk.
+func complete(w *world.World, effects []effect.Effect) []effect.Effect {
+	of := map[manifest.ID][]int{} // indexes of effects
+	for i, e := range effects {
+		of[e.Object] = append(of[e.Object], i)
+	}
+	following := map[manifest.ID][]compare.Change{}
+	for _, c := range slices.Concat(w.Changes, w.Definitions) {
+		id, told := c.Object().ID(), sets.Set[string]{}
+		for _, i := range of[id] {
+			told.Insert(effects[i].Fields...)
+		}
+		risks := guards.Risks(w, c)
+		fields, owner := ownFields(w, c, risks)
+		fields = slices.DeleteFunc(fields, func(f compare.FieldChange) bool { return f.IsWithin(told) })
+		isBare := c.Action() != compare.Changed && owner == id && len(of[id]) == 0 // nothing else tells it
+		isLost := c.After == nil && guards.Loss(w, c) != ""
+		if isLost || isBare || len(fields) > 0 && (c.After != nil || len(of[id]) == 0) {
+			of[id], effects = append(of[id], len(effects)),
+				append(effects, effect.Of(id, reviewFields(w, c, fields, risks))...)
+		} else if owner != id && len(of[id]) == 0 {
+			following[owner] = append(following[owner], c)
+		}
+		for _, i := range of[id] {
+			risks = addRisks(&effects[i], risks)
+		}
+	}
+	for _, owner := range slices.SortedFunc(maps.Keys(following), effect.CompareObjects) {
+		effects = append(effects, effect.Of(owner, reviewFollowing(w, following[owner]))...)
+	}
+	return effects
+}
+
+// reviewFields returns the effect of fields that no other effect tells, or of a removed object.
+func reviewFields(w *world.World, c compare.Change, fields []compare.FieldChange, risks []guards.Risk) (e kind.Effect) {
+	if c.After == nil {
+		return kind.Effect{Type: effect.ObjectRemoved, What: "is removed",
+			Risk: cmp.Or(lossOf(w, c), guards.Loss(w, c))}
+	}
+	risky := sets.Set[string]{}
+	for _, r := range risks {
+		risky.Insert(r.Path)
+	}
+	e = effect.OfFields(c, fields, risky)
+	e.Risk = lossOf(w, c)
+	return e
+}
+
+// addRisks adds the risks of fields to the effect that tells these, and returns the others.
+func addRisks(e *effect.Effect, risks []guards.Risk) (others []guards.Risk) {
+	if len(risks) == 0 {
+		return nil
+	}
+	told := sets.New(e.Fields...)
+	var found []kind.Sentence
+	paths := map[kind.Sentence][]string{}
+	for _, r := range risks {
+		switch {
+		case !(compare.FieldChange{Path: r.Path}).IsWithin(told):
+			others = append(others, r)
+			continue
+		case !slices.Contains(found, r.Risk):
+			found = append(found, r.Risk)
+		}
+		if !r.OfObject {
+			paths[r.Risk] = append(paths[r.Risk], r.Path)
+		}
+	}
+	for _, risk := range found {
+		if n := len(paths[risk]); 0 < n && n < len(e.Fields) {
+			risk += ": " + effect.Quote(paths[risk])
+		}
+		if e.Risk != "" {
+			e.Risk += "; "
+		}
+		e.Risk += risk
+	}
+	return others
+}
+
+// identity are the fields in the ID of an object.
+var identity = []string{"apiVersion", "kind", "metadata.name", "metadata.namespace"}
+
+// generated are fields that Gatehouse computes from others.
+var generated = []string{
+	"metadata.annotations[" + kind.DigestAnnotation + "]",
+	"metadata.annotations[" + registry.RenderingAnnotation + "]",
+}
+
+// ownFields returns the changed fields of an object that do not follow from a change of its source object, or are
+// a risk, and the source object, or the object itself if it has none.
+func ownFields(w *world.World, c compare.Change, risks []guards.Risk) (fields []compare.FieldChange,
+	owner manifest.ID) {
+	o := c.Object().Unstructured
+	fields = slices.DeleteFunc(w.FieldsOf(c), func(f compare.FieldChange) bool {
+		return slices.ContainsFunc(generated, f.IsIn) ||
+			c.Action() != compare.Changed && slices.Contains(identity, f.Path)
+	})
+	owner, ok := compare.OwnerOf(w.Kinds, o)
+	if !ok || owner == world.IDOf(o) {
+		return fields, world.IDOf(o)
+	}
+	overridden, around := sets.Set[string]{}, sets.Set[string]{} // paths, and paths with one of them below
+	for _, f := range w.Overridden(owner, c) {
+		overridden.Insert(f.Path)
+		around.Insert(slices.Collect(f.Starts())...)
+	}
+	for _, r := range risks {
+		if !r.IsLimit {
+			around.Insert(slices.Collect(compare.FieldChange{Path: r.Path}.Starts())...)
+		}
+	}
+	return slices.DeleteFunc(fields, func(f compare.FieldChange) bool {
+		return !f.IsWithin(overridden) && !around.Has(f.Path)
+	}), owner
+}
+
+// reviewFollowing names the changed rendered objects that follow their source object.
+func reviewFollowing(w *world.World, changes []compare.Change) kind.Effect {
+	e, said := kind.Effect{Type: effect.RenderedFollow}, make([]kind.Sentence, len(changes))
+	for i, c := range changes {
+		said[i] = kind.Say("%s (", c.Object().String()) + kind.Sentence(c.Action()) + ")"
+		e.Risk = max(e.Risk, lossOf(w, c)) // a Job that runs again comes before others
+	}
+	e.What = "its rendered objects follow: " + effect.Join(said, ", ")
+	return e
+}
+
+// lossOf returns the risk of a removed or replaced rendered object, unless the kind of its source object has a review.
+func lossOf(w *world.World, c compare.Change) kind.Sentence {
+	o, action := c.Object().Unstructured, c.Action()
+	k := w.Kinds.RenderedFrom(o)
+	switch {
+	case k == nil || k.Review != nil || !manifest.MakesPods(o) || o.GetKind() == "CronJob":
+	case action == compare.Replaced && o.GetKind() == "Job":
+		return "it runs again, and its running Pods are stopped"
+	case action == compare.Removed, action == compare.Replaced:
+		return "its running Pods are stopped"
+	}
+	return ""
+}

@@ -1,0 +1,153 @@
+package guards
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"example.com/gatehouse/kind/pod"
+	"example.com/gatehouse/render/compare"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/review/world"
+	"example.com/gatehouse/render/verdict/podsecurity"
+)
+
+const (
+	isUndone  = "its work is no longer done"
+	refuses   = "new objects beyond it are refused: Pods may not start again"
+	stopsMore = "a drain may stop more Pods at once than before"
+	blocks    = "it blocks each drain: no Pod can be evicted, so nodes cannot be emptied or upgraded"
+)
+
+var cronJobs = []guard{
+	{fields: at("spec.suspend"), isRisk: oneOf("true"), risk: isUndone, limits: true},
+	{fields: at("spec.schedule"), isRisk: isNever, risk: "this date never comes: its work is not done"},
+}
+
+var limits = []guard{
+	{fields: mostOfLimits, when: rises, risk: "Pods may use more resources than before"},
+	{fields: mostOfLimits, when: falls, risk: refuses},
+	{fields: leastOfLimits, when: rises, risk: "new Pods below it are refused"},
+	{fields: leastOfLimits, when: falls},
+	{
+		risk: "it decides which resources new Pods get, and which Pods are refused",
+		lost: "Pods may use more resources, and lose their defaults",
+	},
+}
+
+var (
+	mostOfLimits  = regexp.MustCompile(`\.(max|maxLimitRequestRatio)[.\[]`)
+	leastOfLimits = regexp.MustCompile(`\.min[.\[]`)
+)
+
+var budgets = []guard{
+	{fields: at("spec.maxUnavailable", "spec.minAvailable"), when: blocksDrains, risk: blocks},
+	{fields: at("spec.maxUnavailable"), when: rises, risk: stopsMore},
+	{fields: at("spec.maxUnavailable"), when: falls},
+	{fields: at("spec.minAvailable"), when: falls, risk: stopsMore},
+	{fields: at("spec.minAvailable"), when: rises},
+	{
+		risk: "it decides which Pods a drain may stop, and how many at once", limits: true,
+		lost: "a drain may stop all Pods at once",
+	},
+}
+
+var quotas = []guard{
+	{fields: at("spec.hard"), when: rises, risk: "its namespace may use more than before"},
+	{fields: at("spec.hard"), when: falls, risk: refuses},
+	{fields: at("spec.hard"), isRisk: except(), risk: refuses, lost: "nothing limits this in its namespace"},
+	{
+		risk: "it limits other objects of its namespace than before",
+		lost: "the resources of its namespace are unlimited",
+	},
+}
+
+// condition tells the changes of fields that a guard is about.
+type condition func(w *world.World, c compare.Change, f compare.FieldChange) bool
+
+func rises(_ *world.World, _ compare.Change, f compare.FieldChange) bool { return direction(f) > 0 }
+
+func falls(_ *world.World, _ compare.Change, f compare.FieldChange) bool { return direction(f) < 0 }
+
+// direction compares two numbers, quantities or percentages. It is 0 for other values.
+func direction(f compare.FieldChange) int {
+	if f.Before == nil || f.After == nil {
+		return 0
+	}
+	was, wasPercent := strings.CutSuffix(*f.Before, "%")
+	is, isPercent := strings.CutSuffix(*f.After, "%")
+	before, errBefore := resource.ParseQuantity(was)
+	after, errAfter := resource.ParseQuantity(is)
+	if wasPercent != isPercent || errBefore != nil || errAfter != nil {
+		return 0
+	}
+	return cmp.Compare(after.AsApproximateFloat64(), before.AsApproximateFloat64()) // quick for huge exponents, too
+}
+
+// blocksDrains reports whether a PodDisruptionBudget lets no Pod be evicted, as far as the number of its Pods is known.
+func blocksDrains(w *world.World, c compare.Change, f compare.FieldChange) bool {
+	const roundUp = true
+	spec, pods := manifest.As[policyv1.PodDisruptionBudget](c.After).Spec, protected(w, c.After)
+	switch {
+	case f.After == nil:
+		return false
+	case spec.MaxUnavailable != nil:
+		few, err := intstr.GetScaledValueFromIntOrPercent(spec.MaxUnavailable, max(pods, 1), roundUp)
+		return err == nil && few == 0
+	case spec.MinAvailable == nil:
+		return false
+	case pods == 0:
+		return spec.MinAvailable.String() == "100%"
+	}
+	needed, err := intstr.GetScaledValueFromIntOrPercent(spec.MinAvailable, pods, roundUp)
+	return err == nil && needed >= pods
+}
+
+// protected returns the number of Pods that a PodDisruptionBudget selects, or 0 if it is unknown.
+func protected(w *world.World, budget *unstructured.Unstructured) (pods int) {
+	read, ok := world.ReadSelector(manifest.As[policyv1.PodDisruptionBudget](budget).Spec.Selector)
+	if !ok {
+		return 0
+	}
+	for _, o := range w.After.Objects {
+		matches := func(t podsecurity.Template) bool { return read.Matches(labels.Set(t.Labels)) }
+		if !slices.ContainsFunc(w.Templates(o), matches) || world.NamespaceOf(o) != world.NamespaceOf(budget) {
+			continue
+		}
+		_, isScaled := w.After.Autoscalers[pod.WorkloadOf(o)]
+		switch o.GetKind() {
+		case "Deployment", "StatefulSet", "ReplicaSet":
+			pods += int(pod.Number(o, 1, "spec", "replicas"))
+		default:
+			return 0
+		}
+		if isScaled {
+			return 0
+		}
+	}
+	return pods
+}
+
+const keepsAllocated = "the cluster keeps it until the Service is deleted: its removal has no effect"
+
+// allocated matches the fields of a Service that the cluster sets once.
+var allocated = regexp.MustCompile(
+	`^spec\.(clusterIPs?|healthCheckNodePort|ipFamilies|ipFamilyPolicy|ports\[.*\]\.nodePort)`)
+
+// stays reports whether the API server keeps a field that a change removes.
+func stays(w *world.World, c compare.Change, f compare.FieldChange) bool { return w.Keeps(c, f) }
+
+// isNever reports whether the schedule of a CronJob has no date.
+func isNever(_ []string, schedule string) bool {
+	parsed, err := cron.ParseStandard(schedule)
+	return err == nil && parsed.Next(time.Unix(0, 0)).IsZero()
+}

@@ -1,0 +1,86 @@
+package guards
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"example.com/gatehouse/render/compare"
+	"example.com/gatehouse/render/review/world"
+)
+
+const (
+	syncs      = "it decides which objects are applied to the cluster, from which source, and with which rights"
+	undelivers = "the objects that it delivers are deleted with it, or no longer updated"
+	unseen     = "no row shows its effect: its chart is not in this repository, or does not read it"
+)
+
+// sources guard the sources of deliveries, and other objects whose fields nearly all decide what is delivered.
+var sources = []guard{{fields: ordinary}, {risk: syncs, lost: undelivers}}
+
+// ordinary matches the fields that do not decide what is delivered.
+var ordinary = regexp.MustCompile(`^spec\.(` + strings.Join([]string{
+	"description", "interval", "orphanedResources", "retryInterval", "template\\.metadata", "template\\.spec\\.info",
+	"template\\.spec\\.revisionHistoryLimit", "template\\.spec\\.syncPolicy\\.retry", "timeout",
+}, "|") + `)([.\[]|$)|\.requeueAfterSeconds$`)
+
+// kustomizations guard the fields of a Kustomization of Flux that decide beyond the objects in git.
+var kustomizations = []guard{
+	{fields: at(
+		"spec.commonMetadata", "spec.components", "spec.decryption", "spec.deletionPolicy", "spec.force", "spec.ignore",
+		"spec.images", "spec.kubeConfig", "spec.namePrefix", "spec.nameSuffix", "spec.patches", "spec.patchesJson6902",
+		"spec.patchesStrategicMerge", "spec.path", "spec.postBuild.substituteFrom", "spec.prune",
+		"spec.serviceAccountName", "spec.sourceRef", "spec.suspend", "spec.targetNamespace",
+	), risk: syncs},
+	{lost: undelivers},
+}
+
+// helmReleases guard the fields of a HelmRelease that decide beyond the objects of its chart.
+var helmReleases = []guard{
+	{fields: at("spec.values"), when: showsNothing, risk: unseen},
+	{fields: at(
+		"spec.chart", "spec.chartRef", "spec.commonMetadata", "spec.driftDetection", "spec.install.crds",
+		"spec.install.createNamespace", "spec.install.skipCRDs", "spec.kubeConfig", "spec.postRenderers",
+		"spec.releaseName", "spec.serviceAccountName", "spec.storageNamespace", "spec.suspend", "spec.targetNamespace",
+		"spec.uninstall", "spec.upgrade.crds", "spec.upgrade.force", "spec.upgrade.preserveValues", "spec.valuesFrom",
+	), risk: syncs},
+	{lost: undelivers},
+}
+
+// applications guard the fields of an Application that decide beyond the objects in git.
+var applications = []guard{
+	{fields: chartValues, when: showsNothing, risk: unseen},
+	{fields: chartValues},
+	{fields: at(
+		"operation", "spec.destination", "spec.ignoreDifferences", "spec.project", "spec.source", "spec.sourceHydrator",
+		"spec.sources", "spec.syncPolicy.automated", "spec.syncPolicy.managedNamespaceMetadata",
+		"spec.syncPolicy.syncOptions",
+	), risk: syncs},
+	{lost: undelivers},
+}
+
+// chartValues matches the values of the chart of an Application.
+var chartValues = regexp.MustCompile(`^spec\.sources?(\[[^]]*\])?\.helm\.(values|valuesObject|parameters)([.\[]|$)`)
+
+// showsNothing reports whether no object that a HelmRelease or Application installs changes.
+func showsNothing(w *world.World, c compare.Change, _ compare.FieldChange) bool {
+	id := c.Object().ID()
+	return !slices.ContainsFunc(w.Changes, func(other compare.Change) bool { return other.InstalledBy == id })
+}
+
+// digest matches the digest of an image.
+var digest = regexp.MustCompile(`sha256:[0-9a-f]{32,}`)
+
+// lostDigests returns the risks of fields that lose the digest of an image, in values of charts for example.
+func lostDigests(w *world.World, c compare.Change) (risks []Risk) {
+	count := func(text string) int { return len(digest.FindAllString(text, -1)) }
+	for _, f := range w.FieldsOf(c) {
+		isDigest := strings.HasSuffix(strings.ToLower(f.Path), "digest")
+		isLost := f.Before != nil && f.After != nil && count(*f.After) < count(*f.Before)
+		isLost = isLost || isDigest && f.Before != nil && f.After == nil && count(*f.Before) > 0
+		if isLost && !f.IsIn("metadata") {
+			risks = append(risks, Risk{Path: f.Path, Risk: world.DigestLost})
+		}
+	}
+	return risks
+}

@@ -1,0 +1,44 @@
+// Package pods answers: which programs start, stop or restart, and how are they protected and configured?
+// TestEffectsOfChanges of package review proves the workloads, TestReviewTellsAllContainers the programs,
+// TestWeakerPodsAreReported the protections.
+package pods
+
+import (
+	"cmp"
+	"slices"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/compare"
+	"example.com/gatehouse/render/review/effect"
+	"example.com/gatehouse/render/review/world"
+	"example.com/gatehouse/render/verdict/podsecurity"
+)
+
+// Review returns the effects of changed Pod templates.
+func Review(w *world.World, c compare.Change) []effect.Effect {
+	o, effects := c.Object().Unstructured, []kind.Effect(nil)
+	if world.LeftBy(c) != nil && !w.IsCovered(o) {
+		return nil // its Pods stay as they are
+	}
+	for _, t := range w.PodChanges(c) {
+		if len(t.Is.Misfits) > 0 {
+			effects = append(effects,
+				kind.Effect{Type: effect.PodUnreadable, What: kind.Say("its Pod template cannot be read because of %s",
+					effect.Quote(t.Is.Misfits)), Risk: "this review may miss risks: check every field"})
+		}
+		if c.Before != nil {
+			was := cmp.Or(t.Was, &podsecurity.Template{})
+			effects = slices.Concat(effects, reviewPrograms(was, t.Is), weaker(&was.Spec, &t.Is.Spec))
+		}
+	}
+	if w.IsCovered(o) {
+		effects = slices.DeleteFunc(effects, func(e kind.Effect) bool { return e.Risk == "" })
+	}
+	told := w.Reported(o)
+	if told != world.IDOf(o) {
+		for i := range effects {
+			effects[i].Fields = nil // the source object has other fields
+		}
+	}
+	return effect.Of(told, effects...)
+}

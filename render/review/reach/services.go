@@ -1,0 +1,46 @@
+package reach
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/review/effect"
+	"example.com/gatehouse/render/review/world"
+)
+
+func selector(service *unstructured.Unstructured) labels.Set {
+	set, _, _ := unstructured.NestedStringMap(service.Object, "spec", "selector")
+	return set
+}
+
+// reviewBackends returns the effects on changed Pods that Services newly select or no longer select.
+func (r *reach) reviewBackends() {
+	for _, c := range r.peers {
+		for _, service := range r.services[c.namespace] {
+			set := selector(service)
+			if !r.budget.Spend(1+len(set)) || len(set) == 0 {
+				continue
+			}
+			selects := labels.SelectorFromSet(set)
+			was, is := !c.isNew && selects.Matches(c.was.labels), selects.Matches(c.is.labels)
+			switch {
+			case is && !was:
+				e := kind.Effect{Type: effect.RouteOpened, What: kind.Say("%s routes to its Pods", world.IDOf(service)),
+					Risk: "clients of this Service reach them"}
+				if slices.Contains([]string{"NodePort", "LoadBalancer"}, world.Text(service, "spec", "type")) {
+					e.Risk = "its Pods are reachable from outside of the cluster"
+				}
+				r.effects = append(r.effects, effect.Of(c.id, e)...)
+			case was && !is:
+				r.effects = append(r.effects,
+					effect.Of(c.id,
+						kind.Effect{Type: effect.RouteRemoved,
+							What: kind.Say("%s no longer routes to its Pods", world.IDOf(service)),
+							Risk: "clients of this Service cannot reach them"})...)
+			}
+		}
+	}
+}

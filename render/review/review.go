@@ -1,0 +1,167 @@
+// Package review describes the effects of a change on clusters: Pods that start or restart, lost data,
+// granted rights.
+//
+// Its rooms find the effects: rights, reach, pods and guards are functions from a world, an environment before
+// and after, to effects. The table in rules.go maps kinds to rules, and complete.go tells all other changed
+// fields. TestReviewTellsEveryField proves that nothing is left out.
+package review
+
+import (
+	"slices"
+	"time"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/compare"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/review/definitions"
+	"example.com/gatehouse/render/review/effect"
+	"example.com/gatehouse/render/review/guards"
+	"example.com/gatehouse/render/review/pods"
+	"example.com/gatehouse/render/review/reach"
+	"example.com/gatehouse/render/review/rights"
+	"example.com/gatehouse/render/review/world"
+)
+
+// Review lists the effects of a change.
+type Review struct {
+	// Frame has the changed files that the environments do not explain.
+	Frame        []FrameReview       `json:"frame,omitempty"`
+	Environments []EnvironmentReview `json:"environments"`
+}
+
+// FrameReview is a changed file with the effects on its objects, if a tool applies it.
+type FrameReview struct {
+	compare.FrameChange
+	Effects []effect.Effect `json:"effects,omitempty"`
+	Changes []Change        `json:"changes,omitempty"`
+}
+
+// Around reviews changed files that the environments do not explain.
+func Around(frame []compare.FrameChange) []FrameReview {
+	reviewed := make([]FrameReview, len(frame))
+	for i, c := range frame {
+		reviewed[i] = FrameReview{c, fieldEffects(c.Objects), changesOf(c.Objects)}
+	}
+	return reviewed
+}
+
+// fieldEffects tells the changed fields of objects that no environment has: nothing else is known of their cluster.
+func fieldEffects(e compare.EnvironmentDiff) (effects []effect.Effect) {
+	if len(e.Changes) == 0 {
+		return nil
+	}
+	w := world.New(e)
+	for _, c := range e.Changes {
+		fields := slices.DeleteFunc(w.FieldsOf(c), func(f compare.FieldChange) bool {
+			return c.Action() != compare.Changed && slices.Contains(identity, f.Path)
+		})
+		risks := guards.Risks(w, c)
+		found := effect.Of(c.Object().ID(), reviewFields(w, c, fields, risks))
+		addRisks(&found[0], risks)
+		effects = append(effects, found...)
+	}
+	return effects
+}
+
+// EnvironmentReview lists the effects of a change on the cluster of an environment.
+type EnvironmentReview struct {
+	Name string `json:"name"`
+	// IsNew reports whether all objects of the environment are added, IsGone whether all are removed.
+	IsNew  bool `json:"isNew,omitempty"`
+	IsGone bool `json:"isGone,omitempty"`
+	// Kubernetes is the change of the declared version, if any.
+	Kubernetes *compare.KubernetesChange `json:"kubernetes,omitempty"`
+	Counts     Counts                    `json:"counts"`
+	// Effects begins with effects that have a risk, each part in the order of time.
+	Effects []effect.Effect `json:"effects"`
+	// Changes are changed objects, and then changed definitions that other tools install.
+	Changes []Change `json:"changes"`
+}
+
+// Counts is the number of objects of each action.
+type Counts map[compare.Action]int
+
+// Change is the change of an object in git.
+type Change struct {
+	Action compare.Action `json:"action"`
+	Object manifest.ID    `json:"object"`
+	// BeforeFile and AfterFile are relative to the root, with slashes. They may be empty.
+	BeforeFile string `json:"beforeFile,omitempty"`
+	AfterFile  string `json:"afterFile,omitempty"`
+	// InstalledBy is the HelmRelease or Application of an object that is in no rendered file.
+	InstalledBy *manifest.ID `json:"installedBy,omitempty"`
+	// Diff is a unified diff with masked values of Secrets.
+	Diff string `json:"diff"`
+
+	owner manifest.ID // the source object of a rendered object
+}
+
+// New reviews the changes of environments. Schedules before now are past.
+func New(environments []compare.EnvironmentDiff, now time.Time) *Review {
+	r := &Review{Environments: []EnvironmentReview{}}
+	for _, e := range environments {
+		if e.Differs() || len(e.Unread) > 0 {
+			r.Environments = append(r.Environments, reviewEnvironment(e, now))
+		}
+	}
+	return r
+}
+
+func reviewEnvironment(e compare.EnvironmentDiff, now time.Time) EnvironmentReview {
+	counts := Counts{compare.Added: 0, compare.Changed: 0, compare.Replaced: 0, compare.Removed: 0}
+	reviewed := EnvironmentReview{Name: e.Name, Kubernetes: e.Kubernetes, Counts: counts, Effects: effects(e, now),
+		Changes: changesOf(e)}
+	for _, c := range e.Changes {
+		counts[c.Action()]++
+	}
+	reviewed.IsNew = len(e.Changes) > 0 && len(e.Unchanged) == 0 && counts[compare.Added] == len(e.Changes)
+	reviewed.IsGone = len(e.Changes) > 0 && len(e.Unchanged) == 0 && counts[compare.Removed] == len(e.Changes)
+	return reviewed
+}
+
+// changesOf returns the changes of objects and definitions.
+func changesOf(e compare.EnvironmentDiff) []Change {
+	all := slices.Concat(e.Changes, e.Definitions)
+	changes := make([]Change, 0, len(all))
+	for _, c := range all {
+		owner, _ := compare.OwnerOf(e.Kinds, c.Object().Unstructured)
+		by := &c.InstalledBy
+		if *by == (manifest.ID{}) {
+			by = nil
+		}
+		changes = append(changes, Change{c.Action(), c.Object().ID(), c.BeforeFile, c.AfterFile, by,
+			c.Unified(), owner})
+	}
+	return changes
+}
+
+// effects returns the effects of the changes of an environment, in the order of a review.
+func effects(e compare.EnvironmentDiff, now time.Time) []effect.Effect {
+	w := world.New(e)
+	effects := append([]effect.Effect{}, slices.Concat(complete(w, effectsOfRules(w, now)),
+		definitions.Verdicts(w.Verdicts), reviewUnread(e.Unread))...)
+	slices.SortStableFunc(effects, effect.Compare)
+	return effects
+}
+
+// effectsOfRules returns the effects that rules and the reviews of kinds find.
+func effectsOfRules(w *world.World, now time.Time) (effects []effect.Effect) {
+	hasEffect := map[manifest.ID]bool{}
+	add := func(o manifest.ID, more []kind.Effect) {
+		effects, hasEffect[o] = append(effects, effect.Of(o, more...)...), hasEffect[o] || len(more) > 0
+	}
+	for _, c := range slices.Concat(w.Changes, w.Definitions) {
+		add(c.Object().ID(), review(w, c))
+		effects = append(append(effects, reviewValues(w, c)...), pods.Review(w, c)...)
+	}
+	effects = append(append(append(effect.Once(effects), reach.Review(w)...), rights.Review(w)...),
+		reviewMutations(w)...)
+	families := families(w)
+	builds := reviewBuilds(w, families)
+	for _, f := range families {
+		if !hasEffect[f.owner] {
+			add(f.owner, append(builds[f], reviewFamily(w, f, now)...))
+		}
+	}
+	return effects
+}

@@ -1,0 +1,118 @@
+package review
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/crd"
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/compare"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/review/definitions"
+	"example.com/gatehouse/render/review/effect"
+	"example.com/gatehouse/render/review/pods"
+	"example.com/gatehouse/render/review/world"
+)
+
+// rule returns the effects of a change of an object. The review drops effects without a type.
+type rule func(w *world.World, c compare.Change) []kind.Effect
+
+// rules maps kinds, with their group, to their rules.
+var rules = map[string]rule{
+	"CronJob.batch":         pods.ReviewCronJob,
+	"DaemonSet.apps":        pods.ReviewWorkload,
+	"Deployment.apps":       pods.ReviewWorkload,
+	"Job.batch":             pods.ReviewRun,
+	"Pod":                   pods.ReviewRun,
+	"PodTemplate":           pods.ReviewRun,
+	"ReplicaSet.apps":       pods.ReviewWorkload,
+	"ReplicationController": pods.ReviewWorkload,
+	"StatefulSet.apps":      pods.ReviewWorkload,
+
+	"CustomResourceDefinition.apiextensions.k8s.io": reviewDefinition,
+	"ConfigMap": pods.ReviewConfig,
+	"Secret":    pods.ReviewConfig,
+}
+
+// coveredTypes are the effects on rendered objects that the effect on the source object replaces.
+var coveredTypes = []string{
+	effect.WorkloadAdded, effect.WorkloadRemoved, effect.WorkloadRolled, effect.WorkloadScaled,
+	kind.RunAtOnce, kind.RunCanceled, kind.RunPlanned, kind.RunSuspended,
+}
+
+// review returns the effects of a change of an object, by the rule of its kind.
+func review(w *world.World, c compare.Change) (effects []kind.Effect) {
+	o := c.Object().Unstructured
+	if e, ok := w.Refused[world.IDOf(o)]; ok {
+		effects = []kind.Effect{e}
+		if world.IsForced(c) {
+			effects = append(effects, ruleOf(o)(w, compare.Change{After: c.After})...)
+		}
+		for i := range effects {
+			effects[i].Fields = nil // they are of the change
+		}
+		return effects
+	}
+	isCovered := w.IsCovered(o)
+	if c.After == nil {
+		if w.Gone[o.GetNamespace()] {
+			return nil // covered by the effect on its Namespace
+		}
+		if by := world.KeptBy(c); by != nil && !isCovered {
+			return []kind.Effect{sayKept(*by)}
+		}
+	}
+	if by := world.LeftBy(c); by != nil && !isCovered {
+		return append(reviewTreatments(w, c), sayLeft(*by, c))
+	}
+	effects = slices.DeleteFunc(ruleOf(o)(w, c), func(e kind.Effect) bool {
+		return e.Type == "" || isCovered && slices.Contains(coveredTypes, e.Type)
+	})
+	return append(effects, reviewTreatments(w, c)...)
+}
+
+func ruleOf(o *unstructured.Unstructured) rule {
+	if rule := rules[world.KindOf(o)]; rule != nil {
+		return rule
+	}
+	return pods.ReviewCustom
+}
+
+// reviewDefinition reviews CustomResourceDefinitions. A kind may review its own.
+func reviewDefinition(w *world.World, c compare.Change) []kind.Effect {
+	if c.Before == nil {
+		return nil
+	}
+	effects, defined := definitions.Review(w, c), crd.Kind(c.Object().Unstructured)
+	if k := w.SourceKind(manifest.ID{Group: defined.Group, Kind: defined.Kind}); k != nil && c.After != nil {
+		effects = append(effects, orUnknown(registry.ReviewCRD(k, c.Before, c.After))...)
+	}
+	return effects
+}
+
+// reviewValues returns the effect of variables whose values only the cluster has.
+func reviewValues(w *world.World, c compare.Change) []effect.Effect {
+	if c.After == nil || w.PostBuild == nil || w.PostBuild.Values != nil {
+		return nil
+	}
+	names := w.PostBuild.Variables(c.Object())
+	if len(names) == 0 {
+		return nil
+	}
+	what := kind.Say("has %s of %s, which Flux puts in place", kind.Count(int64(len(names)), "variable"),
+		effect.Quote(names))
+	return effect.Of(world.IDOf(c.After), kind.Effect{Type: effect.ValuesUnknown, What: what,
+		Risk: "their values come from the cluster: no review shows what runs"})
+}
+
+// reviewUnread returns the effects of values of charts that no template reads any more.
+func reviewUnread(unread []compare.Unread) (effects []effect.Effect) {
+	for _, u := range unread {
+		risk := kind.Say("no template of chart %s reads %s", u.Chart, effect.Quote(u.Values))
+		effects = append(effects, effect.Of(u.Object, kind.Effect{Type: effect.ValuesUnread,
+			What: kind.Say("sets %s without effect", kind.Count(int64(len(u.Values)), "value")), Risk: risk})...)
+	}
+	return effects
+}

@@ -1,0 +1,135 @@
+package review
+
+import (
+	"slices"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/compare"
+	"example.com/gatehouse/render/delivery"
+	"example.com/gatehouse/render/review/effect"
+	"example.com/gatehouse/render/review/world"
+)
+
+// sayKept describes a removed object that stays in the cluster.
+func sayKept(by delivery.Setting) kind.Effect {
+	what := kind.Say("stays in the cluster: %s prevents pruning", by.Key)
+	switch by.Treatment {
+	case delivery.Confirmed:
+		what = kind.Say("stays in the cluster until somebody confirms its removal: %s is %s", by.Key, by.Value)
+	case delivery.Ignored:
+		what = kind.Say("stays in the cluster, if %s is %s there, too", by.Key, by.Value)
+	}
+	return kind.Effect{Type: effect.ObjectKept, What: what}
+}
+
+// sayLeft describes an object that its tool does not change.
+func sayLeft(by delivery.Setting, c compare.Change) kind.Effect {
+	e := kind.Effect{Type: effect.ObjectLeft, Risk: "the cluster keeps the object as it is"}
+	tool := kind.Sentence(by.Tool)
+	switch {
+	case c.Before == nil:
+		e.What = tool + " does not create it"
+		e.Risk = "it has no effect in the cluster"
+	case by.Treatment == delivery.CreatedOnce:
+		e.What = tool + " does not apply this change to the object in the cluster"
+		e.Risk += " until somebody deletes it: then the new one is created"
+	default:
+		e.What = tool + " does not apply this change"
+	}
+	e.What += kind.Say(": %s is %s", by.Key, by.Value)
+	return e
+}
+
+// treatments say what a tool does with an object from now on: with a setting, and without one that it had. The first
+// sentence is no risk, the second is one.
+var treatments = map[delivery.Treatment]struct{ begins, ends [2]kind.Sentence }{
+	delivery.Ignored:     {ends: [2]kind.Sentence{"", "applies it, with all changes since it last did"}},
+	delivery.CreatedOnce: {ends: [2]kind.Sentence{"", "changes it, with all changes since it created it"}},
+	delivery.Kept: {
+		begins: [2]kind.Sentence{"leaves it in the cluster when it is removed from git"},
+		ends:   [2]kind.Sentence{"", "deletes it when it is removed from git"},
+	},
+	delivery.Confirmed: {
+		begins: [2]kind.Sentence{"deletes it only after somebody confirms that"},
+		ends:   [2]kind.Sentence{"", "deletes it unasked when it is removed from git"},
+	},
+	delivery.Outlasting: {
+		begins: [2]kind.Sentence{"leaves it in the cluster when its Application or release is deleted"},
+		ends:   [2]kind.Sentence{"", "deletes it with its Application or release"},
+	},
+	delivery.Forced: {
+		begins: [2]kind.Sentence{"", "deletes and recreates it when the API server refuses a change"},
+		ends:   [2]kind.Sentence{"fails to apply a change that the API server refuses"},
+	},
+	delivery.Recreated: {
+		begins: [2]kind.Sentence{"", "deletes and recreates it at each sync"},
+		ends:   [2]kind.Sentence{"no longer deletes and recreates it at each sync"},
+	},
+	delivery.Replaced: {
+		begins: [2]kind.Sentence{"", "replaces it as a whole: the values that others set in it are lost"},
+		ends:   [2]kind.Sentence{"no longer replaces it as a whole"},
+	},
+	delivery.Merged: {
+		begins: [2]kind.Sentence{"keeps the fields that others add to it"},
+		ends:   [2]kind.Sentence{"removes the fields that kubectl added to it"},
+	},
+	delivery.Ended: {
+		begins: [2]kind.Sentence{"", "deletes it when it has ended"},
+		ends:   [2]kind.Sentence{"leaves it in the cluster when it has ended"},
+	},
+	delivery.Unchecked: {
+		begins: [2]kind.Sentence{"applies it with fewer checks"},
+		ends:   [2]kind.Sentence{"applies it with all checks"},
+	},
+}
+
+// reviewTreatments returns the effects of annotations and labels by which a tool treats an object in another way.
+func reviewTreatments(w *world.World, c compare.Change) (effects []kind.Effect) {
+	if c.Action() != compare.Changed {
+		return nil
+	}
+	was, is := world.Settings(c, c.Before), world.Settings(c, c.After)
+	add := func(s delivery.Setting, words [2]kind.Sentence) {
+		f := compare.FieldChange{Path: s.Path}
+		for _, changed := range w.FieldsOf(c) {
+			if changed.Path == s.Path {
+				f = changed
+			}
+		}
+		e := kind.Effect{Type: effect.ObjectTreated, What: "changes " + kind.Say("%s", s.Path),
+			Fields: []string{s.Path}}
+		if f.Before != nil || f.After != nil {
+			e.What = "changes " + effect.SayChange(f)
+		}
+		for i, said := range words {
+			switch {
+			case said == "":
+			case i == 0:
+				e.What += ": " + kind.Sentence(s.Tool) + " " + said
+			default:
+				e.Risk = kind.Sentence(s.Tool) + " now " + said
+			}
+		}
+		if e.Risk != "" || words[0] != "" {
+			effects = append(effects, e)
+		}
+	}
+	for _, s := range is {
+		if !hasTreatment(was, s) {
+			add(s, treatments[s.Treatment].begins)
+		}
+	}
+	for _, s := range was {
+		if !hasTreatment(is, s) {
+			add(s, treatments[s.Treatment].ends)
+		}
+	}
+	return effects
+}
+
+// hasTreatment reports whether a tool treats an object as by a setting, for whichever reason.
+func hasTreatment(settings []delivery.Setting, as delivery.Setting) bool {
+	return slices.ContainsFunc(settings, func(s delivery.Setting) bool {
+		return s.Tool == as.Tool && s.Treatment == as.Treatment
+	})
+}

@@ -1,0 +1,149 @@
+// Package live shows the changes that the next sync of an environment would make in a cluster.
+// It writes nothing: the API server answers by dry run.
+package live
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fluxcd/pkg/ssa/normalize"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/compare"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verbs/cluster"
+	"example.com/gatehouse/render/verbs/cluster/plan"
+	"example.com/gatehouse/render/watchdog"
+)
+
+// Compare renders environments and compares them with a cluster. If one cannot be rendered, it
+// compares none.
+func Compare(ctx context.Context, c *cluster.Cluster, repository *render.Repository, names []string,
+	progress func(environment, step string)) (*compare.Diff, error) {
+	names, err := repository.Select(render.Selection{Names: names})
+	if err != nil {
+		return nil, err
+	}
+	d := &compare.Diff{}
+	var renderings []*render.Rendering
+	for _, name := range names {
+		const isAskedFor = true
+		examined, rendering, problems := repository.ExamineOrGone(name, isAskedFor, func(step string) {
+			progress(name, step)
+		})
+		e := compare.EnvironmentDiff{Name: name, Problems: problems}
+		if rendering != nil {
+			e.Checker = examined.Checker()
+			renderings = append(renderings, rendering)
+		}
+		d.Environments = append(d.Environments, e)
+	}
+	if d.Failed() {
+		return d, nil
+	}
+	watchdog.Disarm() // the rest is in proportion to the cluster
+	compared, err := compareAll(ctx, c, repository.Kinds(), renderings, progress)
+	if err != nil {
+		return nil, fmt.Errorf("compare with %s: %w", c.Name, cluster.WithRemedy(err))
+	}
+	for i := range compared {
+		e := &compared[i]
+		e.Checker = d.Environments[i].Checker
+		e.Problems = slices.Concat(e.Problems, d.Environments[i].Problems,
+			c.VersionWarnings(names[i], renderings[i].Index.Kubernetes))
+	}
+	d.Environments = compared
+	return d, nil
+}
+
+// compareAll compares environments with one cluster. An object of one environment is never
+// reported as pruned from another.
+func compareAll(ctx context.Context, c *cluster.Cluster, kinds *registry.Kinds, renderings []*render.Rendering,
+	progress func(environment, step string)) (compared []compare.EnvironmentDiff, err error) {
+	known := map[manifest.ID]bool{}
+	for _, r := range renderings {
+		for _, o := range r.Objects {
+			known[o.IDInNamespace()] = true
+		}
+	}
+	schemas := &schemas{cluster: c, converters: map[schema.GroupVersion]managedfields.TypeConverter{}}
+	for _, r := range renderings {
+		one := &comparison{Cluster: c, environment: r.Environment, kinds: kinds, known: known, schemas: schemas,
+			progress: func(step string) { progress(r.Environment, step) }}
+		result, err := one.run(ctx, r.Objects)
+		if err != nil {
+			return nil, err
+		}
+		compared = append(compared, result)
+	}
+	return compared, nil
+}
+
+// comparison compares one environment with a cluster.
+type comparison struct {
+	*cluster.Cluster
+	environment string
+	kinds       *registry.Kinds
+	known       map[manifest.ID]bool // the objects of all compared environments
+	schemas     *schemas
+	progress    func(step string)
+}
+
+// run plans a sync and lists the objects that it would prune.
+func (c *comparison) run(ctx context.Context, objects []manifest.Object) (compare.EnvironmentDiff, error) {
+	readable, warnings := plan.DropEncrypted(objects, "it is not compared")
+	normalized, rendered := make([]manifest.Object, len(readable)), map[string]*unstructured.Unstructured{}
+	for i, o := range readable {
+		rendered[o.File] = o.Unstructured
+		normalized[i] = manifest.Object{Unstructured: o.DeepCopy(), File: o.File}
+		if err := normalize.Unstructured(normalized[i].Unstructured); err != nil {
+			return compare.EnvironmentDiff{}, fmt.Errorf("%s: %w", o.File, err)
+		}
+	}
+	p, problems, err := plan.New(ctx, c.Cluster, normalized, plan.Options{
+		Progress: c.progress, Manager: c.manager, Force: true,
+		Refuse: func(*plan.Step) string { return "" },
+	})
+	switch {
+	case err != nil:
+		return compare.EnvironmentDiff{}, err
+	case manifest.HasErrors(problems):
+		return compare.EnvironmentDiff{Name: c.environment,
+			Problems: manifest.SortProblems(append(warnings, problems...))}, nil
+	}
+	differences := make([]difference, len(p.Steps))
+	err = cluster.ForEach(ctx, len(p.Steps), func(ctx context.Context, i int) (err error) {
+		differences[i], err = c.difference(ctx, p.Steps[i], rendered[p.Steps[i].File])
+		return err
+	})
+	if err != nil {
+		return compare.EnvironmentDiff{}, err
+	}
+	c.progress("looking for objects that left git")
+	pruned, more, err := c.findPruned(ctx, p.Steps)
+	if err != nil {
+		return compare.EnvironmentDiff{}, err
+	}
+	e := c.changes(slices.Concat(differences, pruned))
+	e.Problems = manifest.SortProblems(slices.Concat(warnings, terminating(p.Steps), more))
+	return e, nil
+}
+
+// terminating warns of objects that are being deleted.
+func terminating(steps []*plan.Step) (warnings []manifest.Problem) {
+	for _, s := range steps {
+		if s.Live != nil && s.Live.GetDeletionTimestamp() != nil {
+			since := s.Live.GetDeletionTimestamp().UTC().Format(time.RFC3339)
+			message := fmt.Sprintf("is being deleted since %s: once it is gone, the next sync creates it again", since)
+			warnings = append(warnings, manifest.Problem{File: s.File, Object: s.String(), Message: message,
+				Warning: true})
+		}
+	}
+	return warnings
+}
