@@ -20,7 +20,7 @@ import (
 // changed returns the environments among names that changed files may change. It reads their sources
 // and builds nothing, so an environment counts as changed if a build may read more files.
 func (r *Repository) changed(names, files []string) (changed []string) {
-	may, onDisk := make([]bool, len(names)), (&Repository{root: r.root, dir: r.dir}).fileSystem()
+	may, onDisk := make([]bool, len(names)), source.NewFileSystem(r.files, r.dir, nil)
 	parallel.For(len(names), func(i int) {
 		looks, areAll := r.looksAt(names[i])
 		for _, file := range files {

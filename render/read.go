@@ -285,11 +285,7 @@ func (p *pipeline) unknownValues(objects []manifest.Object) []manifest.Problem {
 
 // PostBuild reads the values that Flux substitutes in an environment; nil if it substitutes nothing.
 func (r *Repository) PostBuild(environment string) (*flux.PostBuild, error) {
-	return ReadPostBuild(environment, r.fileSystem().ReadFile)
-}
-
-// ReadPostBuild is PostBuild for files that read returns by their paths, from the root.
-func ReadPostBuild(environment string, read func(path string) ([]byte, error)) (*flux.PostBuild, error) {
+	read := r.fileSystem().ReadFile
 	folder := path.Join("/", tree.EnvironmentsFolder, environment)
 	k, err := readHead(folder, read)
 	file, ok := k.Metadata.Annotations[flux.Annotation]

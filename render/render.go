@@ -343,9 +343,9 @@ func (p *pipeline) rendering(repository *Repository) *Rendering {
 func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) []manifest.Problem {
 	environment := warn.Input{Kinds: p.kinds, Objects: objects, Local: p.local, IsNamespaced: p.checker.IsNamespaced,
 		Now: repository.Now}
-	_, noRendering := repository.root.Lstat(path.Join(tree.Folder, p.name))
+	_, noRendering := repository.files.Lstat(path.Join(tree.Folder, p.name))
 	environment.IsWritten = func(o manifest.Object) bool {
-		_, err := repository.root.Lstat(o.File)
+		_, err := repository.files.Lstat(o.File)
 		return noRendering != nil || err == nil
 	}
 	for _, k := range p.sources.Kustomizations {

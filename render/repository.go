@@ -40,6 +40,7 @@ type Repository struct {
 	kinds   *registry.Kinds
 	root    *os.Root
 	dir     string            // the path of root on disk, without links
+	files   source.Revision   // the work tree, or see At
 	overlay map[string][]byte // see With
 	shared  *memo.Memo        // results for all environments of a run, if Memo is nil
 
@@ -64,7 +65,7 @@ func Open(dir string, kinds *registry.Kinds) (*Repository, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the folder that holds %s: %w", tree.EnvironmentsFolder, err)
 	}
-	r := &Repository{kinds: kinds, root: root, dir: resolved, shared: &memo.Memo{}}
+	r := &Repository{kinds: kinds, root: root, dir: resolved, files: source.Disk(root, resolved), shared: &memo.Memo{}}
 	if !r.fileSystem().IsDir("/" + tree.EnvironmentsFolder) {
 		r.Close()
 		return nil, fmt.Errorf("%s has no folder %s: create it with render init, or name the folder that holds it",
@@ -90,6 +91,13 @@ func (r *Repository) As(kubernetes string, definitions ...manifest.Object) *Repo
 	other := *r
 	other.kubernetes, other.definitions, other.isCompared = kubernetes, definitions, true
 	return &other
+}
+
+// At returns the repository at another revision. It shares what it reads and builds, by content, and the locks.
+func (r *Repository) At(revision source.Revision) *Repository {
+	at := *r
+	at.files, at.Look, at.IsLeftOut = revision, nil, nil
+	return &at
 }
 
 // Kinds returns the kinds of source objects.
@@ -131,7 +139,7 @@ func (r *Repository) RLock(ctx context.Context) (unlock func(), err error) {
 
 // fileSystem returns a file system that reads the repository from disk.
 func (r *Repository) fileSystem() *source.FileSystem {
-	return source.NewFileSystem(r.root, r.dir, r.Look).With(r.overlay)
+	return source.NewFileSystem(r.files, r.dir, r.Look).With(r.overlay)
 }
 
 func (r *Repository) look(name string) {
@@ -143,7 +151,7 @@ func (r *Repository) look(name string) {
 // lookBelow calls Look for a folder and the folders in it.
 func (r *Repository) lookBelow(folder string) {
 	r.look(folder + "/")
-	entries, _ := fs.ReadDir(r.root.FS(), folder) // without entries the folder itself is enough
+	entries, _ := r.files.ReadDir(folder) // without entries the folder itself is enough
 	for _, entry := range entries {
 		r.look(path.Join(folder, entry.Name()) + "/")
 	}
@@ -171,7 +179,7 @@ func FindRoot(dir string) (string, error) {
 // with a kustomization, except base and components.
 func (r *Repository) Environments() ([]string, error) {
 	r.look(tree.EnvironmentsFolder + "/")
-	entries, err := fs.ReadDir(r.root.FS(), tree.EnvironmentsFolder)
+	entries, err := r.files.ReadDir(tree.EnvironmentsFolder)
 	if err != nil {
 		return nil, err
 	}

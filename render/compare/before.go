@@ -7,7 +7,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strings"
 
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/delivery/flux"
@@ -19,6 +18,8 @@ import (
 // previousRendering is rendered/ in the work tree or in a commit.
 type previousRendering struct {
 	repository *render.Repository
+	base       *render.Repository // at the commit, or the repository itself
+	snapshot   *git.Snapshot      // nil for the work tree
 
 	// commit is the ID of the commit. It is empty for the work tree, together with the fields below.
 	commit     string
@@ -32,7 +33,7 @@ type previousRendering struct {
 // openPrevious opens rendered/ in the work tree or, if revision is not empty, in its merge base with HEAD.
 func openPrevious(ctx context.Context, repository *render.Repository,
 	revision string) (b *previousRendering, err error) {
-	b = &previousRendering{repository: repository}
+	b = &previousRendering{repository: repository, base: repository}
 	if revision == "" {
 		return b, nil
 	}
@@ -42,9 +43,10 @@ func openPrevious(ctx context.Context, repository *render.Repository,
 	if b.commit, err = b.git.MergeBase(ctx, revision); err != nil {
 		return nil, err
 	}
-	if b.files, err = b.git.Files(ctx, b.commit, ".", tree.Folder); err != nil {
+	if b.snapshot, err = b.git.Snapshot(ctx, b.commit, tree.Folder); err != nil {
 		return nil, err
 	}
+	b.base, b.files = repository.At(b.snapshot), maps.Clone(b.snapshot.Files())
 	if b.changed, err = b.git.ChangedSince(ctx, b.commit); err != nil {
 		return nil, err
 	}
@@ -111,16 +113,20 @@ func (b *previousRendering) readChanged(ctx context.Context, environment string,
 
 // postBuild returns the values that Flux substituted in the previous rendering, if an object before or
 // after has variables. rendered/ in the work tree does not record its values: they count as unchanged.
-func (b *previousRendering) postBuild(ctx context.Context, rendering *render.Rendering,
-	before []manifest.Object) (*flux.PostBuild, error) {
+func (b *previousRendering) postBuild(rendering *render.Rendering, before []manifest.Object) (*flux.PostBuild, error) {
 	always := &flux.PostBuild{}
 	if b.commit == "" || !slices.ContainsFunc(before, always.Substitutes) &&
 		!slices.ContainsFunc(rendering.Objects, always.Substitutes) {
 		return rendering.PostBuild, nil
 	}
-	return render.ReadPostBuild(rendering.Environment, func(name string) ([]byte, error) {
-		return b.git.ReadFile(ctx, b.commit, strings.TrimPrefix(name, "/"))
-	})
+	return b.base.PostBuild(rendering.Environment)
+}
+
+// close ends the reading of the commit.
+func (b *previousRendering) close() {
+	if b.snapshot != nil {
+		b.snapshot.Close()
+	}
 }
 
 // parse returns the objects in files of an environment. An unreadable file gives a warning: its objects

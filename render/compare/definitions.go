@@ -92,7 +92,7 @@ func (b *previousRendering) definitions(ctx context.Context, examined *render.Ex
 			return nil, err
 		}
 		objects, _ := b.parse(e.Name, files)
-		installed, _ := b.installed(ctx, examined, objects)
+		installed, _ := b.installed(examined, objects)
 		add(objects)
 		for _, r := range installed {
 			add(r.Objects)

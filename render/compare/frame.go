@@ -103,9 +103,7 @@ func (f *frame) add(environment string, rendering *render.Rendering) {
 
 // changes returns the changes of the frame: by rank, and then by file.
 func (f *frame) changes(ctx context.Context) ([]FrameChange, error) {
-	if err := f.lookAtBase(ctx); err != nil {
-		return nil, err
-	}
+	f.lookAtBase()
 	staged, err := f.git.StagedSince(ctx, f.commit)
 	if err != nil {
 		return nil, err
@@ -143,25 +141,19 @@ func actionOf(file git.FileChange) Action {
 }
 
 // lookAtBase looks at the sources of the base, if a changed or removed file may have been one of them.
-func (f *frame) lookAtBase(ctx context.Context) error {
+func (f *frame) lookAtBase() {
 	mayBeSource := func(file git.FileChange) bool {
 		isSource := strings.HasPrefix(f.git.InFolder(file.Path), tree.EnvironmentsFolder+"/") || !isOrdinary(file.Path)
 		return isSource && file.Before != nil && f.git.Holds(file.Path) && !f.isExplained(file)
 	}
 	if !slices.ContainsFunc(f.changed, mayBeSource) {
-		return nil
+		return
 	}
-	previous, err := f.previousSources(ctx)
-	if err != nil {
-		return err
-	}
-	base := f.repository.With(previous)
 	for environment := range f.isRendered {
-		for name := range base.Looks(environment) {
+		for name := range f.base.Looks(environment) {
 			f.look(name)
 		}
 	}
-	return nil
 }
 
 // isExplained reports whether the rows of environments, their errors or the row of outdated files tell a change, or

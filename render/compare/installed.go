@@ -1,30 +1,22 @@
 package compare
 
 import (
-	"context"
-	"io/fs"
 	"slices"
-	"strings"
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/verbs/git"
 )
 
 // installed returns the objects that controllers installed by the previous objects, as they were applied. A
 // problem is a warning: these objects are not compared.
-func (b *previousRendering) installed(ctx context.Context, examined *render.Examination,
+func (b *previousRendering) installed(examined *render.Examination,
 	before []manifest.Object) ([]*release.Installed, []manifest.Problem) {
 	if examined == nil || !slices.ContainsFunc(before, release.Is) {
 		return nil, nil
 	}
-	files := b.repository.ChartFiles()
-	if b.commit != "" {
-		files = committed{ctx, b.git, b.files}
-	}
-	installed, problems := examined.Install(before, files)
+	installed, problems := examined.Install(before, b.base.ChartFiles())
 	var warnings []manifest.Problem
 	for _, p := range problems {
 		if p.IsError() {
@@ -34,48 +26,6 @@ func (b *previousRendering) installed(ctx context.Context, examined *render.Exam
 		}
 	}
 	return installed, warnings
-}
-
-// committed are the charts of a commit.
-type committed struct {
-	ctx   context.Context //nolint:containedctx // charts are read where they are rendered
-	git   *git.Repository
-	files map[string]git.File
-}
-
-// Resolve implements charts.Files.
-func (c committed) Resolve(name string) (string, bool, error) {
-	if _, isFile := c.files[strings.TrimPrefix(name, "/")]; isFile {
-		return name, false, nil
-	}
-	if names, _ := c.List(name); len(names) > 0 {
-		return name, true, nil
-	}
-	return "", false, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-}
-
-// ReadAny implements charts.Files.
-func (c committed) ReadAny(name string) ([]byte, error) {
-	contents, err := c.git.ReadFiles(c.ctx, map[string]git.File{name: c.files[strings.TrimPrefix(name, "/")]})
-	if content, ok := contents[name]; ok || err != nil {
-		return content, err
-	}
-	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-}
-
-// ReadFile implements charts.Files.
-func (c committed) ReadFile(name string) ([]byte, error) { return c.ReadAny(name) }
-
-// List implements charts.Files.
-func (c committed) List(folder string) (names []string, err error) {
-	for file := range c.files {
-		if below, is := strings.CutPrefix("/"+file, folder+"/"); is {
-			name, _, _ := strings.Cut(below, "/")
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names), nil
 }
 
 // withInstalled is Objects with the objects that controllers install. A release that is there before and after

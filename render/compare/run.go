@@ -57,6 +57,7 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 	if err != nil {
 		return nil, err
 	}
+	defer previous.close()
 	around.start(previous)
 	repository = previous.repository
 	names, err := repository.Select(selection)
@@ -126,7 +127,7 @@ func (b *previousRendering) readSides(ctx context.Context,
 		return s, nil, err
 	}
 	s.was, warnings = b.parse(rendering.Environment, files)
-	values, err := b.postBuild(ctx, rendering, s.was)
+	values, err := b.postBuild(rendering, s.was)
 	if err != nil {
 		warnings = append(warnings,
 			manifest.Problem{Warning: true,
@@ -156,14 +157,10 @@ func (b *previousRendering) compare(ctx context.Context, examined *render.Examin
 	if err != nil {
 		return EnvironmentDiff{}, err
 	}
-	wasInstalled, problems := b.installed(ctx, examined, slices.Concat(s.was, s.unchanged))
+	wasInstalled, problems := b.installed(examined, slices.Concat(s.was, s.unchanged))
 	e := withInstalled(b.repository.Kinds(), name, s.was, s.is, wasInstalled, rendering.Installed)
 	e.Problems, e.PostBuild = slices.Concat(warnings, problems), rendering.PostBuild
-	ofCharts, err := b.unread(ctx, rendering)
-	if err != nil {
-		return EnvironmentDiff{}, err
-	}
-	e.Unread = append(e.Unread, ofCharts...)
+	e.Unread = append(e.Unread, b.unread(rendering)...)
 	for _, o := range s.unchanged {
 		e.Unchanged = append(e.Unchanged, o.Unstructured)
 	}

@@ -2,8 +2,6 @@ package compare
 
 import (
 	"cmp"
-	"context"
-	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -63,18 +61,14 @@ func unreadOfRelease(was, is *release.Installed) []Unread {
 
 // unread returns the values that the charts of helmCharts read no more. It reads the previous sources if the change
 // may be in them.
-func (b *previousRendering) unread(ctx context.Context, rendering *render.Rendering) (all []Unread, err error) {
+func (b *previousRendering) unread(rendering *render.Rendering) (all []Unread) {
 	now := rendering.Charts
-	if len(now) == 0 || b.commit == "" {
-		return nil, nil
-	}
-	changed, err := b.changedSources(ctx, rendering.Sources)
-	if len(changed) == 0 {
-		return nil, err
+	if len(now) == 0 || b.commit == "" || !b.changesSource(rendering.Sources) {
+		return nil
 	}
 	key := func(c source.Chart) string { return strings.Join([]string{c.File, c.Name, c.ReleaseName}, "\n") }
 	old := map[string]source.Chart{}
-	for _, c := range b.repository.With(changed).Charts(rendering.Environment) {
+	for _, c := range b.base.Charts(rendering.Environment) {
 		old[key(c)] = c
 	}
 	for _, c := range now {
@@ -86,31 +80,15 @@ func (b *previousRendering) unread(ctx context.Context, rendering *render.Render
 			all = append(all, unreadOf(id, chart, c.Settings)...)
 		}
 	}
-	return all, nil
+	return all
 }
 
-// changedSources returns the previous content of changed files beside rendered/, by path from the root; nil if none
-// of the current sources is changed, and no file is removed.
-func (b *previousRendering) changedSources(ctx context.Context, sources []string) (map[string][]byte, error) {
+// changesSource reports whether one of the current sources is changed, or any file beside rendered/ is removed.
+func (b *previousRendering) changesSource(sources []string) bool {
 	isRead := sets.New(sources...)
-	isSource := func(c git.FileChange) bool {
+	return slices.ContainsFunc(b.changed, func(c git.FileChange) bool {
 		return b.isBesideRendered(c) && (isRead.Has(b.git.InFolder(c.Path)) || c.After == nil)
-	}
-	if !slices.ContainsFunc(b.changed, isSource) {
-		return nil, nil
-	}
-	return b.previousSources(ctx)
-}
-
-// previousSources returns the previous content of changed files beside rendered/, by path from the root.
-func (b *previousRendering) previousSources(ctx context.Context) (map[string][]byte, error) {
-	previous := map[string]git.File{}
-	for _, c := range b.changed {
-		if name := b.git.InFolder(c.Path); b.isBesideRendered(c) {
-			previous[path.Join("/", name)] = b.files[name]
-		}
-	}
-	return b.git.ReadFiles(ctx, previous)
+	})
 }
 
 // isBesideRendered reports whether a changed file is in the folder of the repository, and not below rendered/.

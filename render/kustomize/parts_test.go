@@ -136,7 +136,7 @@ func tryReadSources(t test, dir string, archive *txtar.Archive) (*source.Sources
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { root.Close() })
-	s := source.Read(nil, nil, source.NewFileSystem(root, dir, nil), gatehouse.All().KustomizeConfig(), newest, nil, prod)
+	s := source.Read(nil, nil, source.NewFileSystem(source.Disk(root, dir), dir, nil), gatehouse.All().KustomizeConfig(), newest, nil, prod)
 	return s, len(s.Problems) == 0
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
-	"example.com/gatehouse/render/regular"
 	"example.com/gatehouse/render/watchdog"
 )
 
@@ -25,25 +23,25 @@ import (
 type FileSystem struct {
 	filesys.FileSystem // empty, for methods that no build calls
 
-	disk *disk
+	*seen
 
-	standIns map[string][]byte // content in place of, or beside, the files on disk
+	standIns map[string][]byte // content in place of, or beside, the files of the revision
 	folders  map[string]bool   // of standIns
 }
 
-// NewFileSystem returns the file system below root. The path of root on disk, without links, is dir. It calls look, if
-// not nil, with each path below the root, with slashes, before it is first read. Calls may be concurrent.
-func NewFileSystem(root *os.Root, dir string, look func(name string)) *FileSystem {
+// NewFileSystem returns the file system of a revision. The path of its root on disk, without links, is dir. It calls
+// look, if not nil, with each path below the root, with slashes, before it is first read. Calls may be concurrent.
+func NewFileSystem(revision Revision, dir string, look func(name string)) *FileSystem {
 	if look == nil {
 		look = func(string) {}
 	}
 	return &FileSystem{FileSystem: filesys.MakeFsInMemory(),
-		disk: &disk{root: root, dir: dir, look: look, resolved: map[string]resolution{}, files: map[string][]byte{}}}
+		seen: &seen{revision: revision, dir: dir, look: look, resolved: map[string]resolution{}, files: map[string][]byte{}}}
 }
 
-// With returns a file system with some files in place of, or beside, the files on disk.
+// With returns a file system with some files in place of, or beside, the files of the revision.
 func (f *FileSystem) With(files map[string][]byte) *FileSystem {
-	with := &FileSystem{FileSystem: f.FileSystem, disk: f.disk, standIns: maps.Clone(f.standIns),
+	with := &FileSystem{FileSystem: f.FileSystem, seen: f.seen, standIns: maps.Clone(f.standIns),
 		folders: maps.Clone(f.folders)}
 	if with.standIns == nil {
 		with.standIns, with.folders = map[string][]byte{}, map[string]bool{}
@@ -57,11 +55,11 @@ func (f *FileSystem) With(files map[string][]byte) *FileSystem {
 	return with
 }
 
-// FilesRead returns the files read from disk, sorted, relative to the root.
+// FilesRead returns the files read from the revision, sorted, relative to the root.
 func (f *FileSystem) FilesRead() []string {
-	f.disk.mu.Lock()
-	defer f.disk.mu.Unlock()
-	files := slices.Sorted(maps.Keys(f.disk.files))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	files := slices.Sorted(maps.Keys(f.files))
 	for i, file := range files {
 		files[i] = Relative(file)
 	}
@@ -83,13 +81,13 @@ func (f *FileSystem) KustomizationFile(dir string) string {
 func (f *FileSystem) Resolve(name string) (resolved string, isDir bool, err error) {
 	name = path.Clean("/" + filepath.ToSlash(name))
 	if _, ok := f.standIns[name]; ok {
-		f.disk.look(name)
+		f.look(name)
 		return name, false, nil
 	}
 	if f.folders[name] {
 		return name, true, nil
 	}
-	return f.disk.resolve(name)
+	return f.resolve(name)
 }
 
 // ReadFile returns the content of a file. The watchdog names the last one that kustomize reads.
@@ -118,14 +116,14 @@ func (f *FileSystem) find(name string) (resolved string, content []byte, err err
 	if content, ok := f.standIns[resolved]; ok {
 		return resolved, content, nil
 	}
-	content, err = f.disk.read(resolved)
+	content, err = f.read(resolved)
 	return resolved, content, err
 }
 
 // List returns the names in a folder, sorted.
 func (f *FileSystem) List(folder string) (names []string, err error) {
-	f.disk.look(strings.TrimSuffix(folder, "/") + "/")
-	entries, err := os.ReadDir(f.disk.onDisk(folder))
+	f.look(strings.TrimSuffix(folder, "/") + "/")
+	entries, err := f.revision.ReadDir(nameIn(folder))
 	if err != nil && !f.folders[folder] {
 		return nil, readError(folder, err)
 	}
@@ -172,11 +170,11 @@ func Relative(name string) string {
 	return strings.TrimPrefix(name, "/")
 }
 
-// disk keeps files and links read from disk.
-type disk struct {
-	root *os.Root
-	dir  string
-	look func(name string)
+// seen has the files and links that were read from a revision.
+type seen struct {
+	revision Revision
+	dir      string
+	look     func(name string)
 
 	mu       sync.Mutex
 	resolved map[string]resolution
@@ -189,31 +187,31 @@ type resolution struct {
 	err   error
 }
 
-func (d *disk) resolve(name string) (string, bool, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	r := d.resolveLocked(name)
+func (s *seen) resolve(name string) (string, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.resolveLocked(name)
 	return r.path, r.isDir, r.err
 }
 
-func (d *disk) resolveLocked(name string) resolution {
-	r, ok := d.resolved[name]
+func (s *seen) resolveLocked(name string) resolution {
+	r, ok := s.resolved[name]
 	if !ok {
-		d.look(name)
-		r = d.follow(name)
-		d.resolved[name] = r
+		s.look(name)
+		r = s.follow(name)
+		s.resolved[name] = r
 	}
 	return r
 }
 
 // follow follows the links of a path. The error wraps fs.ErrNotExist only if nothing exists there: a
 // broken link exists.
-func (d *disk) follow(name string) resolution {
+func (s *seen) follow(name string) resolution {
 	if name == "/" {
 		return resolution{path: name, isDir: true}
 	}
 	nothing := resolution{err: &fs.PathError{Op: "open", Path: Relative(name), Err: fs.ErrNotExist}}
-	folder := d.resolveLocked(path.Dir(name))
+	folder := s.resolveLocked(path.Dir(name))
 	switch {
 	case errors.Is(folder.err, fs.ErrNotExist), folder.err == nil && !folder.isDir:
 		return nothing
@@ -223,7 +221,7 @@ func (d *disk) follow(name string) resolution {
 		return resolution{err: errGit(name)}
 	}
 	resolved := path.Join(folder.path, path.Base(name))
-	info, err := os.Lstat(d.onDisk(resolved))
+	info, err := s.revision.Lstat(nameIn(resolved))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nothing
@@ -232,22 +230,22 @@ func (d *disk) follow(name string) resolution {
 	case info.Mode()&fs.ModeSymlink == 0:
 		return resolution{path: resolved, isDir: info.IsDir()}
 	}
-	return d.followLink(name, resolved)
+	return s.followLink(name, resolved)
 }
 
 // followLink follows a link whose path has no other links, part by part: each may be a link.
-func (d *disk) followLink(name, resolved string) resolution {
-	target, err := os.Readlink(d.onDisk(resolved))
+func (s *seen) followLink(name, resolved string) resolution {
+	target, err := s.revision.ReadLink(nameIn(resolved))
 	at := resolution{path: path.Dir(resolved), isDir: true}
 	if err == nil && filepath.IsAbs(target) {
 		at.path = "/"
-		target, err = filepath.Rel(d.dir, target)
+		target, err = filepath.Rel(s.dir, target)
 	}
 	if err != nil {
 		return resolution{err: readError(name, err)}
 	}
-	d.resolved[resolved] = resolution{err: readError(name, errors.New("too many links"))} // if it leads here
-	defer delete(d.resolved, resolved)
+	s.resolved[resolved] = resolution{err: readError(name, errors.New("too many links"))} // if it leads here
+	defer delete(s.resolved, resolved)
 	for part := range strings.SplitSeq(filepath.ToSlash(target), "/") {
 		switch {
 		case isGitFolder(part):
@@ -255,7 +253,7 @@ func (d *disk) followLink(name, resolved string) resolution {
 		case part == ".." && at.path == "/":
 			return resolution{err: errOutside(Relative(name))}
 		}
-		switch at = d.resolveLocked(path.Join(at.path, part)); {
+		switch at = s.resolveLocked(path.Join(at.path, part)); {
 		case errors.Is(at.err, fs.ErrNotExist):
 			return resolution{err: fmt.Errorf("%s is a link to nothing: fix or remove it", Relative(name))}
 		case at.err != nil:
@@ -279,8 +277,6 @@ func errGit(name string) error {
 	return fmt.Errorf("%s belongs to git, and may have a token: list a committed file", Relative(name))
 }
 
-func (d *disk) onDisk(name string) string { return filepath.Join(d.dir, filepath.FromSlash(name)) }
-
 // readError returns an error of reading a path, with the path relative to the root.
 func readError(name string, err error) error {
 	var cause *fs.PathError
@@ -291,16 +287,16 @@ func readError(name string, err error) error {
 }
 
 // read returns the content of a file. Its path has no links.
-func (d *disk) read(resolved string) ([]byte, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if content, ok := d.files[resolved]; ok {
+func (s *seen) read(resolved string) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if content, ok := s.files[resolved]; ok {
 		return content, nil
 	}
-	content, err := regular.ReadFile(d.root, Relative(resolved))
+	content, err := s.revision.ReadFile(nameIn(resolved))
 	if err != nil {
 		return nil, err
 	}
-	d.files[resolved] = content
+	s.files[resolved] = content
 	return content, nil
 }

@@ -10,10 +10,8 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"io/fs"
 	"maps"
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -115,28 +113,6 @@ func (r *Repository) readBlobs(ctx context.Context, files map[string]File,
 		return fmt.Errorf("read committed files: %w", commandError(ctx, args, stderr.String(), ended))
 	}
 	return err
-}
-
-// ReadFile returns the content of a file of a commit. Its path is relative to the folder of the
-// repository, and may lead through links. The error is fs.ErrNotExist if the commit has no such file.
-func (r *Repository) ReadFile(ctx context.Context, commit, name string) ([]byte, error) {
-	full := path.Join(r.prefix, name)
-	if strings.Contains(full, "\n") || !filepath.IsLocal(full) {
-		return nil, fs.ErrNotExist
-	}
-	out, err := r.git(ctx, strings.NewReader(commit+":"+full+"\n"), "cat-file", "--batch", "--follow-symlinks")
-	if err != nil {
-		return nil, fmt.Errorf("read %s of commit %s: %w", full, commit, err)
-	}
-	if fields := strings.Fields(out); len(fields) < 2 || fields[1] != "blob" {
-		return nil, fmt.Errorf("%s of commit %.12s: %w", full, commit, fs.ErrNotExist)
-	}
-	var content []byte
-	err = nextBlob(bufio.NewReader(strings.NewReader(out)), func(blob io.Reader) (err error) {
-		content, err = io.ReadAll(blob)
-		return err
-	})
-	return content, err
 }
 
 // nextBlob reads the next object of the output of `git cat-file --batch`.

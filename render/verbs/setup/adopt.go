@@ -108,7 +108,7 @@ func (p *target) adopt(o Options, d *delivery) (*adoption, error) {
 	top := path.Join("/", p.prefix)
 	environments := path.Join(top, tree.EnvironmentsFolder)
 	a.folder = path.Join(environments, a.environment)
-	files := source.NewFileSystem(p.root, p.top, nil)
+	files := source.NewFileSystem(source.Disk(p.root, p.top), p.top, nil)
 	a.appliedFile = files.KustomizationFile(a.overlay)
 	switch {
 	case path.Dir(a.overlay) == environments, isWithin(a.overlay, path.Join(top, tree.Folder)):

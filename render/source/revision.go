@@ -1,0 +1,43 @@
+package source
+
+import (
+	"cmp"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"example.com/gatehouse/render/regular"
+)
+
+// Revision is the files of a repository at one point: the work tree, or a commit. Names are as in package fs: relative
+// to the root, with slashes, and "." for the root itself. No name has a link before its last part, and no method
+// follows one.
+type Revision interface {
+	Lstat(name string) (fs.FileInfo, error)
+	ReadLink(name string) (string, error)
+	ReadDir(name string) ([]fs.DirEntry, error)
+	// ReadFile returns the content of a regular file.
+	ReadFile(name string) ([]byte, error)
+}
+
+// Disk returns the work tree below root. Its path, without links, is dir.
+func Disk(root *os.Root, dir string) Revision { return disk{root, dir} }
+
+type disk struct {
+	root *os.Root
+	dir  string
+}
+
+func (d disk) path(name string) string { return filepath.Join(d.dir, filepath.FromSlash(name)) }
+
+func (d disk) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(d.path(name)) }
+
+func (d disk) ReadLink(name string) (string, error) { return os.Readlink(d.path(name)) }
+
+func (d disk) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(d.path(name)) }
+
+func (d disk) ReadFile(name string) ([]byte, error) { return regular.ReadFile(d.root, name) }
+
+// nameIn returns the name in a Revision of an absolute path of a FileSystem.
+func nameIn(name string) string { return cmp.Or(strings.Trim(name, "/"), ".") }
