@@ -22,6 +22,8 @@ type built struct {
 	judges  []manifest.Object
 	// invalid are the problems of these CustomResourceDefinitions, and of installed objects.
 	invalid []manifest.Problem
+	// followed are the folders that Flux builds for Kustomizations of the environment.
+	followed []*followed
 	// releases are the charts that controllers install, and installed their objects in the cluster.
 	releases  []release.Release
 	installed []*release.Installed
@@ -30,7 +32,7 @@ type built struct {
 }
 
 // build builds the environment.
-func (in *input) build() (b built, problems []manifest.Problem) {
+func (in *input) build(repository *Repository) (b built, problems []manifest.Problem) {
 	b.paths = kustomize.FindPaths(in.sources, in.folder)
 	b.objects, problems = kustomize.Build(b.paths, in.shared)
 	if len(problems) == 0 {
@@ -38,7 +40,12 @@ func (in *input) build() (b built, problems []manifest.Problem) {
 	}
 	defined, invalid := in.definitions(slices.Concat(b.objects, b.local))
 	b.local, problems = append(b.local, defined...), append(problems, invalid...)
-	b.addInstalled(in)
+	applied := b.objects
+	if in.postBuild != nil {
+		applied = in.postBuild.Applied(b.objects)
+	}
+	b.followed, b.invalid = in.follow(repository, applied)
+	b.addInstalled(in, applied)
 	b.judges = standIn(in.standIns, slices.Concat(b.objects, b.local))
 	b.checker, invalid = verdict.New(in.memo, in.kinds, in.kubernetes, b.judges)
 	b.checker.PostBuild, b.checker.RuntimeConfig = in.postBuild, in.runtimeConfig

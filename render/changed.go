@@ -95,10 +95,12 @@ func (r *Repository) looksAt(name string) (looks map[string]bool, areAll bool) {
 	return looks, areAll
 }
 
-// installsFolder reports whether an object, or a patch of it, names a chart in a folder in git, which a later stage
-// reads. A HelmRelease with a chartRef takes the chart of a HelmChart.
+// installsFolder reports whether an object, or a patch of it, names a folder in git, perhaps of a chart, which a later
+// stage reads. A HelmRelease with a chartRef takes the chart of a HelmChart.
 func installsFolder(d source.Document) bool {
 	switch d.Kind {
+	case "Kustomization":
+		return node.Text(node.Field(d.Node(), "spec"), "path") != ""
 	case "HelmRelease", "HelmChart":
 		spec := node.Field(d.Node(), "spec")
 		kind := cmp.Or(node.Text(spec, "sourceRef", "kind"), node.Text(spec, "chart", "spec", "sourceRef", "kind"))

@@ -14,21 +14,6 @@ import (
 	"example.com/gatehouse/render/verdict/secret"
 )
 
-// releasesOf returns the charts that controllers install by objects, as Flux applies them.
-func (in *input) releasesOf(objects []manifest.Object) []release.Release {
-	if !slices.ContainsFunc(objects, release.Is) {
-		return nil
-	}
-	applied := make([]manifest.Object, len(objects))
-	for i, r := range in.postBuild.Substitute(objects, nil) {
-		applied[i] = r.Object
-		if r.IsSubstituted {
-			applied[i].InGit = &objects[i]
-		}
-	}
-	return release.Find(applied)
-}
-
 // install returns the objects of releases whose charts are in files.
 func (b *built) install(in *input, files charts.Files, releases []release.Release) ([]*release.Installed,
 	[]manifest.Problem) {
@@ -41,18 +26,27 @@ func (b *built) install(in *input, files charts.Files, releases []release.Releas
 	}.Install(releases)
 }
 
-// Install returns the objects that controllers install by applied objects, with charts in files. Each has the
-// name of a file in its chart.
-func (e *Examination) Install(objects []manifest.Object, files charts.Files) ([]*release.Installed,
+// Delivers reports whether a tool may make other objects by an object.
+func Delivers(o manifest.Object) bool { return release.Is(o) || isKustomization(o) }
+
+// Install returns the objects that tools make by applied objects, with the folders and charts of a repository, which
+// may be at another revision. Each has the name of a file.
+func (e *Examination) Install(objects []manifest.Object, repository *Repository) ([]*release.Installed,
 	[]manifest.Problem) {
-	all, problems := e.pipeline.install(e.pipeline.input, files, release.Find(objects))
+	var b built
+	var found []manifest.Problem
+	b.followed, found = e.pipeline.follow(repository, objects)
+	delivered := b.followedObjects((*followed).applied)
+	all, problems := e.pipeline.install(e.pipeline.input, repository.fileSystem(),
+		release.Find(slices.Concat(objects, delivered)))
+	problems = append(problems, found...)
 	for _, installed := range all {
 		for j, o := range installed.Objects {
 			installed.Objects[j] = e.pipeline.checker.WithNamespace(o, installed.Namespace)
 		}
 		installed.Objects = e.pipeline.placeInstalled(installed)
 	}
-	return all, problems
+	return append(all, b.delivered()...), problems
 }
 
 // placeInstalled gives each object of a release a name of a file in its chart.
@@ -66,22 +60,30 @@ func (b *built) placeInstalled(r *release.Installed) (objects []manifest.Object)
 	return objects
 }
 
-// addInstalled adds the objects that controllers install, and their CustomResourceDefinitions to local
+// addInstalled adds the objects that controllers install by applied and delivered objects, and their CustomResourceDefinitions to local
 // unless it has them.
-func (b *built) addInstalled(in *input) {
+func (b *built) addInstalled(in *input, applied []manifest.Object) {
 	var definitions []manifest.Object
 	known := map[string]bool{}
-	for _, o := range slices.Concat(b.objects, b.local) {
-		if crd.Is(o.Unstructured) {
-			known[o.GetName()] = true
-			definitions = append(definitions, o)
+	own := len(b.objects) + len(b.local)
+	delivered := b.followedObjects((*followed).applied)
+	for i, o := range slices.Concat(b.objects, b.local, delivered) {
+		if !crd.Is(o.Unstructured) || i >= own && known[o.GetName()] {
+			continue
+		}
+		known[o.GetName()] = true
+		definitions = append(definitions, o)
+		if i >= own {
+			b.local = append(b.local, o)
 		}
 	}
 	b.cluster = sync.OnceValue(func() charts.Cluster { // most environments have no releases
 		return clusterOf(in.sources.Kustomizations[in.folder], definitions)
 	})
-	b.releases = in.releasesOf(b.objects)
-	b.installed, b.invalid = b.install(in, in.sources.FS, b.releases)
+	b.releases = release.Find(slices.Concat(applied, delivered))
+	var problems []manifest.Problem
+	b.installed, problems = b.install(in, in.sources.FS, b.releases)
+	b.invalid = append(b.invalid, blameDeliveries(problems)...)
 	for _, r := range b.installed {
 		for _, o := range r.Objects {
 			if crd.Is(o.Unstructured) && !known[o.GetName()] {
@@ -117,10 +119,5 @@ func (b *built) judgeInstalled(invalid []manifest.Problem) []manifest.Problem {
 		invalid = append(invalid, b.checker.Installed(r.Objects)...)
 		r.Objects = b.placeInstalled(r)
 	}
-	for i, p := range invalid {
-		if d := p.Subject.Delivery; d != nil {
-			invalid[i] = d.Blame(p)
-		}
-	}
-	return invalid
+	return blameDeliveries(invalid)
 }

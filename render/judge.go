@@ -21,7 +21,7 @@ import (
 // problems.
 func (in *input) judge(b built) (stored []manifest.Object, problems []manifest.Problem) {
 	stored, problems = b.checker.Objects(b.objects)
-	return stored, slices.Concat(b.invalid, problems, in.duplicates(tree.Layout(b.objects, b.checker.IsNamespaced)))
+	return stored, slices.Concat(b.invalid, problems, b.judgeFollowed(), in.duplicates(tree.Layout(b.objects, b.checker.IsNamespaced)))
 }
 
 // judgeRendered returns the problems of rendered objects at their cause: in the overrides, if
@@ -61,16 +61,14 @@ func isSameField(original manifest.Object, p manifest.Problem) bool {
 func (in *input) admit(checker *verdict.Checker, objects []manifest.Object, b built) []manifest.Problem {
 	own := checker.Applied(objects)
 	position := func(p manifest.Problem) string {
-		if d := p.Subject.Delivery; d != nil {
-			p = d.Blame(p)
-		}
+		p = blameDeliveries([]manifest.Problem{p})[0]
 		p.Subject = p.Subject.Committed()
 		return in.locate(p).Position()
 	}
-	problems := checker.Admit(slices.Concat(own, b.admissible()), position, warn.IsController)
+	followed := b.followedObjects(func(f *followed) []manifest.Object { return f.checker(checker).Applied(f.built) })
+	problems := blameDeliveries(checker.Admit(slices.Concat(own, followed, b.admissible()), position, warn.IsController))
 	for i, p := range problems {
-		if d := p.Subject.Delivery; d != nil {
-			problems[i] = d.Blame(p)
+		if p.Subject.Delivery != nil || p.File != "" {
 			continue
 		}
 		problems[i].Subject = p.Subject.Committed()

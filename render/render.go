@@ -182,7 +182,7 @@ func (e *Examination) Judged() []manifest.Object {
 	for _, r := range e.pipeline.installed {
 		all = append(all, r.Objects...)
 	}
-	return all
+	return append(all, e.pipeline.followedObjects((*followed).applied)...)
 }
 
 // JudgeRest returns all problems, with those of the stages that did not run after an error: on the objects of
@@ -273,7 +273,7 @@ func runPipeline(repository *Repository, name string, show func(step string)) *p
 	}
 	progress("building")
 	p.release = kustomize.Share(p.sources)
-	p.built, problems = p.build()
+	p.built, problems = p.build(repository)
 	if p.addProblems(problems) {
 		return p
 	}
@@ -331,10 +331,10 @@ func (p *pipeline) rendering(repository *Repository) *Rendering {
 		Files:       files,
 		Beside:      beside,
 		Index:       index,
-		Sources:     p.sources.FS.FilesRead(),
+		Sources:     p.filesRead(),
 		PostBuild:   p.postBuild,
 		Unchecked:   p.unchecked(objects),
-		Installed:   p.installed,
+		Installed:   slices.Concat(p.installed, p.delivered()),
 		Charts:      p.sources.Charts,
 	}
 }

@@ -103,9 +103,6 @@ func (r *Repository) At(revision source.Revision) *Repository {
 // Kinds returns the kinds of source objects.
 func (r *Repository) Kinds() *registry.Kinds { return r.kinds }
 
-// ChartFiles returns the files of charts.
-func (r *Repository) ChartFiles() charts.Files { return r.fileSystem() }
-
 // Dir returns the folder of the repository on disk, without links.
 func (r *Repository) Dir() string { return r.dir }
 
@@ -251,7 +248,7 @@ func (r *Repository) NeededCharts(environment string, progress func(step string)
 		return all, manifest.SortProblems(p.problems)
 	}
 	progress("building")
-	b, problems := in.build()
+	b, problems := in.build(r)
 	p.addProblems(problems)
 	for _, needed := range b.releases {
 		switch {

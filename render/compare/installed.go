@@ -13,14 +13,14 @@ import (
 // problem is a warning: these objects are not compared.
 func (b *previousRendering) installed(examined *render.Examination,
 	before []manifest.Object) ([]*release.Installed, []manifest.Problem) {
-	if examined == nil || !slices.ContainsFunc(before, release.Is) {
+	if examined == nil || !slices.ContainsFunc(before, render.Delivers) {
 		return nil, nil
 	}
-	installed, problems := examined.Install(before, b.base.ChartFiles())
+	installed, problems := examined.Install(before, b.base)
 	var warnings []manifest.Problem
 	for _, p := range problems {
 		if p.IsError() {
-			p.Warning, p.Message = true, "the objects of the previous chart are not compared: "+p.Message
+			p.Warning, p.Message = true, "the previous objects of a delivery are not compared: "+p.Message
 			p.File, p.Line = p.Subject.File, 0
 			warnings = append(warnings, p)
 		}

@@ -106,7 +106,7 @@ var (
 // Share loads kustomize's schemas for an environment, beside other ones until release is called: alone, if it
 // has schemas of its own.
 func Share(s *source.Sources) (release func()) {
-	if hasSchema(s) {
+	if HasSchema(s) {
 		schemas.Lock()
 		return schemas.Unlock
 	}
@@ -148,7 +148,7 @@ func isolate(s *source.Sources, build func()) {
 		log.SetOutput(writer)
 		http.DefaultTransport = transport
 		_ = os.Setenv("PATH", path)
-		if hasSchema(s) {
+		if HasSchema(s) {
 			openapi.ResetOpenAPI()
 		}
 	}()
@@ -178,9 +178,9 @@ func (w logWriter) Write(message []byte) (int, error) {
 	return len(message), nil
 }
 
-// hasSchema reports whether a kustomization gives kustomize a schema. kustomize would use it in the
+// HasSchema reports whether a kustomization gives kustomize a schema. kustomize would use it in the
 // next build as well.
-func hasSchema(s *source.Sources) bool {
+func HasSchema(s *source.Sources) bool {
 	for _, k := range s.Kustomizations {
 		if len(k.OpenAPI) > 0 {
 			return true

@@ -140,6 +140,31 @@ func (f *FileSystem) List(folder string) (names []string, err error) {
 	return slices.Compact(names), nil
 }
 
+// Manifests returns the resources of a folder without a kustomization, as Flux lists them: the files of YAML below it,
+// and the folders below it with a kustomization.
+func (f *FileSystem) Manifests(folder string) (resources []string) {
+	var visit func(within string)
+	visit = func(within string) {
+		names, _ := f.List(path.Join(folder, within)) // an unreadable folder is an error where a build reads it
+		for _, name := range names {
+			name = path.Join(within, name)
+			at := path.Join(folder, name)
+			info, err := f.revision.Lstat(nameIn(at))
+			isDir := err == nil && info.IsDir() // no link
+			isKustomization := isDir && f.KustomizationFile(at) != ""
+			switch {
+			case isGitFolder(path.Base(name)):
+			case isKustomization || !isDir && IsYAML(name):
+				resources = append(resources, "./"+name)
+			case isDir:
+				visit(name)
+			}
+		}
+	}
+	visit("")
+	return resources
+}
+
 // CleanedAbs follows the links of a path and splits it into folder and file. The folder has the
 // separators of the operating system, as kustomize compares it with others.
 func (f *FileSystem) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {

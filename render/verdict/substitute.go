@@ -85,7 +85,7 @@ func (c *Checker) judgeSubstituted(o manifest.Object, applied flux.Result) (*uns
 		stored, problems := c.judgeOnce(o)
 		return stored, c.explainVariables(o, slices.Clone(problems)) // the memo keeps problems
 	}
-	substituted, problems := applied.Object, substitutionProblems(o, applied)
+	substituted, problems := applied.Object, substitutionProblems(c.PostBuild, o, applied)
 	switch {
 	case manifest.HasErrors(problems):
 	case c.PostBuild.Values == nil:
@@ -105,18 +105,16 @@ func (c *Checker) judgeSubstituted(o manifest.Object, applied flux.Result) (*uns
 }
 
 // substitutionProblems returns the problems of the substitution itself.
-func substitutionProblems(o manifest.Object, applied flux.Result) (problems []manifest.Problem) {
+func substitutionProblems(values *flux.PostBuild, o manifest.Object, applied flux.Result) (problems []manifest.Problem) {
 	if applied.Missing != nil {
 		problems = append(problems,
 			problem.FromWarning(o,
-				fmt.Sprintf("%v: add it to the file that %s names, or Flux puts nothing in its place", applied.Missing,
-					flux.Annotation)))
+				fmt.Sprintf("%v: add it to %s, or Flux puts nothing in its place", applied.Missing, values.Place())))
 	}
 	switch {
 	case applied.Err != nil && applied.Missing != nil && !errors.Is(applied.Err, flux.ErrTooLarge):
 		return []manifest.Problem{problem.OfObject(o,
-			fmt.Sprintf("Flux cannot substitute variables: %v: add it to the file that %s names", applied.Missing,
-				flux.Annotation))}
+			fmt.Sprintf("Flux cannot substitute variables: %v: add it to %s", applied.Missing, values.Place()))}
 	case errors.Is(applied.Err, flux.ErrTooLarge):
 		problems = append(problems,
 			problem.OfObject(o, fmt.Sprintf("Flux cannot substitute variables: %v", applied.Err)))

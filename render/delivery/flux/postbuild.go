@@ -2,6 +2,7 @@
 package flux
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -33,6 +34,18 @@ type PostBuild struct {
 	Values map[string]string
 	// ConfigMaps are the names of the ConfigMaps with the values.
 	ConfigMaps []string
+	// In says where the values are written; empty for the file that Annotation names.
+	In string
+}
+
+// Place says where to write a value.
+func (b *PostBuild) Place() string { return cmp.Or(b.In, "the file that "+Annotation+" names") }
+
+// Add adds values over the others, as Flux reads them.
+func (b *PostBuild) Add(values map[string]string) {
+	for name, value := range values {
+		b.Values[name] = strings.ReplaceAll(value, "\n", "")
+	}
 }
 
 // variableName matches the names that Flux allows.
@@ -55,15 +68,14 @@ func Read(documents [][]byte) (*PostBuild, error) {
 			return nil, errNoValues
 		}
 		b.ConfigMaps = append(b.ConfigMaps, o.Metadata.Name)
-		maps.Copy(b.Values, o.Data)
+		b.Add(o.Data)
 	}
-	for name, value := range b.Values {
+	for name := range b.Values {
 		if !variableName.MatchString(name) {
 			return nil,
 				fmt.Errorf("has the variable %q, and Flux refuses this name: write letters, digits and underscores",
 					name)
 		}
-		b.Values[name] = strings.ReplaceAll(value, "\n", "") // Flux does the same
 	}
 	return b, nil
 }
@@ -71,6 +83,17 @@ func Read(documents [][]byte) (*PostBuild, error) {
 // Substitutes reports whether Flux may change an object.
 func (b *PostBuild) Substitutes(o manifest.Object) bool {
 	return b != nil && o.GetAnnotations()[Switch] != Off && o.GetLabels()[Switch] != Off && mayChange(o)
+}
+
+// Applied returns objects as Flux applies them. An object with a substitution that fails stays as it is.
+func (b *PostBuild) Applied(objects []manifest.Object) []manifest.Object {
+	applied := make([]manifest.Object, len(objects))
+	for i, r := range b.Substitute(objects, nil) {
+		if applied[i] = r.Object; r.Unstructured != objects[i].Unstructured {
+			applied[i].InGit = &objects[i]
+		}
+	}
+	return applied
 }
 
 // Protect returns an object that Flux leaves as it is.

@@ -3,6 +3,7 @@ package flux
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/fluxcd/pkg/envsubst"
@@ -137,19 +138,49 @@ func (b *PostBuild) evaluate(o manifest.Object, template string) (substituted ma
 	if err != nil {
 		return o, missing, err
 	}
+	substituted, err = decode(o, evaluated)
+	return substituted, missing, err
+}
+
+// decode returns an object with the content of a text.
+func decode(o manifest.Object, text string) (manifest.Object, error) {
 	var content map[string]any
-	encoded, err := yaml.YAMLToJSON([]byte(evaluated))
+	encoded, err := yaml.YAMLToJSON([]byte(text))
 	if err == nil {
 		err = utiljson.Unmarshal(encoded, &content)
 	}
 	if err != nil {
-		return o, missing, err
+		return o, err
 	}
-	substituted, substituted.Unstructured = o, &unstructured.Unstructured{Object: content}
+	decoded := o
+	decoded.Unstructured = &unstructured.Unstructured{Object: content}
 	if o.Written == o.Unstructured {
-		substituted.Written = substituted.Unstructured
+		decoded.Written = decoded.Unstructured
 	}
-	return substituted, missing, nil
+	return decoded, nil
+}
+
+// known matches a variable, perhaps with a default, or an escaped one.
+var known = regexp.MustCompile(`\$?\$\{([_[:alpha:]][_[:alnum:]]*)(?::?[-=][^${}]*)?\}`)
+
+// WithKnown returns an object with some values in place of their variables. It leaves alone other variables, and
+// functions of values.
+func WithKnown(o manifest.Object, values map[string]string) (manifest.Object, error) {
+	content, err := yaml.Marshal(o.Object)
+	if err != nil {
+		return o, err
+	}
+	template := known.ReplaceAllStringFunc(string(content), func(variable string) string {
+		value, isKnown := values[known.FindStringSubmatch(variable)[1]]
+		if !isKnown || strings.HasPrefix(variable, "$$") {
+			return variable
+		}
+		return value
+	})
+	if len(template) > maxObject {
+		return o, errObjectTooLarge
+	}
+	return decode(o, template)
 }
 
 // WithDefaults returns an object with the defaults of its variables, in each text whose variables all

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -139,29 +138,30 @@ func (p *target) adopt(o Options, d *delivery) (*adoption, error) {
 				err.Error())
 		}
 	}
-	return a, a.setForms(p.root.FS(), files, kustomization+o.annotations(values))
+	return a, a.setForms(files, kustomization+o.annotations(values))
 }
 
 // setForms sets the kustomizations. If Flux lists the files of the overlay, so does the environment. An
 // environment within the overlay cannot be on top of it.
-func (a *adoption) setForms(root fs.FS, files *source.FileSystem, header string) (err error) {
+func (a *adoption) setForms(files *source.FileSystem, header string) (err error) {
 	up, err := filepath.Rel(a.folder, a.overlay)
 	if err != nil {
 		return err
 	}
+	exists := func(component string) bool { return files.Exists(path.Join(a.overlay, component)) }
 	var own types.Kustomization
 	isListed := a.appliedFile == ""
 	if isListed {
 		a.appliedFile = path.Join(a.overlay, "kustomization.yaml")
-		if own.Resources, err = listFiles(root, files, a.overlay); err != nil {
-			return err
+		if own.Resources = files.Manifests(a.overlay); len(own.Resources) == 0 {
+			return fmt.Errorf("%s has no YAML files", source.Relative(a.overlay))
 		}
 	} else {
 		content, _ := files.ReadFile(a.appliedFile) // rendering reports errors
 		_ = yaml.Unmarshal(content, &own)
-		a.form = compose(header, a.mergeInto(types.Kustomization{Resources: []string{"."}}, files, a.overlay), up)
+		a.form = compose(header, a.MergeInto(types.Kustomization{Resources: []string{"."}}, a.isFlux, exists), up)
 	}
-	merged := a.mergeInto(own, files, a.overlay)
+	merged := a.MergeInto(own, a.isFlux, exists)
 	if a.isFlux || len(a.moved) > 0 {
 		a.applied = asYAML(merged)
 	}
@@ -181,28 +181,6 @@ func (a *adoption) setForms(root fs.FS, files *source.FileSystem, header string)
 
 func isWithin(name, folder string) bool {
 	return name == folder || strings.HasPrefix(name, strings.TrimSuffix(folder, "/")+"/")
-}
-
-// listFiles returns the resources of a folder without a kustomization, as Flux lists them.
-func listFiles(root fs.FS, files *source.FileSystem, folder string) (list []string, err error) {
-	top := source.Relative(folder)
-	err = fs.WalkDir(root, top, func(at string, entry fs.DirEntry, err error) error {
-		name := "." + strings.TrimPrefix(at, top)
-		switch {
-		case err != nil || at == top:
-			return err
-		case entry.IsDir() && files.KustomizationFile("/"+at) != "":
-			list = append(list, name)
-			return fs.SkipDir
-		case !entry.IsDir() && source.IsYAML(at):
-			list = append(list, name)
-		}
-		return nil
-	})
-	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("%s has no YAML files", top)
-	}
-	return list, err
 }
 
 // renderAdoption renders an environment, and changes its delivery object. With errors it leaves a place for

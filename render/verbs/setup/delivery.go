@@ -13,10 +13,9 @@ import (
 	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
-	"k8s.io/apimachinery/pkg/util/intstr"
-	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
+	tools "example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source/node"
 	"example.com/gatehouse/render/source/text"
@@ -24,7 +23,7 @@ import (
 
 // delivery is a Kustomization of Flux or an Application of Argo CD: an object that builds and syncs an overlay.
 type delivery struct {
-	deliveryFields
+	tools.Overlay
 
 	file   string
 	root   *yamlv3.Node // the object
@@ -40,52 +39,6 @@ type delivery struct {
 
 // staysError is the error of an object that stays as it is, if a file has others.
 type staysError struct{ error }
-
-// deliveryFields are the fields of both tools that change objects. Their names do not depend on case.
-type deliveryFields struct {
-	Path                       string
-	Components                 []string
-	IgnoreMissingComponents    bool
-	Patches                    []types.Patch
-	Images                     []image
-	NamePrefix, NameSuffix     string
-	TargetNamespace, Namespace string // of Flux and of Argo CD
-
-	// Of Flux.
-	CommonMetadata struct{ Labels, Annotations map[string]string }
-	PostBuild      struct {
-		Substitute     map[string]string
-		SubstituteFrom []struct{ Kind, Name string }
-	}
-
-	// Of Argo CD.
-	Replicas []struct {
-		Name  string
-		Count intstr.IntOrString
-	}
-}
-
-// image is an entry of images: a mapping, or Argo CD's NAME=NEW:TAG@DIGEST or NAME:TAG@DIGEST.
-type image types.Image
-
-func (i *image) UnmarshalJSON(content []byte) error {
-	var entry string
-	if json.Unmarshal(content, &entry) != nil {
-		return json.Unmarshal(content, (*types.Image)(i))
-	}
-	name, replacement, isRenamed := strings.Cut(entry, "=")
-	if !isRenamed {
-		name, replacement = "", entry
-	}
-	replacement, i.Digest, _ = strings.Cut(replacement, "@")
-	if colon := strings.LastIndex(replacement, ":"); colon > strings.LastIndex(replacement, "/") {
-		replacement, i.NewTag = replacement[:colon], replacement[colon+1:]
-	}
-	if i.Name, i.NewName = name, replacement; !isRenamed {
-		i.Name, i.NewName = replacement, ""
-	}
-	return nil
-}
 
 // The fields that move to the environment, and the fields of Flux that change no objects, or stay.
 var (
@@ -196,7 +149,7 @@ func (d *delivery) read() error {
 	}
 	encoded, err := json.Marshal(content)
 	if err == nil {
-		err = json.Unmarshal(encoded, &d.deliveryFields)
+		err = json.Unmarshal(encoded, &d.Overlay)
 	}
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
 		want := cmp.Or(map[reflect.Kind]string{reflect.Struct: "mapping", reflect.Map: "mapping",

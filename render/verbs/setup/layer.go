@@ -1,7 +1,6 @@
 package setup
 
 import (
-	"cmp"
 	"maps"
 	"path"
 	"path/filepath"
@@ -10,50 +9,7 @@ import (
 
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
-
-	"example.com/gatehouse/render/source"
 )
-
-// mergeInto adds the fields of a delivery object to a kustomization, as its tool does: Flux when it builds the
-// overlay, and Argo CD by `kustomize edit`.
-func (d *delivery) mergeInto(k types.Kustomization, files *source.FileSystem, folder string) types.Kustomization {
-	k.Namespace = cmp.Or(d.TargetNamespace, d.Namespace, k.Namespace)
-	k.NamePrefix, k.NameSuffix = cmp.Or(d.NamePrefix, k.NamePrefix), cmp.Or(d.NameSuffix, k.NameSuffix)
-	k.Patches = append(k.Patches, d.Patches...)
-	for _, component := range d.Components {
-		if !d.IgnoreMissingComponents || files.Exists(path.Join(folder, component)) {
-			k.Components = append(k.Components, component)
-		}
-	}
-	for _, i := range d.Images {
-		at := slices.IndexFunc(k.Images, func(other types.Image) bool { return other.Name == i.Name })
-		switch {
-		case at < 0:
-			k.Images = append(k.Images, types.Image(i))
-		case !d.isFlux:
-			k.Images[at] = types.Image(i)
-		default: // Flux changes the entry
-			old := &k.Images[at]
-			if old.NewName = cmp.Or(i.NewName, old.NewName); i.NewTag != "" || i.Digest != "" {
-				old.NewTag, old.Digest = i.NewTag, i.Digest
-			}
-		}
-	}
-	for _, r := range d.Replicas {
-		k.Replicas = slices.DeleteFunc(k.Replicas, func(other types.Replica) bool { return other.Name == r.Name })
-		k.Replicas = append(k.Replicas, types.Replica{Name: r.Name, Count: int64(r.Count.IntValue())})
-	}
-	if len(d.CommonMetadata.Labels) > 0 { // Flux sets it in built objects
-		k.Labels = append(k.Labels, types.Label{Pairs: d.CommonMetadata.Labels})
-	}
-	if len(d.CommonMetadata.Annotations) > 0 {
-		k.Transformers = append(k.Transformers,
-			"apiVersion: builtin\nkind: AnnotationsTransformer\nmetadata: {name: common}\n"+
-				"fieldSpecs: [{path: metadata/annotations, create: true}]\n"+
-				string(asYAML(map[string]any{"annotations": d.CommonMetadata.Annotations})))
-	}
-	return k
-}
 
 // compose returns a kustomization of the environment. up is the path to the overlay.
 func compose(header string, k types.Kustomization, up string) []byte {

@@ -1,0 +1,105 @@
+package delivery
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
+)
+
+// Overlay has the fields of a Kustomization of Flux, or of a source of an Application of Argo CD, that change the
+// objects that kustomize builds. Their names do not depend on case.
+type Overlay struct {
+	Path                       string
+	Components                 []string
+	IgnoreMissingComponents    bool
+	Patches                    []types.Patch
+	Images                     []Image
+	NamePrefix, NameSuffix     string
+	TargetNamespace, Namespace string // of Flux and of Argo CD
+
+	// Of Flux.
+	CommonMetadata struct{ Labels, Annotations map[string]string }
+	PostBuild      struct {
+		Substitute     map[string]string
+		SubstituteFrom []struct {
+			Kind, Name string
+			Optional   bool
+		}
+	}
+
+	// Of Argo CD.
+	Replicas []struct {
+		Name  string
+		Count intstr.IntOrString
+	}
+}
+
+// Image is an entry of images: a mapping, or Argo CD's NAME=NEW:TAG@DIGEST or NAME:TAG@DIGEST.
+type Image types.Image
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (i *Image) UnmarshalJSON(content []byte) error {
+	var entry string
+	if json.Unmarshal(content, &entry) != nil {
+		return json.Unmarshal(content, (*types.Image)(i))
+	}
+	name, replacement, isRenamed := strings.Cut(entry, "=")
+	if !isRenamed {
+		name, replacement = "", entry
+	}
+	replacement, i.Digest, _ = strings.Cut(replacement, "@")
+	if colon := strings.LastIndex(replacement, ":"); colon > strings.LastIndex(replacement, "/") {
+		replacement, i.NewTag = replacement[:colon], replacement[colon+1:]
+	}
+	if i.Name, i.NewName = name, replacement; !isRenamed {
+		i.Name, i.NewName = replacement, ""
+	}
+	return nil
+}
+
+// MergeInto adds the fields to a kustomization, as the tool does: Flux when it builds the overlay, and Argo CD by
+// `kustomize edit`. Exists reports whether there is a component.
+func (o Overlay) MergeInto(k types.Kustomization, isFlux bool, exists func(component string) bool) types.Kustomization {
+	k.Namespace = cmp.Or(o.TargetNamespace, o.Namespace, k.Namespace)
+	k.NamePrefix, k.NameSuffix = cmp.Or(o.NamePrefix, k.NamePrefix), cmp.Or(o.NameSuffix, k.NameSuffix)
+	k.Patches = append(k.Patches, o.Patches...)
+	for _, component := range o.Components {
+		if !o.IgnoreMissingComponents || exists(component) {
+			k.Components = append(k.Components, component)
+		}
+	}
+	for _, i := range o.Images {
+		at := slices.IndexFunc(k.Images, func(other types.Image) bool { return other.Name == i.Name })
+		switch {
+		case at < 0:
+			k.Images = append(k.Images, types.Image(i))
+		case !isFlux:
+			k.Images[at] = types.Image(i)
+		default: // Flux changes the entry
+			old := &k.Images[at]
+			if old.NewName = cmp.Or(i.NewName, old.NewName); i.NewTag != "" || i.Digest != "" {
+				old.NewTag, old.Digest = i.NewTag, i.Digest
+			}
+		}
+	}
+	for _, r := range o.Replicas {
+		k.Replicas = slices.DeleteFunc(k.Replicas, func(other types.Replica) bool { return other.Name == r.Name })
+		k.Replicas = append(k.Replicas, types.Replica{Name: r.Name, Count: int64(r.Count.IntValue())})
+	}
+	if len(o.CommonMetadata.Labels) > 0 { // Flux sets it in built objects
+		k.Labels = append(k.Labels, types.Label{Pairs: o.CommonMetadata.Labels})
+	}
+	if annotations, err := yaml.Marshal(map[string]any{"annotations": o.CommonMetadata.Annotations}); err == nil &&
+		len(o.CommonMetadata.Annotations) > 0 {
+		k.Transformers = append(k.Transformers,
+			"apiVersion: builtin\nkind: AnnotationsTransformer\nmetadata: {name: common}\n"+
+				"fieldSpecs: [{path: metadata/annotations, create: true}]\n"+
+				string(annotations))
+	}
+	return k
+}

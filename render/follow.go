@@ -1,0 +1,359 @@
+package render
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/render/delivery"
+	"example.com/gatehouse/render/delivery/flux"
+	"example.com/gatehouse/render/delivery/release"
+	"example.com/gatehouse/render/kustomize"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/verdict"
+)
+
+// followed is a folder of the repository that Flux builds and applies for a Kustomization of an environment. Its
+// objects are judged and compared as those of the environment, and written nowhere.
+type followed struct {
+	*input
+	object manifest.Object // the Kustomization, as it is in git
+	spec   fluxSpec
+	built  []manifest.Object
+	// postBuild has the values of the variables in built, if Flux substitutes any.
+	postBuild *flux.PostBuild
+	// overlay is the kustomization with the fields of the object, from the root, if it has such fields or if Flux
+	// writes all of it. Its first lines are those of the file.
+	overlay string
+	lines   int
+}
+
+// fluxSpec has the fields of a Kustomization of Flux that decide which objects it applies.
+type fluxSpec struct {
+	delivery.Overlay
+	SourceRef  struct{ APIVersion, Kind, Name, Namespace string }
+	KubeConfig *struct{}
+	Suspend    bool
+}
+
+// maxFollowed bounds the Kustomizations of an environment that are followed.
+const maxFollowed = 2000
+
+// follow follows the Kustomizations of Flux among applied objects, and among the objects that these deliver: to the
+// folders of the repository, as Flux builds them. A folder below rendered/ or in environments/ is an environment of
+// its own.
+func (in *input) follow(repository *Repository, objects []manifest.Object) (all []*followed,
+	problems []manifest.Problem) {
+	if !slices.ContainsFunc(objects, isKustomization) {
+		return nil, nil
+	}
+	world := slices.Clone(objects)
+	known := map[manifest.ID]bool{}
+	var waiting []*followed // on values
+	for next := objects; len(next) > 0; {
+		for _, o := range next {
+			if id := o.IDInNamespace(); isKustomization(o) && !known[id] && len(known) < maxFollowed {
+				known[id] = true
+				f, found := in.open(repository, o, in.ownSource(world))
+				problems = append(problems, found...)
+				if f != nil {
+					waiting = append(waiting, f)
+				}
+			}
+		}
+		next = nil
+		for _, f := range waiting {
+			problems = append(problems, f.build()...)
+			all, next = append(all, f), append(next, f.built...)
+		}
+		waiting, world = nil, append(world, next...)
+	}
+	for _, f := range all {
+		problems = append(problems, f.setPostBuild(world)...)
+	}
+	return all, problems
+}
+
+func isKustomization(o manifest.Object) bool {
+	return o.GetKind() == "Kustomization" && manifest.Group(o.GetAPIVersion()) == "kustomize.toolkit.fluxcd.io"
+}
+
+// ownSource returns the source of the Kustomization that syncs the environment itself, or nothing.
+func (in *input) ownSource(world []manifest.Object) string {
+	for _, o := range world {
+		if isKustomization(o) {
+			if spec, err := readFluxSpec(o); err == nil && path.Join("/", spec.Path) == in.folder {
+				return spec.source(o)
+			}
+		}
+	}
+	return ""
+}
+
+// source names the source of a Kustomization.
+func (s fluxSpec) source(o manifest.Object) string {
+	return strings.Join([]string{s.SourceRef.Kind, cmp.Or(s.SourceRef.Namespace, o.GetNamespace()), s.SourceRef.Name},
+		"/")
+}
+
+func readFluxSpec(o manifest.Object) (spec fluxSpec, err error) {
+	content, err := json.Marshal(o.Object["spec"])
+	if err == nil {
+		err = json.Unmarshal(content, &spec)
+	}
+	return spec, err
+}
+
+// open reads the folder of a Kustomization. It returns nothing if the folder is of another repository, or if another
+// cluster or nobody gets its objects.
+func (in *input) open(repository *Repository, o manifest.Object, own string) (*followed, []manifest.Problem) {
+	spec, err := readFluxSpec(o)
+	folder := path.Join("/", spec.Path)
+	files := repository.fileSystem()
+	isEnvironment := strings.HasPrefix(folder, "/"+tree.Folder+"/") || strings.HasPrefix(folder,
+		"/"+tree.EnvironmentsFolder+"/")
+	isForeign := own != "" && spec.source(o) != own
+	switch {
+	case err != nil, isEnvironment, isForeign, folder == in.folder, spec.Suspend, spec.KubeConfig != nil,
+		!files.IsDir(folder): // a wrong type is an error of its definition
+		return nil, nil
+	}
+	f := &followed{object: o.Committed(), spec: spec}
+	content, err := f.writeOverlay(files, folder)
+	if err != nil {
+		return nil, []manifest.Problem{in.locate(manifest.NewProblem(f.object, "spec.path", manifest.Value{},
+			fmt.Sprintf("spec.path: %v", err)))}
+	}
+	if f.overlay != "" {
+		files = files.With(map[string][]byte{f.overlay: content})
+	}
+	child := *in
+	child.folder, child.overrides, child.targetCluster.postBuild = folder, "", nil
+	child.sources = source.Read(nil, in.shared, files, in.kinds.KustomizeConfig(), clusterOf, nil, folder)
+	f.input = &child
+	problems := slices.Concat(child.sources.Problems, child.sources.NumberProblems(), child.timeProblems())
+	if kustomize.HasSchema(child.sources) {
+		problems = append(problems, manifest.Problem{File: source.Relative(child.sources.Kustomizations[folder].File),
+			Message: "openapi: render takes it only in the kustomization of an environment"})
+	}
+	problems = f.blame(problems)
+	if manifest.HasErrors(problems) {
+		return nil, problems
+	}
+	return f, problems
+}
+
+// blame adds the source files and lines of problems.
+func (f *followed) blame(problems []manifest.Problem) []manifest.Problem {
+	located := make([]manifest.Problem, len(problems))
+	for i, p := range problems {
+		located[i] = f.Blame(p)
+	}
+	return located
+}
+
+// writeOverlay returns the kustomization of a folder as Flux builds it, and sets its path if that is another than in
+// git.
+func (f *followed) writeOverlay(files *source.FileSystem, folder string) ([]byte, error) {
+	file := files.KustomizationFile(folder)
+	var original []byte
+	var k types.Kustomization
+	if file == "" {
+		file = path.Join(folder, "kustomization.yaml")
+		if k.Resources = files.Manifests(folder); len(k.Resources) == 0 {
+			return nil, fmt.Errorf("%s has no YAML files", source.Relative(folder))
+		}
+	} else {
+		content, err := files.ReadFile(file)
+		if err != nil || yaml.Unmarshal(content, &k) != nil { // an error where the kustomization is read
+			return nil, nil
+		}
+		original = content
+	}
+	const isFlux = true
+	exists := func(component string) bool { return files.Exists(path.Join(folder, component)) }
+	merged, err := fieldsOf(f.spec.MergeInto(k, isFlux, exists))
+	if err != nil {
+		return nil, err
+	}
+	was, err := fieldsOf(k)
+	if err != nil {
+		return nil, err
+	}
+	f.lines = bytes.Count(original, []byte("\n")) + 1
+	changed := map[string]any{}
+	for name, value := range merged {
+		if before, isThere := was[name]; !isThere || string(asYAML(before)) != string(asYAML(value)) {
+			changed[name] = value
+			if isThere && len(original) > 0 { // its lines are no longer those of the file
+				f.lines, original = 0, nil
+			}
+		}
+	}
+	switch {
+	case len(changed) == 0 && len(original) > 0:
+		return nil, nil
+	case len(original) == 0:
+		f.lines, changed = 0, merged
+	}
+	f.overlay = file
+	return slices.Concat(original, []byte("\n"), asYAML(changed)), nil
+}
+
+// fieldsOf returns the fields of a kustomization.
+func fieldsOf(k types.Kustomization) (fields map[string]any, err error) {
+	content, err := json.Marshal(k)
+	if err == nil {
+		err = json.Unmarshal(content, &fields)
+	}
+	maps.DeleteFunc(fields, func(_ string, value any) bool { return value == nil })
+	return fields, err
+}
+
+func asYAML(content any) []byte {
+	encoded, _ := yaml.Marshal(content) // plain data
+	return encoded
+}
+
+// build builds the folder.
+func (f *followed) build() []manifest.Problem {
+	paths := kustomize.FindPaths(f.sources, f.folder)
+	objects, problems := kustomize.Build(paths, f.shared)
+	f.built = slices.Clone(objects)
+	for i := range f.built {
+		f.built[i].Delivery, f.built[i].File = f, f.built[i].Origin
+	}
+	return f.blame(problems)
+}
+
+// Object implements manifest.Delivery.
+func (f *followed) Object() manifest.Object { return f.object }
+
+// Blame implements manifest.Delivery. It adds the source file and line, or those of the Kustomization if its own
+// fields are to blame.
+func (f *followed) Blame(p manifest.Problem) manifest.Problem {
+	p.Subject = p.Subject.Committed()
+	located := f.locate(p)
+	isOwn := f.overlay != "" && located.File == source.Relative(f.overlay) && (located.Line == 0 || located.Line > f.lines)
+	if !isOwn {
+		return located
+	}
+	of := manifest.NewProblem(f.object, "spec", manifest.Value{}, strings.TrimPrefix(p.Object+": "+p.Message, ": "))
+	of.Warning = p.Warning
+	return of
+}
+
+// setPostBuild sets the values of variables from the object and from the ConfigMaps of the world. If some are in the
+// cluster alone, the known ones are substituted here and the others are unknown.
+func (f *followed) setPostBuild(world []manifest.Object) (problems []manifest.Problem) {
+	p := f.spec.PostBuild
+	if len(p.Substitute)+len(p.SubstituteFrom) == 0 {
+		return nil
+	}
+	f.postBuild = &flux.PostBuild{Values: map[string]string{}, In: "spec.postBuild of " + f.object.String()}
+	isPartial := false
+	for _, from := range p.SubstituteFrom {
+		values, isKnown := valuesOf(world, f.object.GetNamespace(), from.Kind, from.Name)
+		isPartial = isPartial || !isKnown && !from.Optional
+		f.postBuild.Add(values)
+	}
+	f.postBuild.Add(p.Substitute)
+	if !isPartial {
+		return nil
+	}
+	for i := range f.built {
+		if o := f.built[i]; f.postBuild.Substitutes(o) {
+			known, err := flux.WithKnown(o, f.postBuild.Values)
+			if err != nil {
+				problems = append(problems, manifest.NewProblem(o, "", manifest.Value{},
+					fmt.Sprintf("Flux cannot substitute variables: %v", err)))
+				continue
+			}
+			known.InGit = &o
+			f.built[i] = known
+		}
+	}
+	f.postBuild.Values = nil
+	return problems
+}
+
+// valuesOf returns the values of a ConfigMap among objects.
+func valuesOf(world []manifest.Object, namespace, kind, name string) (values map[string]string, isKnown bool) {
+	for _, o := range world {
+		if o.GetKind() == "ConfigMap" && kind == "ConfigMap" && o.GetName() == name && o.GetNamespace() == namespace {
+			values = map[string]string{}
+			data, _ := o.Object["data"].(map[string]any)
+			for key, value := range data {
+				values[key], _ = value.(string)
+			}
+			return values, true
+		}
+	}
+	return nil, false
+}
+
+// applied returns the objects as Flux applies them, with the variables of unknown values.
+func (f *followed) applied() []manifest.Object { return f.postBuild.Applied(f.built) }
+
+// checker returns the judge of the objects.
+func (f *followed) checker(of *verdict.Checker) *verdict.Checker {
+	checker := *of
+	checker.PostBuild = f.postBuild
+	return &checker
+}
+
+// followedObjects returns the objects of all followed folders that get returns.
+func (b *built) followedObjects(get func(*followed) []manifest.Object) (all []manifest.Object) {
+	for _, f := range b.followed {
+		all = append(all, get(f)...)
+	}
+	return all
+}
+
+// judgeFollowed returns the problems of the objects of followed folders.
+func (b *built) judgeFollowed() (problems []manifest.Problem) {
+	for _, f := range b.followed {
+		_, found := f.checker(b.checker).Objects(f.built)
+		problems = append(problems, f.blame(found)...)
+	}
+	return problems
+}
+
+// blameDeliveries turns problems of delivered objects into those of their deliveries, or locates them in their files.
+func blameDeliveries(problems []manifest.Problem) []manifest.Problem {
+	for i, p := range problems {
+		for p.Subject.Delivery != nil && p.File == "" {
+			p = p.Subject.Delivery.Blame(p)
+		}
+		problems[i] = p
+	}
+	return problems
+}
+
+// delivered returns the objects of followed folders as those of releases.
+func (b *built) delivered() (all []*release.Installed) {
+	for _, f := range b.followed {
+		all = append(all, &release.Installed{Release: release.Release{Source: f.object}, Objects: f.applied()})
+	}
+	return all
+}
+
+// filesRead returns the source files of the environment and of followed folders, relative to the root.
+func (p *pipeline) filesRead() []string {
+	files := p.sources.FS.FilesRead()
+	for _, f := range p.followed {
+		files = append(files, f.sources.FS.FilesRead()...)
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
