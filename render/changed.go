@@ -26,7 +26,7 @@ func (r *Repository) changed(names, files []string) (changed []string) {
 		for _, file := range files {
 			file = strings.TrimSuffix(file, "/") // a repository in this one
 			may[i] = may[i] || !areAll || mayChangeAll(file) || isLookedAt(looks, onDisk, file) ||
-				isBelow(file, path.Join(tree.EnvironmentsFolder, names[i])) ||
+				isBelow(file, source.Relative(folderOf(names[i]))) ||
 				isBelow(file, path.Join(tree.Folder, names[i]))
 		}
 	})

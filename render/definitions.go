@@ -21,12 +21,16 @@ const definitionsFolder = "definitions"
 
 // definitionFolders returns the folders of the definitions for an environment, its own first.
 func definitionFolders(folder string) []string {
-	return []string{path.Join(folder, definitionsFolder), path.Join("/", tree.EnvironmentsFolder, definitionsFolder)}
+	shared := path.Join("/", tree.EnvironmentsFolder, definitionsFolder)
+	if path.Dir(folder) != "/"+tree.EnvironmentsFolder { // any folder may have another one of this name
+		return []string{shared}
+	}
+	return []string{path.Join(folder, definitionsFolder), shared}
 }
 
 // DefinitionFolders returns the folders of the definitions for an environment, relative to the root.
 func DefinitionFolders(environment string) (folders []string) {
-	for _, folder := range definitionFolders(path.Join("/", tree.EnvironmentsFolder, environment)) {
+	for _, folder := range definitionFolders(folderOf(environment)) {
 		folders = append(folders, source.Relative(folder))
 	}
 	return folders

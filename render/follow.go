@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -58,7 +59,10 @@ func (in *input) follow(repository *Repository, objects []manifest.Object) (all 
 		return nil, nil
 	}
 	world := slices.Clone(objects)
-	known := map[manifest.ID]bool{}
+	known, places := map[manifest.ID]bool{}, map[manifest.ID]manifest.Object{}
+	for _, o := range objects {
+		places[o.IDInNamespace()] = o
+	}
 	var waiting []*followed // on values
 	for next := objects; len(next) > 0; {
 		for _, o := range next {
@@ -74,6 +78,7 @@ func (in *input) follow(repository *Repository, objects []manifest.Object) (all 
 		next = nil
 		for _, f := range waiting {
 			problems = append(problems, f.build()...)
+			problems = append(problems, in.dropRepeated(f, places)...)
 			all, next = append(all, f), append(next, f.built...)
 		}
 		waiting, world = nil, append(world, next...)
@@ -82,6 +87,26 @@ func (in *input) follow(repository *Repository, objects []manifest.Object) (all 
 		problems = append(problems, f.setPostBuild(world)...)
 	}
 	return all, problems
+}
+
+// dropRepeated drops the objects of a folder that other folders have, and warns where they differ.
+func (in *input) dropRepeated(f *followed, places map[manifest.ID]manifest.Object) (warnings []manifest.Problem) {
+	f.built = slices.DeleteFunc(f.built, func(o manifest.Object) bool {
+		other, isRepeated := places[o.IDInNamespace()]
+		if !isRepeated {
+			places[o.IDInNamespace()] = o
+			return false
+		}
+		if !reflect.DeepEqual(o.Object, other.Object) {
+			where := in.locate(manifest.NewProblem(other, "", manifest.Value{}, "")).Position()
+			p := f.Blame(manifest.NewProblem(o, "", manifest.Value{}, fmt.Sprintf("is in %s as well, with other content: "+
+				"the tool applies one over the other, again and again; remove or rename one", where)))
+			p.Warning = true
+			warnings = append(warnings, p)
+		}
+		return true
+	})
+	return warnings
 }
 
 func isKustomization(o manifest.Object) bool {
@@ -124,8 +149,13 @@ func (in *input) open(repository *Repository, o manifest.Object, own string) (*f
 		"/"+tree.EnvironmentsFolder+"/")
 	isForeign := own != "" && spec.source(o) != own
 	switch {
-	case err != nil, isEnvironment, isForeign, folder == in.folder, spec.Suspend, spec.KubeConfig != nil,
-		!files.IsDir(folder): // a wrong type is an error of its definition
+	case err != nil, isEnvironment, folder == in.folder, spec.Suspend, spec.KubeConfig != nil:
+		return nil, nil // a wrong type is an error of its definition
+	case isForeign:
+		return nil, warning(o, "is not followed: its objects are in "+spec.source(o)+", and not in this repository")
+	case !files.IsDir(folder) && own != "":
+		return nil, warning(o, fmt.Sprintf("spec.path: no folder %s in this repository", source.Relative(folder)))
+	case !files.IsDir(folder):
 		return nil, nil
 	}
 	f := &followed{object: o.Committed(), spec: spec}
@@ -160,6 +190,13 @@ func (f *followed) blame(problems []manifest.Problem) []manifest.Problem {
 		located[i] = f.Blame(p)
 	}
 	return located
+}
+
+// warning returns a warning about a Kustomization.
+func warning(o manifest.Object, message string) []manifest.Problem {
+	p := manifest.NewProblem(o.Committed(), "", manifest.Value{}, message)
+	p.Warning = true
+	return []manifest.Problem{p}
 }
 
 // writeOverlay returns the kustomization of a folder as Flux builds it, and sets its path if that is another than in

@@ -61,13 +61,16 @@ func readInput(repository *Repository, name string) (*input, []manifest.Problem)
 	in := &input{name: name, kinds: repository.kinds, memo: repository.Memo,
 		shared: cmp.Or(repository.Memo, repository.shared), standIns: repository.definitions,
 		isCompared: repository.isCompared}
-	folder, _, err := files.Resolve(path.Join("/", tree.EnvironmentsFolder, name))
+	folder, _, err := files.Resolve(folderOf(name))
 	if err != nil {
-		return in, []manifest.Problem{{File: path.Join(tree.EnvironmentsFolder, name), Message: err.Error()}}
+		return in, []manifest.Problem{{File: source.Relative(folderOf(name)), Message: err.Error()}}
 	}
 	in.folder = folder
 	folders := []string{}
-	if overrides := path.Join(folder, overridesFolder); files.Exists(overrides) {
+	if IsFolder(name) && files.KustomizationFile(folder) == "" { // Flux writes one
+		file := path.Join(folder, konfig.DefaultKustomizationFileName())
+		files = files.With(map[string][]byte{file: asYAML(types.Kustomization{Resources: files.Manifests(folder)})})
+	} else if overrides := path.Join(folder, overridesFolder); files.Exists(overrides) {
 		if files.KustomizationFile(overrides) == "" {
 			return in, []manifest.Problem{{File: path.Join(source.Relative(overrides), "kustomization.yaml"),
 				Message: "does not exist: write one of kind Component"}}
@@ -289,7 +292,7 @@ func (p *pipeline) unknownValues(objects []manifest.Object) []manifest.Problem {
 // PostBuild reads the values that Flux substitutes in an environment; nil if it substitutes nothing.
 func (r *Repository) PostBuild(environment string) (*flux.PostBuild, error) {
 	read := r.fileSystem().ReadFile
-	folder := path.Join("/", tree.EnvironmentsFolder, environment)
+	folder := folderOf(environment)
 	k, err := readHead(folder, read)
 	file, ok := k.Metadata.Annotations[flux.Annotation]
 	switch {

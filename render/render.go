@@ -62,6 +62,15 @@ type Rendering struct {
 	Charts []source.Chart
 }
 
+// count returns the number of objects, with those that tools make of them.
+func (r *Rendering) count() int {
+	n := len(r.Objects)
+	for _, installed := range r.Installed {
+		n += len(installed.Objects)
+	}
+	return n
+}
+
 // Render renders an environment. It returns the problems in the order of files, and no
 // Rendering if one of them is an error. It calls progress with the name of each stage.
 func Render(repository *Repository, name string, progress func(step string)) (*Rendering, []manifest.Problem) {
@@ -75,7 +84,7 @@ func Render(repository *Repository, name string, progress func(step string)) (*R
 func (r *Repository) ExamineOrGone(name string, isAskedFor bool, progress func(step string)) (*Examination, *Rendering,
 	[]manifest.Problem) {
 	switch {
-	case r.hasEnvironment(name):
+	case r.HasEnvironment(name):
 		p := runPipeline(r, name, progress)
 		defer p.release()
 		rendering := p.rendering(r)
@@ -103,10 +112,12 @@ type Examination struct {
 // Examine judges an environment to answer questions about it. It calls progress with the name
 // of each stage.
 func Examine(repository *Repository, environment string, progress func(step string)) (*Examination, error) {
-	if _, err := repository.Select(Selection{Names: []string{environment}}); err != nil {
+	names, err := repository.Select(Selection{Names: []string{environment}})
+	if err != nil {
 		return nil, err
 	}
-	if !repository.hasEnvironment(environment) {
+	environment = names[0]
+	if !repository.HasEnvironment(environment) {
 		return &Examination{Environment: environment, Problems: []manifest.Problem{repository.missing(environment)}},
 			nil
 	}
@@ -209,6 +220,9 @@ func (e *Examination) JudgeRest(of *Examination) []manifest.Problem {
 		rest.admit(rest.checker, rest.objects, rest.built)))
 	return manifest.SortProblems(rest.problems)
 }
+
+// IsBuilt reports whether kustomize built all objects.
+func (e *Examination) IsBuilt() bool { return e != nil && e.pipeline.isBuilt }
 
 // Kubernetes returns the minor version of Kubernetes that judges the environment.
 func (e *Examination) Kubernetes() string {

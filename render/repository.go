@@ -66,7 +66,7 @@ func Open(dir string, kinds *registry.Kinds) (*Repository, error) {
 		return nil, fmt.Errorf("open the folder that holds %s: %w", tree.EnvironmentsFolder, err)
 	}
 	r := &Repository{kinds: kinds, root: root, dir: resolved, files: source.Disk(root, resolved), shared: &memo.Memo{}}
-	if !r.fileSystem().IsDir("/" + tree.EnvironmentsFolder) {
+	if !r.fileSystem().IsDir("/"+tree.EnvironmentsFolder) && len(r.entries()) == 0 {
 		r.Close()
 		return nil, fmt.Errorf("%s has no folder %s: create it with render init, or name the folder that holds it",
 			resolved, tree.EnvironmentsFolder)
@@ -109,7 +109,14 @@ func (r *Repository) Dir() string { return r.dir }
 // Lock waits until no other run reads or writes the repository, and keeps others away until
 // unlock.
 func (r *Repository) Lock(ctx context.Context) (unlock func(), err error) {
-	return tree.Lock(ctx, filepath.Join(r.dir, tree.EnvironmentsFolder))
+	return tree.Lock(ctx, r.lockedFolder())
+}
+
+func (r *Repository) lockedFolder() string {
+	if r.fileSystem().IsDir("/" + tree.EnvironmentsFolder) {
+		return filepath.Join(r.dir, tree.EnvironmentsFolder)
+	}
+	return r.dir
 }
 
 // Rendered returns the files of a rendered environment.
@@ -127,7 +134,7 @@ func (r *Repository) RenderedFor(environment string) (kubernetes string, isRende
 // RLock waits until no other run writes to the repository, and keeps others from writing until
 // unlock. It does not lock a file system without locks.
 func (r *Repository) RLock(ctx context.Context) (unlock func(), err error) {
-	unlock, err = tree.RLock(ctx, filepath.Join(r.dir, tree.EnvironmentsFolder))
+	unlock, err = tree.RLock(ctx, r.lockedFolder())
 	if err != nil && ctx.Err() == nil {
 		return func() {}, nil
 	}
@@ -173,9 +180,12 @@ func FindRoot(dir string) (string, error) {
 }
 
 // Environments returns the names of the repository environments: the folders of environments/
-// with a kustomization, except base and components.
+// with a kustomization, except base and components. Without that folder they are the folders that Flux syncs.
 func (r *Repository) Environments() ([]string, error) {
 	r.look(tree.EnvironmentsFolder + "/")
+	if !r.fileSystem().IsDir("/" + tree.EnvironmentsFolder) {
+		return r.entries(), nil
+	}
 	entries, err := r.files.ReadDir(tree.EnvironmentsFolder)
 	if err != nil {
 		return nil, err

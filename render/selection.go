@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
 
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 )
 
@@ -35,7 +35,10 @@ func IsEnvironmentName(name string) bool {
 // Select returns the names of the environments to render, sorted, each once.
 func (r *Repository) Select(selection Selection) ([]string, error) {
 	var errs []error
-	names := slices.Clone(selection.Names)
+	var names []string
+	for _, name := range selection.Names {
+		names = append(names, cleanName(name))
+	}
 	if len(names) == 0 && !selection.All {
 		return nil, errors.New("which environment? write --env NAME, or --all" + r.unknown(""))
 	}
@@ -49,9 +52,12 @@ func (r *Repository) Select(selection Selection) ([]string, error) {
 		names = append(names, all...)
 	}
 	for _, name := range names {
-		if !environmentName.MatchString(name) {
+		switch {
+		case IsFolder(name) && r.fileSystem().IsDir(folderOf(name)):
+			errs = append(errs, r.checkFolder(name))
+		case !environmentName.MatchString(name):
 			errs = append(errs, r.invalidName(name))
-		} else if name == baseFolder {
+		case name == baseFolder:
 			errs = append(errs, fmt.Errorf("%s/%s is not an environment: render the environments that build on it",
 				tree.EnvironmentsFolder, baseFolder))
 		}
@@ -73,7 +79,7 @@ func (r *Repository) Select(selection Selection) ([]string, error) {
 // checkout leaves out. A warning lists the latter.
 func (r *Repository) CheckedOut(names []string) (checkedOut, leftOut []string, warnings []manifest.Problem) {
 	for _, name := range names {
-		if r.IsLeftOut != nil && !r.hasEnvironment(name) && r.IsLeftOut(name) {
+		if r.IsLeftOut != nil && !r.HasEnvironment(name) && r.IsLeftOut(name) {
 			leftOut = append(leftOut, name)
 		} else {
 			checkedOut = append(checkedOut, name)
@@ -126,29 +132,35 @@ func (r *Repository) invalidName(name string) error {
 
 // CheckEnvironment returns an error unless name is a repository environment.
 func (r *Repository) CheckEnvironment(name string) error {
-	_, err := r.Select(Selection{Names: []string{name}})
-	if err == nil && !r.hasEnvironment(name) {
+	selection := Selection{Names: []string{name}}
+	_, err := r.Select(selection)
+	if err == nil {
+		err = r.CheckRendered(selection)
+	}
+	if err == nil && !r.HasEnvironment(name) {
 		err = errors.New(r.missing(name).String())
 	}
 	return err
 }
 
-// hasEnvironment reports whether environments/ has a folder, or any other file, of a name. A file
+// HasEnvironment reports whether environments/ has a folder, or any other file, of a name. A file
 // that is no folder is an error, not an environment that is gone.
-func (r *Repository) hasEnvironment(name string) bool {
-	return r.fileSystem().Exists(path.Join("/", tree.EnvironmentsFolder, name))
+func (r *Repository) HasEnvironment(name string) bool {
+	return r.fileSystem().Exists(folderOf(name))
 }
 
 // missing returns the problem of a missing environment.
 func (r *Repository) missing(name string) manifest.Problem {
-	return manifest.Problem{File: path.Join(tree.EnvironmentsFolder, name),
+	return manifest.Problem{File: source.Relative(folderOf(name)),
 		Message: "no such environment" + r.unknown(name)}
 }
 
 // unknown returns a hint for the name of a missing environment.
 func (r *Repository) unknown(name string) string {
 	environments, _ := r.Environments()
-	environments = slices.DeleteFunc(environments, func(name string) bool { return !environmentName.MatchString(name) })
+	environments = slices.DeleteFunc(environments, func(name string) bool {
+		return !IsFolder(name) && !environmentName.MatchString(name)
+	})
 	if len(environments) == 0 {
 		return ": make a folder of " + tree.EnvironmentsFolder + "/ with a kustomization.yaml"
 	}

@@ -36,7 +36,7 @@ type TreeUpdate struct {
 	Sources []string
 	// Unchecked are the kinds of the objects without a definition.
 	Unchecked []Unchecked
-	// Plan is nil if the environment cannot be rendered.
+	// Plan is nil if the environment cannot be rendered, and for a folder, which is rendered nowhere.
 	Plan     *tree.Plan
 	Problems []manifest.Problem
 }
@@ -99,6 +99,9 @@ const sideBySide = 2
 // to the repository. If the environment has errors, it returns the problems instead.
 func UpdateOne(ctx context.Context, repository *Repository, name string, progress func(step string),
 	use func(TreeUpdate) ([]manifest.Problem, error)) ([]manifest.Problem, error) {
+	if IsFolder(name) {
+		return nil, errNotRendered(name)
+	}
 	unlock, err := repository.RLock(ctx)
 	if err != nil {
 		return nil, err
@@ -127,6 +130,13 @@ func (u *Update) problems() []manifest.Problem {
 // plan renders the environment and compares it with its previous rendering, which it reads
 // meanwhile. It is a problem if an environment is gone that was asked for.
 func (e *TreeUpdate) plan(repository *Repository, askedFor bool, progress func(step string)) {
+	if IsFolder(e.Name) {
+		var rendering *Rendering
+		if _, rendering, e.Problems = repository.ExamineOrGone(e.Name, askedFor, progress); rendering != nil {
+			e.Objects, e.Sources, e.Unchecked = rendering.count(), rendering.Sources, rendering.Unchecked
+		}
+		return
+	}
 	var previous *tree.Previous
 	var reading sync.WaitGroup
 	reading.Go(func() { previous = tree.ReadPrevious(repository.root, e.Name) })

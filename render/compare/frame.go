@@ -84,6 +84,10 @@ func (f *frame) add(environment string, rendering *render.Rendering) {
 	for _, file := range rendering.Sources { // at the ends of links
 		f.look(file)
 	}
+	if render.IsFolder(environment) {
+		f.isRendered[environment] = map[string]bool{}
+		return
+	}
 	plan := f.repository.Plan(rendering)
 	defer plan.Close()
 	files, folder := map[string]bool{}, path.Join(tree.Folder, environment)

@@ -66,6 +66,10 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 	}
 	if selection.All {
 		names = slices.AppendSeq(names, maps.Keys(previous.listed))
+		if base != "" {
+			was, _ := previous.base.Environments() // an unreadable folder has none to compare with
+			names = append(names, slices.DeleteFunc(was, func(name string) bool { return !render.IsFolder(name) })...)
+		}
 		slices.Sort(names)
 		names = slices.Compact(names)
 	}
@@ -91,11 +95,17 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 		}
 		e := EnvironmentDiff{Name: name, Kinds: repository.Kinds()}
 		progress(name, "comparing")
-		if rendering != nil {
+		isUnrendered := previous.isUnrendered(name)
+		switch {
+		case isUnrendered:
+			e, problems = previous.compareSources(examined, rendering, name, problems, func(step string) {
+				progress(name, step)
+			})
+		case rendering != nil:
 			e, err = previous.compare(ctx, examined, rendering)
 			errs = append(errs, err)
 		}
-		if examined != nil && previous.commit != "" {
+		if examined != nil && previous.commit != "" && !isUnrendered {
 			errs = append(errs, previous.findJudge(ctx, examined, &e))
 		}
 		e.Problems = slices.Concat(e.Problems, problems, warnings)

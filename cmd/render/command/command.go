@@ -13,6 +13,7 @@ import (
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
+	"example.com/gatehouse/render/verbs/git"
 	"example.com/gatehouse/render/verbs/setup"
 	"example.com/gatehouse/render/verdict/apiserver"
 	"example.com/gatehouse/render/watchdog"
@@ -214,6 +215,11 @@ func renderOnce(cmd *cobra.Command, kinds *registry.Kinds, f flags, look func(na
 // updateRendered renders environments and, without --check, writes them. All steps that can fail, printing
 // the report included, precede the first change.
 func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, p *progress) error {
+	if !f.check {
+		if err := repository.CheckRendered(f.Selection); err != nil {
+			return err
+		}
+	}
 	update, err := render.NewUpdate(cmd.Context(), repository, f.Selection, func(environment, step string) {
 		p.step(environment + ": " + step)
 	})
@@ -299,15 +305,21 @@ func inRepository(cmd *cobra.Command, kinds *registry.Kinds, root string,
 }
 
 // openRepository opens the repository at root or, if root is empty, the nearest one at or above the
-// working folder.
+// working folder: the folder with environments/, or the top of a git repository.
 func openRepository(root string, kinds *registry.Kinds) (*render.Repository, error) {
-	if root == "" {
-		var err error
-		if root, err = render.FindRoot("."); err != nil {
-			return nil, err
+	if root != "" {
+		return render.Open(root, kinds)
+	}
+	root, err := render.FindRoot(".")
+	if err == nil {
+		return render.Open(root, kinds)
+	}
+	if in, notFound := git.Open(context.Background(), "."); notFound == nil { // perhaps with clusters of Flux
+		if repository, noEntries := render.Open(in.Top().Dir(), kinds); noEntries == nil {
+			return repository, nil
 		}
 	}
-	return render.Open(root, kinds)
+	return nil, err
 }
 
 // completeEnvironments completes the names of environments. It completes nothing without a repository.

@@ -72,7 +72,7 @@ func reportUpdate(update *render.Update, check bool) report {
 		one := environmentReport{Name: e.Name, Objects: e.Objects, Written: []string{}, Unchanged: []string{},
 			Pruned: []string{}}
 		one.Errors, one.Warnings = manifest.SplitProblems(e.Problems)
-		if !update.Failed() {
+		if !update.Failed() && e.Plan != nil {
 			one.Written, one.Unchanged, one.Pruned = e.Plan.Written(), e.Plan.Unchanged(), e.Plan.Pruned()
 			if check {
 				one.Diff = e.Plan.Diff()

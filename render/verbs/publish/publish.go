@@ -66,6 +66,9 @@ type publisher struct {
 // progress with each step, and with "" before git may ask for a password on the terminal.
 func Run(ctx context.Context, repository *render.Repository, options Options,
 	progress func(step string)) (*Result, []manifest.Problem, error) {
+	if err := repository.CheckRendered(render.Selection{Names: []string{options.Environment}}); err != nil {
+		return nil, nil, err
+	}
 	if _, err := repository.Select(render.Selection{Names: []string{options.Environment}}); err != nil {
 		return nil, nil, err
 	}

@@ -26,6 +26,9 @@ import (
 // compares none.
 func Compare(ctx context.Context, c *cluster.Cluster, repository *render.Repository, names []string,
 	progress func(environment, step string)) (*compare.Diff, error) {
+	if err := repository.CheckRendered(render.Selection{Names: names}); err != nil {
+		return nil, err
+	}
 	names, err := repository.Select(render.Selection{Names: names})
 	if err != nil {
 		return nil, err
