@@ -297,7 +297,7 @@ func (f *followed) setPostBuild(world []manifest.Object) (problems []manifest.Pr
 	if len(p.Substitute)+len(p.SubstituteFrom) == 0 {
 		return nil
 	}
-	f.postBuild = &flux.PostBuild{Values: map[string]string{}, In: "spec.postBuild of " + f.object.String()}
+	f.postBuild = &flux.PostBuild{Values: map[string]string{}, Always: p.SubstituteStrategy == "Always", In: "spec.postBuild of " + f.object.String()}
 	isPartial := false
 	for _, from := range p.SubstituteFrom {
 		values, isKnown := valuesOf(world, f.object.GetNamespace(), from.Kind, from.Name)

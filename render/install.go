@@ -6,11 +6,13 @@ import (
 	"sync"
 
 	"example.com/gatehouse/kind/crd"
+	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source/charts"
 	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/verdict"
 	"example.com/gatehouse/render/verdict/secret"
 )
 
@@ -94,6 +96,14 @@ func (b *built) addInstalled(in *input, applied []manifest.Object) {
 	}
 }
 
+// checkerOf returns the judge of the objects of a release: Flux substitutes variables in the release.
+func (b *built) checkerOf(r *release.Installed) *verdict.Checker {
+	if f, ok := r.Source.Delivery.(*followed); ok {
+		return f.checker(b.checker)
+	}
+	return b.checker
+}
+
 // admissible returns the installed objects whose values are known. A message could quote the values of a Secret.
 func (b *built) admissible() (objects []manifest.Object) {
 	for _, r := range b.installed {
@@ -101,7 +111,9 @@ func (b *built) admissible() (objects []manifest.Object) {
 			objects = append(objects, r.Objects...)
 		}
 	}
-	return slices.DeleteFunc(objects, func(o manifest.Object) bool { return secret.Is(o.Unstructured) })
+	return slices.DeleteFunc(objects, func(o manifest.Object) bool {
+		return secret.Is(o.Unstructured) || flux.HasVariables(o.Object)
+	})
 }
 
 // judgeInstalled returns the problems of installed objects, and of their CustomResourceDefinitions, as
@@ -116,7 +128,7 @@ func (b *built) judgeInstalled(invalid []manifest.Problem) []manifest.Problem {
 		for j, o := range r.Objects {
 			r.Objects[j] = b.checker.WithNamespace(o, r.Namespace)
 		}
-		invalid = append(invalid, b.checker.Installed(r.Objects)...)
+		invalid = append(invalid, b.checkerOf(r).Installed(r.Objects)...)
 		r.Objects = b.placeInstalled(r)
 	}
 	return blameDeliveries(invalid)

@@ -40,6 +40,7 @@ type Repository struct {
 	kinds   *registry.Kinds
 	root    *os.Root
 	dir     string            // the path of root on disk, without links
+	locked  string            // the folder that locks: environments/, or dir without it
 	files   source.Revision   // the work tree, or see At
 	overlay map[string][]byte // see With
 	shared  *memo.Memo        // results for all environments of a run, if Memo is nil
@@ -66,7 +67,10 @@ func Open(dir string, kinds *registry.Kinds) (*Repository, error) {
 		return nil, fmt.Errorf("open the folder that holds %s: %w", tree.EnvironmentsFolder, err)
 	}
 	r := &Repository{kinds: kinds, root: root, dir: resolved, files: source.Disk(root, resolved), shared: &memo.Memo{}}
-	if !r.fileSystem().IsDir("/"+tree.EnvironmentsFolder) && len(r.entries()) == 0 {
+	if r.locked = filepath.Join(resolved, tree.EnvironmentsFolder); r.fileSystem().IsDir("/" + tree.EnvironmentsFolder) {
+		return r, nil
+	}
+	if r.locked = resolved; len(r.entries()) == 0 {
 		r.Close()
 		return nil, fmt.Errorf("%s has no folder %s: create it with render init, or name the folder that holds it",
 			resolved, tree.EnvironmentsFolder)
@@ -109,14 +113,7 @@ func (r *Repository) Dir() string { return r.dir }
 // Lock waits until no other run reads or writes the repository, and keeps others away until
 // unlock.
 func (r *Repository) Lock(ctx context.Context) (unlock func(), err error) {
-	return tree.Lock(ctx, r.lockedFolder())
-}
-
-func (r *Repository) lockedFolder() string {
-	if r.fileSystem().IsDir("/" + tree.EnvironmentsFolder) {
-		return filepath.Join(r.dir, tree.EnvironmentsFolder)
-	}
-	return r.dir
+	return tree.Lock(ctx, r.locked)
 }
 
 // Rendered returns the files of a rendered environment.
@@ -134,7 +131,7 @@ func (r *Repository) RenderedFor(environment string) (kubernetes string, isRende
 // RLock waits until no other run writes to the repository, and keeps others from writing until
 // unlock. It does not lock a file system without locks.
 func (r *Repository) RLock(ctx context.Context) (unlock func(), err error) {
-	unlock, err = tree.RLock(ctx, r.lockedFolder())
+	unlock, err = tree.RLock(ctx, r.locked)
 	if err != nil && ctx.Err() == nil {
 		return func() {}, nil
 	}

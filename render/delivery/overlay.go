@@ -25,8 +25,9 @@ type Overlay struct {
 	// Of Flux.
 	CommonMetadata struct{ Labels, Annotations map[string]string }
 	PostBuild      struct {
-		Substitute     map[string]string
-		SubstituteFrom []struct {
+		SubstituteStrategy string
+		Substitute         map[string]string
+		SubstituteFrom     []struct {
 			Kind, Name string
 			Optional   bool
 		}

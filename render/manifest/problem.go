@@ -48,6 +48,8 @@ type Value struct {
 	Is any
 	// Type is the JSON type of the value, such as string or object, if nothing more is known.
 	Type string
+	// Contains is a part of a text, which may have several lines.
+	Contains string
 }
 
 // NewProblem returns a problem of an object, still without its file and line.

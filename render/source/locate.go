@@ -63,8 +63,8 @@ func (s *Sources) locate(p manifest.Problem, id manifest.ID, origin string) mani
 	}
 	if len(own) > 0 {
 		p.Line = node.Line(own[0].Node(), keys...)
-		if at := node.At(own[0].Node(), keys, test); at != nil {
-			p.Line = at.Line
+		if line, ok := node.LineAt(own[0].Node(), keys, p.Value); ok {
+			p.Line = line
 			return s.explainChart(p, own[0], keys)
 		}
 	}

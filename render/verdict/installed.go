@@ -11,26 +11,34 @@ import (
 )
 
 // Installed judges objects that another program installs, each as a request to create it. The program
-// may not use server-side apply, so its errors are warnings. Secrets may have values: they are not in git.
+// may not use server-side apply, so its errors are warnings. Secrets may have values: they are not in git. Values of
+// variables that only the cluster has are not judged.
 func (c *Checker) Installed(objects []manifest.Object) []manifest.Problem {
 	defer c.kubernetes.Enter()()
+	isUnknown := c.PostBuild != nil && c.PostBuild.Values == nil
 	found := judgeEach(objects, func(i int) []manifest.Problem {
-		o := objects[i]
-		if _, isCustom := c.custom[o.GroupVersionKind()]; !isCustom && secret.Is(o.Unstructured) {
-			decrypted, _ := secret.Check(o.Unstructured) // without values, which a message may quote
-			return c.checkBuiltin(manifest.Object{Unstructured: decrypted, Written: decrypted, Origin: o.Origin})
-		}
-		_, problems := c.check(o)
-		if manifest.HasErrors(problems) {
-			return problems
-		}
-		for _, p := range problem.FromErrors(o, c.applyErrors(o)) {
-			p.Warning = true
-			problems = append(problems, p)
-		}
-		return problems
+		return slices.DeleteFunc(c.installed(objects[i]), func(p manifest.Problem) bool {
+			return isUnknown && isOfVariable(p, objects[i])
+		})
 	})
 	return slices.Concat(found...)
+}
+
+// installed judges an object that another program installs.
+func (c *Checker) installed(o manifest.Object) []manifest.Problem {
+	if _, isCustom := c.custom[o.GroupVersionKind()]; !isCustom && secret.Is(o.Unstructured) {
+		decrypted, _ := secret.Check(o.Unstructured) // without values, which a message may quote
+		return c.checkBuiltin(manifest.Object{Unstructured: decrypted, Written: decrypted, Origin: o.Origin})
+	}
+	_, problems := c.check(o)
+	if manifest.HasErrors(problems) {
+		return problems
+	}
+	for _, p := range problem.FromErrors(o, c.applyErrors(o)) {
+		p.Warning = true
+		problems = append(problems, p)
+	}
+	return problems
 }
 
 // WithNamespace returns an object with a namespace, unless it has one or its kind is in none.

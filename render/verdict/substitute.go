@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -106,15 +107,18 @@ func (c *Checker) judgeSubstituted(o manifest.Object, applied flux.Result) (*uns
 
 // substitutionProblems returns the problems of the substitution itself.
 func substitutionProblems(values *flux.PostBuild, o manifest.Object, applied flux.Result) (problems []manifest.Problem) {
-	if applied.Missing != nil {
-		problems = append(problems,
-			problem.FromWarning(o,
-				fmt.Sprintf("%v: add it to %s, or Flux puts nothing in its place", applied.Missing, values.Place())))
+	for _, use := range applied.Missing {
+		problems = append(problems, useProblem(o, use, fmt.Sprintf("the variable %s is not set, so Flux refuses all "+
+			"objects: add it to %s, write a default as in ${%[1]s:=value}, or $${ for a ${ that is none of Flux",
+			use.Name, values.Place())))
 	}
 	switch {
-	case applied.Err != nil && applied.Missing != nil && !errors.Is(applied.Err, flux.ErrTooLarge):
-		return []manifest.Problem{problem.OfObject(o,
-			fmt.Sprintf("Flux cannot substitute variables: %v: add it to %s", applied.Missing, values.Place()))}
+	case len(applied.Missing) > 0 && !errors.Is(applied.Err, flux.ErrTooLarge):
+	case applied.Culprit != nil:
+		name := applied.Culprit.Name
+		problems = append(problems, useProblem(o, *applied.Culprit, fmt.Sprintf("with the value of %s the object is "+
+			"no YAML, as kustomize drops the quotes around a variable: quote the value, as in %[1]s: '\"%s\"'", name,
+			strings.ReplaceAll(values.Values[name], `"`, `\"`))))
 	case errors.Is(applied.Err, flux.ErrTooLarge):
 		problems = append(problems,
 			problem.OfObject(o, fmt.Sprintf("Flux cannot substitute variables: %v", applied.Err)))
@@ -130,6 +134,12 @@ func substitutionProblems(values *flux.PostBuild, o manifest.Object, applied flu
 					"judges an object by its kind"))
 	}
 	return problems
+}
+
+// useProblem returns a problem with a variable in a text.
+func useProblem(o manifest.Object, use flux.Use, message string) manifest.Problem {
+	field := manifest.JoinField(use.Field)
+	return manifest.NewProblem(o, field, manifest.Value{Contains: "${" + use.Name}, field+": "+message)
 }
 
 // hasVariableType reports whether the apiVersion or kind of an object may depend on variables.

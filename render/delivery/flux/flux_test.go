@@ -36,13 +36,18 @@ func TestSubstituteIsOfFlux(t *testing.T) {
 		"escaped":             {value: "$${A}", want: `"${A}"`},
 		"doubled":             {value: "kill $$", want: `"kill $"`},
 		"no variable":         {value: "$A", want: `"$A"`},
-		"missing":             {value: "x${NONE}", want: `"x"`, missing: "NONE"},
+		"missing":             {value: "x${NONE}", want: `"x"`, missing: "NONE at data.k"},
+		"several missing":     {value: "${NONE} ${A} ${OTHER:-x} ${MORE}", want: "good", missing: "NONE at data.k, MORE at data.k"},
 		"bad syntax":          {value: "${A B}", err: "closing brace"},
 		"a panic in envsubst": {value: "${A:1:9223372036854775807}", err: "out of range"},
 	} {
 		o := read(t, fmt.Sprintf(configMap, `"`+test.value+`"`))[0]
 		r := b.Substitute([]manifest.Object{o}, nil)[0]
-		if fmt.Sprint(r.Missing) != "<nil>" != (test.missing != "") || !strings.Contains(fmt.Sprint(r.Missing), test.missing) ||
+		var missing []string
+		for _, use := range r.Missing {
+			missing = append(missing, use.Name+" at "+strings.Join(use.Field, "."))
+		}
+		if strings.Join(missing, ", ") != test.missing ||
 			(r.Err != nil) != (test.err != "") || !strings.Contains(fmt.Sprint(r.Err), test.err) {
 			t.Errorf("%s: missing %v, error %v", name, r.Missing, r.Err)
 		}
@@ -81,6 +86,50 @@ func TestSwitchedOffObjectsStay(t *testing.T) {
 		if isProtected := protected.Unstructured != o.Unstructured; isProtected != want || b.Substitutes(protected) {
 			t.Errorf("%s: %v", value, protected)
 		}
+	}
+}
+
+// By default Flux substitutes nothing without any value, not even defaults.
+func TestNothingIsSubstitutedWithoutValues(t *testing.T) {
+	for always, want := range map[bool]string{false: "${NONE:=d}", true: "d"} {
+		b := &PostBuild{Values: map[string]string{}, Always: always}
+		r := b.Substitute(read(t, fmt.Sprintf(configMap, `"${NONE:=d}"`)), nil)[0]
+		if got := r.Unstructured.Object["data"].(map[string]any)["k"]; got != want {
+			t.Errorf("always %t: %v, want %s", always, got, want)
+		}
+	}
+}
+
+// kustomize drops the quotes around a variable, so a value may break the object.
+func TestCulpritIsTheValueThatBreaksYAML(t *testing.T) {
+	b := &PostBuild{Values: map[string]string{"A": "fine", "TITLE": "north: depot"}}
+	r := b.Substitute(read(t, fmt.Sprintf(configMap, `"${A}-${TITLE}"`)), nil)[0]
+	if r.Err == nil || r.Culprit == nil || r.Culprit.Name != "TITLE" || strings.Join(r.Culprit.Field, ".") != "data.k" {
+		t.Errorf("%v: %+v", r.Err, r.Culprit)
+	}
+	b.Values["TITLE"] = `"north: depot"`
+	if r = b.Substitute(read(t, fmt.Sprintf(configMap, `"${TITLE}"`)), nil)[0]; r.Err != nil {
+		t.Errorf("a value in quotes: %v", r.Err)
+	}
+}
+
+func TestWithKnownLeavesOtherVariables(t *testing.T) {
+	text := "'${A} ${OTHER} $${A} ${A:=x} ${A:-y} ${OTHER:=z} ${A/b/c} $A'"
+	o, err := WithKnown(read(t, fmt.Sprintf(configMap, text))[0], map[string]string{"A": "v"})
+	const want = "v ${OTHER} $${A} v v ${OTHER:=z} ${A/b/c} $A"
+	if got := o.Unstructured.Object["data"].(map[string]any)["k"]; err != nil || got != want {
+		t.Errorf("%v, want %s: %v", got, want, err)
+	}
+}
+
+// N and yes are texts in YAML 1.2, as kustomize and the API server read it.
+func TestReadTakesKeysAsTexts(t *testing.T) {
+	b, err := Read([][]byte{[]byte("kind: ConfigMap\nmetadata: {name: v}\ndata: {N: a, yes: b, NO: c, on: d}\n")})
+	if err != nil || fmt.Sprint(b.Values) != "map[N:a NO:c on:d yes:b]" {
+		t.Errorf("%v: %v", b, err)
+	}
+	if _, err = Read([][]byte{[]byte("kind: ConfigMap\nmetadata: {name: v}\ndata: {N: 1}\n")}); err == nil {
+		t.Error("reads a number")
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
+	"go.yaml.in/yaml/v3"
 
 	"example.com/gatehouse/render/manifest"
 )
@@ -34,6 +34,8 @@ type PostBuild struct {
 	Values map[string]string
 	// ConfigMaps are the names of the ConfigMaps with the values.
 	ConfigMaps []string
+	// Always reports whether Flux substitutes defaults where there are no values (spec.postBuild.substituteStrategy).
+	Always bool
 	// In says where the values are written; empty for the file that Annotation names.
 	In string
 }
@@ -60,15 +62,17 @@ func Read(documents [][]byte) (*PostBuild, error) {
 	b := &PostBuild{Values: map[string]string{}}
 	for _, document := range documents {
 		var o struct {
-			Kind     string                `json:"kind"`
-			Metadata struct{ Name string } `json:"metadata"`
-			Data     map[string]string     `json:"data"`
+			Kind     string
+			Metadata struct{ Name string }
+			Data     map[string]text
 		}
 		if err := yaml.Unmarshal(document, &o); err != nil || o.Kind != "ConfigMap" || o.Metadata.Name == "" {
 			return nil, errNoValues
 		}
 		b.ConfigMaps = append(b.ConfigMaps, o.Metadata.Name)
-		b.Add(o.Data)
+		for name, value := range o.Data {
+			b.Add(map[string]string{name: string(value)})
+		}
 	}
 	for name := range b.Values {
 		if !variableName.MatchString(name) {
@@ -80,9 +84,25 @@ func Read(documents [][]byte) (*PostBuild, error) {
 	return b, nil
 }
 
-// Substitutes reports whether Flux may change an object.
+// text is a value of a ConfigMap. By YAML 1.2, as kustomize and the API server read it, N and yes are texts, too.
+type text string
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (t *text) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind == yaml.AliasNode {
+		node = node.Alias
+	}
+	if node.Kind != yaml.ScalarNode || node.ShortTag() != "!!str" {
+		return errNoValues
+	}
+	*t = text(node.Value)
+	return nil
+}
+
+// Substitutes reports whether Flux may change an object. By default it substitutes nothing without any value
+// (substituteStrategy in api/v1 of kustomize-controller).
 func (b *PostBuild) Substitutes(o manifest.Object) bool {
-	return b != nil && o.GetAnnotations()[Switch] != Off && o.GetLabels()[Switch] != Off && mayChange(o)
+	return b != nil && (b.Values == nil || len(b.Values) > 0 || b.Always) && o.GetAnnotations()[Switch] != Off && o.GetLabels()[Switch] != Off && mayChange(o)
 }
 
 // Applied returns objects as Flux applies them. An object with a substitution that fails stays as it is.

@@ -3,7 +3,10 @@ package flux
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/fluxcd/pkg/envsubst"
@@ -21,11 +24,18 @@ type Result struct {
 	manifest.Object
 	// IsSubstituted reports whether Flux substitutes variables in the object.
 	IsSubstituted bool
-	// Missing is an error for a variable with neither a value nor a default: Flux puts nothing in its
-	// place.
-	Missing error
-	// Err prevents a substitution. The object is unchanged.
-	Err error
+	// Missing are the variables with neither a value nor a default. Flux refuses them, and with them the whole
+	// Kustomization (StrictPostBuildSubstitutions in internal/features of kustomize-controller 1.9).
+	Missing []Use
+	// Err prevents a substitution. The object is unchanged. Culprit, if not nil, is the variable whose value does.
+	Err     error
+	Culprit *Use
+}
+
+// Use is a variable in a text of an object.
+type Use struct {
+	Name  string
+	Field []string // the path of the text
 }
 
 // A few bytes of variables may stand for more than fits into memory.
@@ -66,7 +76,12 @@ func (b *PostBuild) Substitute(objects []manifest.Object, skip func(manifest.Obj
 	}
 	parallel.For(len(objects), func(i int) {
 		if r := &results[i]; r.IsSubstituted && r.Err == nil && b.Values != nil {
-			r.Object, r.Missing, r.Err = b.evaluate(objects[i], templates[i])
+			var isMissing bool
+			if r.Object, isMissing, r.Err = b.evaluate(objects[i], templates[i]); isMissing {
+				r.Missing = b.missing(objects[i])
+			} else if r.Err != nil {
+				r.Culprit = b.culprit(objects[i], templates[i])
+			}
 		}
 	})
 	return results
@@ -133,13 +148,94 @@ func weight(value string) int {
 }
 
 // evaluate returns an object with the values of its variables.
-func (b *PostBuild) evaluate(o manifest.Object, template string) (substituted manifest.Object, missing, err error) {
+func (b *PostBuild) evaluate(o manifest.Object, template string) (substituted manifest.Object, isMissing bool,
+	err error) {
 	evaluated, missing, err := b.execute(template)
 	if err != nil {
-		return o, missing, err
+		return o, missing != nil, err
 	}
 	substituted, err = decode(o, evaluated)
-	return substituted, missing, err
+	return substituted, missing != nil, err
+}
+
+// missing returns the variables of an object with neither a value nor a default.
+func (b *PostBuild) missing(o manifest.Object) (all []Use) {
+	for _, use := range uses(o) {
+		parsed, err := envsubst.Parse(use.text)
+		if err != nil {
+			continue
+		}
+		assumed := map[string]bool{}
+		for range maxUses {
+			last := ""
+			_, missing := parsed.Execute(func(name string) (string, bool) {
+				value, isSet := b.Values[name]
+				if !isSet && !assumed[name] {
+					last = name
+				}
+				return value, isSet || assumed[name]
+			})
+			if missing == nil || last == "" {
+				break
+			}
+			assumed[last] = true
+			all = append(all, Use{last, use.Field})
+		}
+	}
+	return all
+}
+
+// maxUses bounds the missing variables of a text that are told.
+const maxUses = 20
+
+// culprit returns the variable without whose value the object would be YAML, or nil.
+func (b *PostBuild) culprit(o manifest.Object, template string) *Use {
+	for _, name := range b.Variables(o) {
+		if _, isSet := b.Values[name]; !isSet {
+			continue
+		}
+		plain := &PostBuild{Values: maps.Clone(b.Values)}
+		plain.Values[name] = "x"
+		if _, _, err := plain.evaluate(o, template); err != nil {
+			continue
+		}
+		for _, use := range uses(o) {
+			if strings.Contains(use.text, "${"+name) {
+				return &Use{name, use.Field}
+			}
+		}
+	}
+	return nil
+}
+
+// use is a text with variables in an object.
+type use struct {
+	Use
+	text string
+}
+
+// uses returns the texts with variables in an object, in the order of fields.
+func uses(o manifest.Object) (all []use) {
+	var visit func(field []string, content any)
+	visit = func(field []string, content any) {
+		switch content := content.(type) {
+		case string:
+			if strings.Contains(content, "${") {
+				all = append(all, use{Use{Field: slices.Clone(field)}, content})
+			}
+		case map[string]any:
+			for _, key := range slices.Sorted(maps.Keys(content)) {
+				visit(field, key)
+				visit(append(field, key), content[key])
+			}
+		case []any:
+			for i, item := range content {
+				visit(append(field, strconv.Itoa(i)), item)
+			}
+		}
+	}
+	visit(nil, o.Object)
+	return all
 }
 
 // decode returns an object with the content of a text.
@@ -223,8 +319,8 @@ func defaultOf(text string) (value any, ok bool) {
 	if err != nil {
 		return nil, false
 	}
-	o, missing, err := none.evaluate(o, template)
-	return o.Object[key], missing == nil && err == nil
+	o, isMissing, err := none.evaluate(o, template)
+	return o.Object[key], !isMissing && err == nil
 }
 
 // execute replaces the variables in a template.

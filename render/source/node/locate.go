@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -20,6 +21,9 @@ func (t Test) Accepts(node *yaml.Node) bool { return node != nil && (t == nil ||
 
 // TestOf returns a test for the value, or the type, of a problem.
 func TestOf(value manifest.Value) Test {
+	if value.Contains != "" {
+		return func(node *yaml.Node) bool { return strings.Contains(node.Value, value.Contains) }
+	}
 	if value.Type != "" {
 		tags, ok := jsonTypes[value.Type]
 		if !ok {
@@ -40,6 +44,29 @@ func TestOf(value manifest.Value) Test {
 		}
 	}
 	return nil
+}
+
+// lineWithin returns the line of a part of a text in a block of several lines, or 0.
+func lineWithin(block *yaml.Node, part string) int {
+	if block == nil || part == "" || block.Style&yaml.LiteralStyle == 0 {
+		return 0
+	}
+	before, _, _ := strings.Cut(block.Value, part)
+	return block.Line + 1 + strings.Count(before, "\n")
+}
+
+// LineAt returns the line of a field with a value, and whether the document has it.
+func LineAt(document *yaml.Node, keys []string, value manifest.Value) (line int, ok bool) {
+	test := TestOf(value)
+	at := At(document, keys, test)
+	if at == nil {
+		return 0, false
+	}
+	if document.Kind != yaml.SequenceNode {
+		_, block := Walk(document, keys, test)
+		return cmp.Or(lineWithin(block, value.Contains), at.Line), true
+	}
+	return at.Line, true
 }
 
 // jsonTypes maps JSON types to the YAML tags of their values.
