@@ -356,7 +356,10 @@ func (p *pipeline) rendering(repository *Repository) *Rendering {
 // warnings returns the warnings about the objects and about unknown values of variables.
 func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) []manifest.Problem {
 	environment := warn.Input{Kinds: p.kinds, Objects: objects, Local: p.local, IsNamespaced: p.checker.IsNamespaced,
-		Now: repository.Now}
+		Now: repository.Now, Renamed: kustomize.Renames(p.paths, p.built.objects)}
+	for _, r := range p.installed {
+		environment.Installed = append(environment.Installed, r.Objects...)
+	}
 	_, noRendering := repository.files.Lstat(path.Join(tree.Folder, p.name))
 	environment.IsWritten = func(o manifest.Object) bool {
 		_, err := repository.files.Lstat(o.File)

@@ -17,6 +17,7 @@ import (
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
+	"example.com/gatehouse/render/references"
 )
 
 // ElsewhereAnnotation is an annotation of kustomizations. It lists objects that the environment
@@ -39,10 +40,15 @@ type Input struct {
 	Elsewhere []string
 	// Now is the time of rendering. If it is zero, warnings do not depend on the time.
 	Now time.Time
+	// Installed are objects that controllers install.
+	Installed []manifest.Object
+	// Renamed returns the ID of the object that had an ID until a kustomization of another object renamed it.
+	Renamed func(from manifest.Object, was manifest.ID) (now manifest.ID, ok bool)
 	// IsWritten reports whether an object's file in rendered/ exists, or the environment is not rendered yet.
 	IsWritten func(manifest.Object) bool
 
 	controllers []manifest.Object // the Objects that IsController accepts
+	index       *references.Index // of Objects and Installed
 }
 
 // Warnings returns the warnings of all rules, without files and lines, and an error for each kind
@@ -53,9 +59,10 @@ func (in Input) Warnings() (warnings []manifest.Problem) {
 			in.controllers = append(in.controllers, o)
 		}
 	}
+	in.index = references.NewIndex(slices.Concat(in.Objects, in.Installed))
 	rules := []func(Input) []manifest.Problem{
 		missingNamespaces, missingController, missingGatePolicy, unpinnedController, scaledTwice, invalidImages,
-		repeatedJobs, ofKinds,
+		repeatedJobs, unresolvedReferences, idleSelectors, unknownProbePorts, ofKinds,
 	}
 	found := make([][]manifest.Problem, len(rules))
 	parallel.For(len(rules), func(i int) { found[i] = rules[i](in) })

@@ -1,0 +1,213 @@
+package warn
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/references"
+)
+
+// unresolvedReferences warns of names of objects that are not in the environment, if an object got another name,
+// or one is similar, and of parts that objects of the environment lack. Other names may be in the cluster.
+func unresolvedReferences(in Input) (warnings []manifest.Problem) {
+	for _, o := range in.Objects {
+		if o.IsRendered() {
+			continue // its kind decides
+		}
+		for _, r := range references.Of(o) {
+			switch {
+			case in.isElsewhere(r.To):
+			case !in.index.Has(r.To):
+				warnings = append(warnings, in.missingTarget(r)...)
+			default:
+				for _, n := range in.index.Lacks(r) {
+					warnings = append(warnings, in.missingPart(r, n))
+				}
+			}
+		}
+	}
+	return warnings
+}
+
+// missingTarget returns the warning of a reference to an object that is not in the environment, if that is surely
+// a mistake.
+func (in Input) missingTarget(r references.Reference) []manifest.Problem {
+	field := manifest.JoinField(r.Path)
+	value := decoding.At(r.From.Object, r.Path)
+	if in.Renamed != nil {
+		if now, ok := in.Renamed(r.From, r.To); ok {
+			said := fmt.Sprintf("there is no %s: kustomize makes it %s, and does not know this field: write the new "+
+				"name, or add the field to a nameReference of configurations", r.To, now)
+			if now.Namespace == "" && r.To.Namespace != "" {
+				said = fmt.Sprintf("there is no %s: kustomize generates %s, which has no namespace: give its "+
+					"generator namespace: %s", r.To, now, r.To.Namespace)
+			}
+			return []manifest.Problem{warning(r.From, field, value, "%s", said)}
+		}
+	}
+	similar := in.index.Similar(r.To)
+	if similar == "" {
+		return nil
+	}
+	return []manifest.Problem{warning(r.From, field, value,
+		"there is no %s here: did you mean %q? Otherwise add it, or, if it exists elsewhere, annotate the "+
+			"kustomization with %s: %[1]s", r.To, similar, ElsewhereAnnotation)}
+}
+
+// missingPart returns the warning of a part that the object of a reference lacks.
+func (in Input) missingPart(r references.Reference, n references.Needed) manifest.Problem {
+	target := in.index.Find(r.To)[0]
+	names, _ := references.PartsOf(target, n.Part)
+	field := manifest.JoinField(n.Path)
+	value := decoding.At(r.From.Object, n.Path)
+	consequence := ""
+	if n.Part == references.Key && manifest.MakesPods(r.From.Unstructured) {
+		consequence = ", so no Pod starts"
+	}
+	return warning(r.From, field, value, "%s has no %s %s%s%s", target, n.Part, n.Name, consequence,
+		instead(n.Name, names))
+}
+
+// mostSelectable bounds the objects that a selector is compared with.
+const mostSelectable = 1000
+
+// idleSelectors warns of selectors that select nothing in the environment because of a typing error, and of Services
+// whose ports no selected Pod has.
+func idleSelectors(in Input) (warnings []manifest.Problem) {
+	for _, o := range in.Objects {
+		s, ok := references.SelectorOf(o)
+		if !ok || o.IsRendered() || in.isElsewhere(o.ID()) {
+			continue
+		}
+		if selected := in.index.Selected(s); len(selected) > 0 {
+			warnings = append(warnings, unknownPorts(s, selected)...)
+		} else if all := in.index.Selectable(s); len(all) <= mostSelectable {
+			warnings = append(warnings, nothingSelected(s, all)...)
+		}
+	}
+	return warnings
+}
+
+// nothingSelected returns the warning of a selector that selects none of some objects, if that is surely a mistake.
+func nothingSelected(s references.Selector, all []references.Labelled) []manifest.Problem {
+	const otherwise = "Otherwise annotate the kustomization with %s: %s"
+	for _, l := range all {
+		if key, meant := s.Misses(l.Labels); key != "" {
+			field := manifest.JoinField(append(slices.Clone(s.Path), key))
+			return []manifest.Problem{warning(s.From, field, s.Labels[key],
+				"selects no %s here by %s: %s: did you mean %s, as in %s? "+otherwise, s.Selects, key, s.Labels[key],
+				meant, l.Object, ElsewhereAnnotation, s.From)}
+		}
+	}
+	for _, l := range all {
+		if s.Selects == "Pod" && len(l.Template) > 0 && s.Meets(l.GetLabels()) {
+			return []manifest.Problem{warning(s.From, manifest.JoinField(s.Path), nil,
+				"selects no Pod here: %s has these labels, but its Pods do not: add them to %s. "+otherwise, l.Object,
+				manifest.JoinField(append(slices.Clone(l.Template), "metadata", "labels")), ElsewhereAnnotation,
+				s.From)}
+		}
+	}
+	return nil
+}
+
+// unknownPorts warns of named ports of a Service that none of its Pods has, so that it has no endpoints.
+func unknownPorts(s references.Selector, selected []references.Labelled) (warnings []manifest.Problem) {
+	if s.From.GetKind() != "Service" || slices.ContainsFunc(selected, references.Labelled.IsInjected) {
+		return nil
+	}
+	ports, _ := decoding.At(s.From.Object, []string{"spec", "ports"}).([]any)
+	for i, port := range ports {
+		target, _ := decoding.At(port, []string{"targetPort"}).(string)
+		protocol, _ := decoding.At(port, []string{"protocol"}).(string)
+		if protocol == "" {
+			protocol = "TCP"
+		}
+		var names []string
+		for _, l := range selected {
+			names = append(names, l.PortNames(protocol)...)
+		}
+		if target == "" || strings.Contains(target, "$") || slices.Contains(names, target) ||
+			isOfMesh(target) {
+			continue
+		}
+		warnings = append(warnings, warning(s.From, fmt.Sprintf("spec.ports[%d].targetPort", i), target,
+			"no container of %s has a port %s%s, so this port has no endpoints%s", selected[0].Object,
+			target, ofProtocol(protocol), instead(target, names)))
+	}
+	return warnings
+}
+
+func ofProtocol(protocol string) string {
+	if protocol == "TCP" {
+		return ""
+	}
+	return " of " + protocol
+}
+
+// instead returns a similar name of a part in place of another, or otherwise the first names.
+func instead(name string, names []string) string {
+	if hint := manifest.DidYouMean(name, names); hint != "" && len(name) > 3 && strings.Trim(name, "0123456789") != "" {
+		return hint
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ": it has " + manifest.FirstOf(5, slices.Compact(slices.Sorted(slices.Values(names))))
+}
+
+// isOfMesh reports whether a port has the name of one that a service mesh adds.
+func isOfMesh(port string) bool {
+	return slices.ContainsFunc([]string{"http-envoy", "linkerd-", "dapr-", "istio"}, func(prefix string) bool {
+		return strings.HasPrefix(port, prefix)
+	})
+}
+
+// withPorts are the fields of a container with a port of its own, which the kubelet looks up in that container alone.
+var withPorts = [][]string{
+	{"livenessProbe", "httpGet", "port"}, {"livenessProbe", "tcpSocket", "port"},
+	{"readinessProbe", "httpGet", "port"}, {"readinessProbe", "tcpSocket", "port"},
+	{"startupProbe", "httpGet", "port"}, {"startupProbe", "tcpSocket", "port"},
+	{"lifecycle", "postStart", "httpGet", "port"}, {"lifecycle", "postStart", "tcpSocket", "port"},
+	{"lifecycle", "preStop", "httpGet", "port"}, {"lifecycle", "preStop", "tcpSocket", "port"},
+}
+
+// unknownProbePorts warns of probes and hooks with a named port that their container does not have.
+func unknownProbePorts(in Input) (warnings []manifest.Problem) {
+	for _, o := range in.Objects {
+		if o.IsRendered() || !manifest.MakesPods(o.Unstructured) {
+			continue
+		}
+		template, _ := manifest.PodTemplatePath(o.GetKind())
+		for _, list := range []string{"containers", "initContainers"} {
+			at := slices.Concat(template, []string{"spec", list})
+			containers, _ := decoding.At(o.Object, at).([]any)
+			for i, container := range containers {
+				names := portNames(container)
+				for _, path := range withPorts {
+					port, _ := decoding.At(container, path).(string)
+					if port == "" || strings.Contains(port, "$") || slices.Contains(names, port) {
+						continue
+					}
+					field := manifest.JoinField(slices.Concat(at, []string{fmt.Sprintf("[%d]", i)}, path))
+					warnings = append(warnings, warning(o, field, port,
+						"the container has no port %s, so it always fails%s", port, instead(port, names)))
+				}
+			}
+		}
+	}
+	return warnings
+}
+
+// portNames returns the names of the ports of a container.
+func portNames(container any) (names []string) {
+	ports, _ := decoding.At(container, []string{"ports"}).([]any)
+	for _, port := range ports {
+		if name, _ := decoding.At(port, []string{"name"}).(string); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
