@@ -44,24 +44,21 @@ func (r *Repository) CheckRendered(selection Selection) error {
 		names, _ = r.Environments() // Select reports the error
 	}
 	for _, name := range names {
-		if name = cleanName(name); IsFolder(name) {
+		if name = cleanName(name); IsFolder(name) && r.HasEnvironment(name) && r.checkFolder(name) == nil {
 			return errNotRendered(name)
 		}
 	}
 	return nil
 }
 
-// cleanName returns the one name of a folder that people may write in several ways.
+// cleanName returns the one name of a folder that people may write in several ways: clusters/prod or ./deploy.
 func cleanName(name string) string {
-	if !IsFolder(name) {
-		return name
-	}
-	name = path.Clean(filepath.ToSlash(name))
-	if within, isBelow := strings.CutPrefix(name, tree.EnvironmentsFolder+"/"); isBelow && !IsFolder(within) {
-		return within
-	}
-	if !IsFolder(name) {
-		return "./" + name
+	clean := path.Clean(name)
+	switch {
+	case IsFolder(clean):
+		return clean
+	case strings.HasPrefix(name, "./"):
+		return "./" + clean
 	}
 	return name
 }
@@ -69,11 +66,10 @@ func cleanName(name string) string {
 // checkFolder returns an error unless a folder can be an entry.
 func (r *Repository) checkFolder(name string) error {
 	folder, files := folderOf(name), r.fileSystem()
+	top, _, _ := strings.Cut(path.Clean(name), "/")
 	switch {
-	case !filepath.IsLocal(name) || !files.IsDir(folder):
-		return fmt.Errorf("%s: no such folder in this repository%s", name, r.unknown(name))
-	case slices.Contains([]string{tree.Folder, tree.EnvironmentsFolder}, strings.Split(path.Clean(name), "/")[0]):
-		return fmt.Errorf("%s: name an environment, a folder of %s/%s", name, tree.EnvironmentsFolder, r.unknown(name))
+	case !filepath.IsLocal(name) || top == tree.Folder || top == tree.EnvironmentsFolder:
+		return r.invalidName(name)
 	case files.KustomizationFile(folder) == "" && len(files.Manifests(folder)) == 0:
 		return fmt.Errorf("%s has neither a kustomization nor YAML files", name)
 	}
