@@ -166,6 +166,7 @@ var leadingField = regexp.MustCompile(`^(spec|metadata)[.\[][^\s:]*`)
 
 // overridden has the rendered objects of an environment, with overrides and final names.
 type overridden struct {
+	paths   *kustomize.Paths
 	objects []manifest.Object
 	// forbidden are forbidden changes by overrides, and invalid names.
 	forbidden []manifest.Problem
@@ -174,6 +175,7 @@ type overridden struct {
 // override applies the overrides of the environment to rendered objects and completes their names.
 func (in *input) override(b built, rendered []manifest.Object) (o overridden, problems []manifest.Problem) {
 	objects := rendered
+	o.paths = b.paths
 	if in.overrides != "" {
 		result, problems := kustomize.Override(b.paths, in.overrides, rendered)
 		if manifest.HasErrors(problems) {

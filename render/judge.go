@@ -36,7 +36,7 @@ func (in *input) judgeRendered(checker *verdict.Checker, o overridden) (problems
 		switch {
 		case original != nil && !isSameField(*original, p):
 			p.Object = original.String() // overrides use the name before the hash
-			problems = append(problems, in.locateInOverrides(p))
+			problems = append(problems, in.locateOverride(o.paths, p))
 		case !p.Subject.IsRendered():
 			problems = append(problems, p)
 		default:

@@ -211,7 +211,7 @@ func (e *Examination) JudgeRest(of *Examination) []manifest.Problem {
 	isRefused := func(o manifest.Object) bool { return refused[o.ID()] || o.IsRendered() && refused[o.Source().ID()] }
 	rest, other := *e.pipeline, of.pipeline
 	rest.objects = slices.DeleteFunc(slices.Clone(other.objects), isRefused)
-	var o overridden
+	o := overridden{paths: rest.paths}
 	if other.isOverridden {
 		o.objects = slices.DeleteFunc(slices.Clone(other.objects[len(other.built.objects):]), isRefused)
 	}

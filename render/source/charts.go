@@ -3,6 +3,7 @@ package source
 import (
 	"cmp"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -127,7 +128,7 @@ func (w *walk) readCharts(m *memo.Memo, manifests []*Manifest, clusterOf Cluster
 	for i, c := range w.Charts {
 		rendered, problems := charts.Render(w.FS, c.Entry, cluster)
 		w.Charts[i].Settings = rendered.Settings
-		if found = append(found, problems...); len(problems) > 0 {
+		if found = append(found, problems...); manifest.HasErrors(problems) {
 			continue
 		}
 		key := chartKey{c.file, sha256.Sum256(fmt.Append(rendered.Content, rendered.Lines))}
@@ -168,10 +169,15 @@ func locateInTemplate(p manifest.Problem, file string, lines []charts.Position) 
 
 // parseChart parses the objects of a chart and gives them the lines of their templates.
 func parseChart(file string, r charts.Rendered) []parsedText {
-	parsed := parseManifest(file, r.Content)
-	for _, p := range parsed {
+	parsed := parseManifest(file, r.Content, true)
+	for i, p := range parsed {
 		for j := range p.numberProblems {
 			p.numberProblems[j] = locateInTemplate(p.numberProblems[j], file, r.Lines)
+		}
+		var wrong text.Error
+		if errors.As(p.err, &wrong) && 0 < wrong.Other && wrong.Other <= len(r.Lines) {
+			wrong.Other = r.Lines[wrong.Other-1].Line
+			parsed[i].err = wrong
 		}
 		if p.root == nil {
 			continue
@@ -196,7 +202,7 @@ func parseChart(file string, r charts.Rendered) []parsedText {
 func ChartObjects(r charts.Rendered) (objects []Document, err error) {
 	for _, p := range parseChart("", r) {
 		if p.err != nil {
-			return nil, p.err
+			return nil, errors.New(locateInTemplate(malformed("", p.err), "", r.Lines).String())
 		}
 		objects = append(objects, p.Objects...)
 	}
@@ -211,6 +217,7 @@ func markObjects(parsed []parsedText) []parsedText {
 		if err != nil || root == nil {
 			continue
 		}
+		completeItems(root)
 		for _, o := range splitList("", root, false) {
 			if metadata := node.Field(o.Node(), "metadata"); metadata != nil && metadata.Kind == yaml.MappingNode &&
 				len(metadata.Content) > 0 {

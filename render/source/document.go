@@ -2,6 +2,7 @@ package source
 
 import (
 	"iter"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -45,6 +46,27 @@ func splitList(file string, root *yaml.Node, isListed bool) (documents []Documen
 		documents = append(documents, splitList(file, item, true)...)
 	}
 	return documents
+}
+
+// completeItems gives the items of a list of one kind, such as a ConfigMapList, that kind where they have none.
+func completeItems(list *yaml.Node) {
+	itemKind, isList := strings.CutSuffix(node.Text(list, "kind"), "List")
+	items := node.Field(list, "items")
+	if !isList || itemKind == "" || items == nil || items.Kind != yaml.SequenceNode {
+		return
+	}
+	for _, item := range node.Items(items) {
+		if item.Kind != yaml.MappingNode || node.Text(item, "kind") != "" || node.Text(item, "apiVersion") != "" {
+			continue
+		}
+		var fields []*yaml.Node
+		for _, text := range []string{"apiVersion", node.Text(list, "apiVersion"), "kind", itemKind} {
+			fields = append(fields, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text, Line: item.Line,
+				Column: item.Column})
+		}
+		node.Remove(item, "kind", "apiVersion")
+		item.Content = append(fields, item.Content...)
+	}
 }
 
 // generators returns the generators of a kustomization.

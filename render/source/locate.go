@@ -1,6 +1,7 @@
 package source
 
 import (
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -33,9 +34,9 @@ func (s *Sources) LocateWritten(p manifest.Problem, id manifest.ID, kustomizatio
 	return s.locate(p, id, kustomization)
 }
 
-// sourceKeys returns the keys of a field in a source file. The API server moves fields that all versions
+// Keys returns the keys of a field in a source file. The API server moves fields that all versions
 // of a CustomResourceDefinition share out of the versions.
-func sourceKeys(id manifest.ID, keys []string) []string {
+func Keys(id manifest.ID, keys []string) []string {
 	if id.Group != "apiextensions.k8s.io" || len(keys) < 2 || keys[0] != "spec" {
 		return keys
 	}
@@ -49,7 +50,7 @@ func sourceKeys(id manifest.ID, keys []string) []string {
 }
 
 func (s *Sources) locate(p manifest.Problem, id manifest.ID, origin string) manifest.Problem {
-	keys, test := sourceKeys(id, manifest.SplitField(p.Field)), node.TestOf(p.Value)
+	keys, test := Keys(id, manifest.SplitField(p.Field)), node.TestOf(p.Value)
 	p.File, p.Line = Relative(origin), 0
 	own := bestMatches(id, s.documents[origin])
 	for _, d := range s.documents[origin] {
@@ -99,9 +100,14 @@ func (s *Sources) LocateText(id manifest.ID, field, keys []string) (file string,
 	return "", 0
 }
 
-// lineIn returns the line of keys in a text of YAML, or of the innermost mapping around them; 0 if it has none.
+// lineIn returns the line of keys in a text of YAML, of the innermost mapping around them, or of the text's first error;
+// 0 if it has none.
 func lineIn(content []byte, keys []string) int {
 	for _, d := range text.Split(content) {
+		var wrong text.Error
+		if _, err := d.Parse(); errors.As(err, &wrong) {
+			return wrong.Line
+		}
 		if root, err := d.Parse(); err == nil && root != nil {
 			return node.Line(root, keys...)
 		}
@@ -168,6 +174,11 @@ func (s *Sources) commonEntry(own []Document, keys []string, value manifest.Valu
 	return "", nil
 }
 
+// IsScale reports whether a field has the number of replicas.
+func (s *Sources) IsScale(field string) bool {
+	return field == "spec.replicas" || slices.Contains(s.kindFields.scaleFields(), field)
+}
+
 // entryOf returns the node of a kustomization's replicas or namespace that sets a field of an object,
 // or nil.
 func (s *Sources) entryOf(k *Kustomization, id manifest.ID, keys []string, test node.Test) *yaml.Node {
@@ -177,7 +188,7 @@ func (s *Sources) entryOf(k *Kustomization, id manifest.ID, keys []string, test 
 		if key, value := node.Entry(k.root, "namespace"); test.Accepts(value) {
 			return key
 		}
-	case field == "spec.replicas", slices.Contains(s.kindFields.scaleFields(), field):
+	case s.IsScale(field):
 		for _, entry := range node.Items(node.Field(k.root, "replicas")) {
 			if count, value := node.Entry(entry, "count"); test.Accepts(value) &&
 				strings.Contains(id.Name, node.Text(entry, "name")) {

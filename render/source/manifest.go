@@ -51,7 +51,7 @@ func readManifests(memoOf memos, fs *FileSystem, files []string) (manifests []*M
 	}
 	parallel.For(len(files), func(i int) {
 		parsed[i] = memo.Get(memoOf(files[i]), manifestKey{files[i], sha256.Sum256(contents[i])}, func() []parsedText {
-			return parseManifest(files[i], contents[i])
+			return parseManifest(files[i], contents[i], false)
 		})
 	})
 	for i, file := range files {
@@ -91,8 +91,9 @@ type parsedText struct {
 	problems []manifest.Problem
 }
 
-// parseManifest parses the documents of a manifest.
-func parseManifest(file string, content []byte) []parsedText {
+// parseManifest parses the documents of a manifest, or of a chart. Unlike kustomize, Helm takes the kind of the items
+// of a list from the list.
+func parseManifest(file string, content []byte, isOfChart bool) []parsedText {
 	documents := text.Split(content)
 	parsed := make([]parsedText, len(documents))
 	parallel.For(len(documents), func(i int) {
@@ -100,6 +101,9 @@ func parseManifest(file string, content []byte) []parsedText {
 		p.Text = &Text{Document: documents[i]}
 		if p.root, p.err = documents[i].Parse(); p.root == nil {
 			return
+		}
+		if isOfChart {
+			completeItems(p.root)
 		}
 		p.Objects = splitList(file, p.root, false)
 		for _, d := range p.Objects {
@@ -136,7 +140,8 @@ func checkObject(d Document) (wrong string, at *yaml.Node) {
 	case d.Kind == "":
 		return "is no object: it has no kind", root
 	case d.Name == "" && node.Text(metadata, "generateName") != "":
-		return "metadata.generateName: each sync would make another object: write metadata.name", root
+		at, _ = node.Entry(metadata, "generateName")
+		return "metadata.generateName: each sync would make another object: write metadata.name", at
 	default:
 		if wrong, at = checkMetadata(root, metadata); at != nil {
 			return wrong, at

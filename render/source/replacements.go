@@ -1,6 +1,7 @@
 package source
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,21 +14,27 @@ import (
 	"example.com/gatehouse/render/source/node"
 )
 
-// replacement is a replacement of a kustomization, or of a file that it loads.
-type replacement struct {
+// Replacement is a replacement of a kustomization, or of a file that it loads.
+type Replacement struct {
 	types.Replacement
-	file string
-	node *yaml.Node // nil if it is unknown
+	// Entry is the entry of the kustomization, as replacements[0].
+	Entry string
+	File  string
+	Node  *yaml.Node // nil if it is unknown
 }
 
-// replacementsOf returns the replacements of a kustomization that can be read.
-func replacementsOf(files *FileSystem, k *Kustomization) (all []replacement) {
+// Replacements returns the replacements of a kustomization that can be read.
+func (s *Sources) Replacements(k *Kustomization) []Replacement { return replacementsOf(s.FS, k) }
+
+func replacementsOf(files *FileSystem, k *Kustomization) (all []Replacement) {
+	entry := ""
 	add := func(file string, list *yaml.Node, found ...types.Replacement) {
 		for i, r := range found {
-			all = append(all, replacement{r, file, node.Item(list, i)})
+			all = append(all, Replacement{r, entry, file, node.Item(list, i)})
 		}
 	}
 	for i, field := range k.Replacements {
+		entry = fmt.Sprintf("replacements[%d]", i)
 		if field.Path == "" {
 			add(k.File, node.Item(node.Field(k.root, "replacements"), i), field.Replacement)
 			continue
@@ -57,13 +64,13 @@ func (s *Sources) FindReplacement(message string) (file string, line int) {
 			if r.Source != nil &&
 				(strings.HasSuffix(message, " "+r.Source.String()) ||
 					strings.HasSuffix(message, " "+r.Source.ResId.String())) {
-				return Relative(r.file), node.Line(r.node, "source")
+				return Relative(r.File), node.Line(r.Node, "source")
 			}
 			for i, target := range r.Targets {
 				if at := slices.IndexFunc(target.FieldPaths, func(path string) bool {
 					return strings.Contains(message, strconv.Quote(path)+" in replacement target")
 				}); at >= 0 {
-					return Relative(r.file), node.Line(r.node, "targets", strconv.Itoa(i), "fieldPaths",
+					return Relative(r.File), node.Line(r.Node, "targets", strconv.Itoa(i), "fieldPaths",
 						strconv.Itoa(at))
 				}
 			}
@@ -74,16 +81,16 @@ func (s *Sources) FindReplacement(message string) (file string, line int) {
 
 // incompleteReplacements reports replacements without a source or target, and targets without a
 // selector. An empty selector selects everything.
-func incompleteReplacements(replacements []replacement) (found problems) {
+func incompleteReplacements(replacements []Replacement) (found problems) {
 	for _, r := range replacements {
-		isEmpty := r.node != nil && node.IsNull(r.node) // checkItems reports it
+		isEmpty := r.Node != nil && node.IsNull(r.Node) // checkItems reports it
 		if !isEmpty && (r.Source == nil && r.SourceValue == nil || r.Targets == nil) {
-			found.add(r.file, node.Line(r.node),
+			found.add(r.File, node.Line(r.Node),
 				"a replacement needs source or sourceValue, and targets: write what is missing")
 		}
 		for i, target := range r.Targets {
 			if target != nil && target.Select == nil {
-				found.add(r.file, node.Line(r.node, "targets", strconv.Itoa(i)),
+				found.add(r.File, node.Line(r.Node, "targets", strconv.Itoa(i)),
 					"a target of a replacement needs select: write select: and the kind and name of what it "+
 						"changes, or select: {} to change everything")
 			}

@@ -90,8 +90,8 @@ func Read(own, shared *memo.Memo, fileSystem *FileSystem, configuration []byte, 
 	s.addCharts(ofCharts)
 	s.files = slices.DeleteFunc(slices.Sorted(maps.Keys(s.documents)), isOfChart)
 	s.FS = s.FS.With(configurationFiles(s.FS, w.order, s.kindFields))
-	if len(problems) == 0 {
-		problems = checkLoads(roots, s)
+	if !manifest.HasErrors(problems) {
+		problems = append(problems, checkLoads(roots, s)...)
 	}
 	s.Problems = problems
 	return s

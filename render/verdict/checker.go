@@ -240,7 +240,7 @@ func (c *Checker) check(o manifest.Object) (*unstructured.Unstructured, []manife
 		return o.Unstructured, nil
 	case secret.Is(o.Unstructured):
 		decrypted, errs := secret.Check(o.Unstructured)
-		problems := c.checkBuiltin(manifest.Object{Unstructured: decrypted, Written: o.Written, Origin: o.Origin})
+		problems := c.checkDecrypted(o, decrypted)
 		return o.Unstructured, append(problems, problem.FromErrors(o, errs)...)
 	case apiserver.IsGroup(gvk.Group):
 		return o.Unstructured, c.checkBuiltin(o)
@@ -252,6 +252,14 @@ func (c *Checker) check(o manifest.Object) (*unstructured.Unstructured, []manife
 	errs := append(append(c.misspelledKind(gvk), c.misspelledGroup(gvk)...),
 		checkMetadata(o.Unstructured, o.GetNamespace() != "")...)
 	return o.Unstructured, problem.FromErrors(o, errs)
+}
+
+// checkDecrypted checks a Secret as a cluster gets it. Warnings of a Secret are about its values, and placeholders
+// stand for these.
+func (c *Checker) checkDecrypted(o manifest.Object, decrypted *unstructured.Unstructured) []manifest.Problem {
+	hasValues := o.Unstructured == decrypted
+	o.Unstructured = decrypted
+	return slices.DeleteFunc(c.checkBuiltin(o), func(p manifest.Problem) bool { return p.Warning && !hasValues })
 }
 
 // IsNamespaced reports whether objects of a kind have a namespace, and whether the kind is known.

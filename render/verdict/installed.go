@@ -28,7 +28,8 @@ func (c *Checker) Installed(objects []manifest.Object) []manifest.Problem {
 func (c *Checker) installed(o manifest.Object) []manifest.Problem {
 	if _, isCustom := c.custom[o.GroupVersionKind()]; !isCustom && secret.Is(o.Unstructured) {
 		decrypted, _ := secret.Check(o.Unstructured) // without values, which a message may quote
-		return c.checkBuiltin(manifest.Object{Unstructured: decrypted, Written: decrypted, Origin: o.Origin})
+		o.Written = decrypted
+		return c.checkDecrypted(o, decrypted)
 	}
 	_, problems := c.check(o)
 	if manifest.HasErrors(problems) {

@@ -4,6 +4,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"log/slog"
 	"os"
@@ -30,12 +31,25 @@ func Main(kinds ...kind.Kind) {
 		return a
 	}
 	errOut := newInert(os.Stderr)
-	log.SetOutput(errOut)
-	// of Helm
+	log.SetOutput(withoutHelm{errOut})
+	// of Helm, whose warnings are problems with a file and a line
 	slog.SetDefault(slog.New(slog.NewTextHandler(errOut,
-		&slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: withoutTime})))
+		&slog.HandlerOptions{Level: slog.LevelError, ReplaceAttr: withoutTime})))
 	log.SetFlags(0)
 	os.Exit(run(kinds, errOut))
+}
+
+// withoutHelm drops the warnings of Helm about values, which quote these without a file.
+type withoutHelm struct{ io.Writer }
+
+var ofHelm = regexp.MustCompile(`^(?:warning: |Warning: Dependency |Warning: Dependencies |Conflict: |key \S+ is table)`)
+
+// Write implements io.Writer.
+func (w withoutHelm) Write(message []byte) (int, error) {
+	if ofHelm.Match(message) {
+		return len(message), nil
+	}
+	return w.Writer.Write(message)
 }
 
 func run(all []kind.Kind, errOut *inert) int {

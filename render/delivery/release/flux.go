@@ -21,6 +21,7 @@ type helmRelease struct {
 		} `json:"chart"`
 		ChartRef        reference         `json:"chartRef"`
 		KubeConfig      map[string]any    `json:"kubeConfig"`
+		Suspend         bool              `json:"suspend"`
 		ReleaseName     string            `json:"releaseName"`
 		TargetNamespace string            `json:"targetNamespace"`
 		Values          map[string]any    `json:"values"`
@@ -78,6 +79,7 @@ func (in index) ofHelmRelease(o manifest.Object) []Release {
 	}
 	r.Origin = map[string]string{helmGroup + "/name": o.GetName(), helmGroup + "/namespace": o.NamespaceOrDefault()}
 	r.Labels, r.Annotations = spec.CommonMetadata.Labels, spec.CommonMetadata.Annotations
+	r.IsSuspended = spec.Suspend
 	if spec.KubeConfig != nil {
 		r.Unjudged = "spec.kubeConfig installs it in another cluster"
 	}

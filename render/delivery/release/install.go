@@ -77,13 +77,14 @@ func (i Installer) install(r Release, locked []charts.Locked,
 	}
 	if r.Err != nil {
 		of := r.problemIn(r.errSource, nil, "values: "+r.Err.Error())
-		of.Warning = len(r.Unknown) > 0
+		of.Warning = r.isUnsure()
 		return result, append(problems, of)
 	}
+	problems = append(problems, r.repeated()...)
 	rendered := i.renderOnce(r, archive, digest)
 	for _, p := range rendered.problems {
 		of := r.problem(manifest.SplitField(p.Field), p.Message)
-		of.Warning = len(r.Unknown) > 0 || p.Warning
+		of.Warning = r.isUnsure() || p.Warning
 		problems = append(problems, of)
 	}
 	var nested []string
@@ -125,7 +126,7 @@ func (r *Installed) Blame(p manifest.Problem) manifest.Problem {
 		}
 	}
 	of.Message = fmt.Sprintf("%s %s (%s): %s", verb, p.Object, origin, p.Message)
-	of.Warning = p.Warning || len(r.Unknown) > 0
+	of.Warning = p.Warning || r.isUnsure()
 	return of
 }
 
@@ -257,13 +258,13 @@ func (r Release) entry(archive string) charts.Entry {
 func (i Installer) render(r Release, archive string) (result rendered) {
 	made, problems := charts.Render(i.Files, r.entry(archive), i.Cluster())
 	for _, p := range problems {
-		own := manifest.Problem{Message: p.Message, Field: p.Field, Warning: p.Code == charts.OwnRule}
+		own := manifest.Problem{Message: p.Message, Field: p.Field, Warning: p.Warning || p.Code == charts.OwnRule}
 		if p.File != "" {
 			own.Message = p.Position() + ": " + p.Message
 		}
 		result.problems = append(result.problems, own)
 	}
-	if len(problems) > 0 {
+	if manifest.HasErrors(problems) {
 		return result
 	}
 	result.settings = made.Settings

@@ -5,6 +5,8 @@ package release
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
 	"path"
 	"reflect"
 	"slices"
@@ -12,12 +14,12 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source/charts"
+	"example.com/gatehouse/render/source/text"
 )
 
 // Release is a chart that a controller installs.
@@ -52,6 +54,8 @@ type Release struct {
 
 	// Unknown are the values that are not in this environment. Without them problems are warnings.
 	Unknown []string `json:"-"`
+	// IsSuspended reports whether the controller leaves the release alone: its problems are warnings.
+	IsSuspended bool `json:"-"`
 	// Err prevents rendering.
 	Err error `json:"-"`
 
@@ -68,6 +72,7 @@ type valueSource struct {
 	field  string
 	form   form
 	values map[string]any
+	wrong  text.Error // of a text
 }
 
 // form is the form of values in a field.
@@ -75,8 +80,8 @@ type form int
 
 const (
 	mapping form = iota
-	text         // of YAML
-	scalar       // one value
+	yamlText
+	scalar // one value
 )
 
 // Locate returns the file and line of a problem, at keys in the YAML text of its field.
@@ -178,13 +183,22 @@ func (r Release) Object() manifest.Object { return r.Source }
 
 // add merges the values of a source over the values.
 func (r *Release) add(s valueSource) {
-	r.Values = loader.MergeMaps(r.Values, runtime.DeepCopyJSON(s.values))
+	var values map[string]any // with numbers as controllers and `helm -f` read them
+	if content, err := json.Marshal(s.values); err == nil {
+		r.setErr(json.Unmarshal(content, &values), s)
+	}
+	r.Values = loader.MergeMaps(r.Values, values)
 	r.sources = append(r.sources, s)
 }
 
 // addText merges the YAML text of a source over the values.
 func (r *Release) addText(s valueSource, content string) {
-	s.form = text
+	s.form = yamlText
+	for _, d := range text.Split([]byte(content)) {
+		if _, err := d.Parse(); s.wrong.Line == 0 {
+			errors.As(err, &s.wrong)
+		}
+	}
 	r.setErr(yaml.Unmarshal([]byte(content), &s.values), s)
 	r.add(s)
 }
@@ -195,6 +209,22 @@ func (r *Release) addScalar(s valueSource, set func(values map[string]any) error
 	_ = set(s.values)
 	r.setErr(set(r.Values), s)
 	r.sources = append(r.sources, s)
+}
+
+// isUnsure reports whether the controller may install the chart without the problems that rendering finds.
+func (r Release) isUnsure() bool { return len(r.Unknown) > 0 || r.IsSuspended }
+
+// repeated returns warnings of keys that a text of values has twice: controllers take the last one.
+func (r Release) repeated() (problems []manifest.Problem) {
+	for _, s := range r.sources {
+		if at := s.wrong; at.Other > 0 && r.Err == nil {
+			p := r.problemIn(s, nil, "")
+			at.Other += p.Line - at.Line
+			p.Message, p.Warning = "values: "+at.Error(), true
+			problems = append(problems, p)
+		}
+	}
+	return problems
 }
 
 // setErr sets the first error.

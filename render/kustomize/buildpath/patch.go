@@ -56,7 +56,7 @@ func findPatches(k *source.Kustomization) (all []Patch) {
 // Selects reports whether the patch may change a candidate.
 func (p Patch) Selects(c Candidate) bool {
 	if p.Selector != nil {
-		return p.Selector.selects(c)
+		return p.Selector.Selects(c)
 	}
 	return p.Err != nil || slices.ContainsFunc(p.Documents, func(d source.Document) bool {
 		return d.Kind == c.GVK.Kind && d.Group == c.GVK.Group && c.isNamed(d.Name, d.Namespace)

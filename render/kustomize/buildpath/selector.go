@@ -93,8 +93,8 @@ func NewSelector(target *types.Selector) (*Selector, error) {
 	return &Selector{regex, target.Name, target.Namespace, withLabels, withAnnotations, map[resid.Gvk]bool{}}, nil
 }
 
-// selects reports whether the selector may select a candidate.
-func (s *Selector) selects(c Candidate) bool {
+// Selects reports whether the selector may select a candidate.
+func (s *Selector) Selects(c Candidate) bool {
 	return s.MatchGvk(c.GVK) && (c.Identities == nil || s.selectsIdentity(c.Identities)) &&
 		c.mayMeet(s.labels, c.labels) && c.mayMeet(s.annotations, c.annotations)
 }

@@ -13,6 +13,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -31,6 +32,7 @@ import (
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source/node"
+	"example.com/gatehouse/render/source/text"
 	"example.com/gatehouse/render/watchdog"
 )
 
@@ -102,18 +104,24 @@ func Render(files Files, e Entry, cluster Cluster) (Rendered, []manifest.Problem
 		return Rendered{}, e.problems(nil, err)
 	}
 	values, layers, found := e.values(files, c)
-	if len(found) > 0 {
+	if manifest.HasErrors(found) {
 		return Rendered{}, found
 	}
 	r := newRun()
 	defer watchdog.Part(func() manifest.Problem { return e.current(r) })()
-	documents, found := e.template(layers, c, r, values, cluster)
-	if len(found) > 0 {
+	documents, kept, problems := e.template(layers, c, r, values, cluster)
+	if e.Installed == nil && len(kept) > 0 {
+		a := adviser{e, files, cluster, values, maxTrials, map[Position]string{}}
+		if changing := a.changing(r, documents, kept); len(changing) > 0 {
+			return Rendered{}, changing
+		}
+	}
+	if found = append(found, problems...); manifest.HasErrors(found) {
 		return Rendered{}, found
 	}
 	rendered := c.join(r, documents)
 	rendered.Settings = newSettings(layers, r)
-	return rendered, nil
+	return rendered, found
 }
 
 // current returns the line of the template that a run executes, or that of the entry.
@@ -165,20 +173,20 @@ type document struct {
 }
 
 // template runs the templates of a chart as `helm template` does. It returns the documents in the order
-// of helm.
+// of helm, and the calls of changing functions in their files.
 func (e Entry) template(layers []layer, c *loaded, r *run, values map[string]any,
-	cluster Cluster) ([]document, []manifest.Problem) {
+	cluster Cluster) (documents []document, kept []change, found []manifest.Problem) {
 	name, err := e.releaseName()
 	if err != nil {
-		return nil, e.problem("helmCharts: "+err.Error(), "releaseName")
+		return nil, nil, e.problem("helmCharts: "+err.Error(), "releaseName")
 	}
 	capabilities, err := e.capabilities(cluster)
 	if err != nil {
-		return nil, e.problem("kubeVersion: "+err.Error(), "kubeVersion")
+		return nil, nil, e.problem("kubeVersion: "+err.Error(), "kubeVersion")
 	}
 	if required := c.Metadata.KubeVersion; required != "" &&
 		!chartutil.IsCompatibleRange(required, capabilities.KubeVersion.String()) {
-		return nil,
+		return nil, nil,
 			e.problems(c, fmt.Errorf("the chart requires kubeVersion %s, and this environment has Kubernetes %s",
 				required, capabilities.KubeVersion.Version))
 	}
@@ -186,25 +194,29 @@ func (e Entry) template(layers []layer, c *loaded, r *run, values map[string]any
 	r.readDependencies(c.Chart, []string{})
 	c.nameTemplates()
 	r.rewriteAll(c) // each template once: aliases share them
+	found = e.checkValues(layers, c, values)
 	if err = chartutil.ProcessDependencies(c.Chart, values); err != nil {
-		return nil, e.problems(c, err)
+		return nil, nil, e.problems(c, err)
 	}
 	options := common.ReleaseOptions{Name: name, Namespace: cmp.Or(e.Namespace, "default"), Revision: 1,
 		IsInstall: true}
 	top, err := util.ToRenderValuesWithSchemaValidation(c.Chart, values, options, capabilities, true)
 	if err != nil {
-		return nil, e.problems(c, err)
+		return nil, nil, e.problems(c, err)
 	}
 	if e.Installed == nil || !e.Installed.SkipSchemas {
-		if found := e.checkSchemas(layers, c.Chart, top["Values"], nil); len(found) > 0 {
-			return nil, found
+		found = append(found, e.checkSchemas(layers, c.Chart, top["Values"], nil)...)
+		if manifest.HasErrors(found) {
+			return nil, nil, found
 		}
 	}
-	return e.execute(c, r, top)
+	documents, kept, problems := e.execute(layers, c, r, top)
+	return documents, kept, append(found, problems...)
 }
 
 // execute runs the templates with their values.
-func (e Entry) execute(c *loaded, r *run, top common.Values) (documents []document, found []manifest.Problem) {
+func (e Entry) execute(layers []layer, c *loaded, r *run, top common.Values) (documents []document, kept []change,
+	found []manifest.Problem) {
 	c.nameTemplates()
 	r.values, _ = top["Values"].(common.Values)
 	r.locate(r.values, []string{})
@@ -219,33 +231,29 @@ func (e Entry) execute(c *loaded, r *run, top common.Values) (documents []docume
 		}
 		return slices.ContainsFunc(documents, func(d document) bool { return d.template == file })
 	}
-	if found = e.changing(r, isKept); e.Installed == nil && len(found) > 0 {
-		return nil, found
+	kept = slices.DeleteFunc(slices.Clone(r.changing), func(c change) bool { return !isKept(c.file) })
+	switch {
+	case err == nil:
+		return documents, kept, nil
+	case errors.As(err, &malformedFile{}):
+		found = e.malformed(layers, c, r, err)
+	default:
+		found = e.problems(c, r.describe(err))
 	}
-	if err != nil {
-		return nil, e.problems(c, r.describe(err))
+	if e.Installed != nil && r.hasAsked {
+		found[0].Code = OwnRule
+		found[0].Message += "; the chart asks the cluster by lookup, and rendering has no cluster"
 	}
-	return documents, nil
-}
-
-// changing returns the problems of functions whose results change, in kept files.
-func (e Entry) changing(r *run, isKept func(file string) bool) (found []manifest.Problem) {
-	for _, c := range r.changing {
-		if isKept(c.file) {
-			message := fmt.Sprintf("chart %s: %s %s%s", e.Name, c.function, errChanging, r.advice(c.site))
-			found = append(found, manifest.Problem{File: strings.TrimPrefix(c.File, "/"), Line: c.Line,
-				Code: OwnRule, Message: message})
-		}
-	}
-	return slices.CompactFunc(manifest.SortProblems(found), func(a, b manifest.Problem) bool {
-		return a.String() == b.String()
-	})
+	return nil, kept, found
 }
 
 // sort returns the documents of the rendered files in the order of helm.
 func (e Entry) sort(c *loaded, files map[string]string) (documents []document, err error) {
 	maps.DeleteFunc(files, func(name, _ string) bool { return strings.HasSuffix(name, "NOTES.txt") })
 	hooks, manifests, err := releaseutil.SortManifests(files, nil, releaseutil.InstallOrder)
+	if match := parseError.FindStringSubmatch(fmt.Sprint(err)); match != nil {
+		return nil, malformedFile{err, match[1]}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -304,6 +312,44 @@ func (e Entry) problems(c *loaded, err error) []manifest.Problem {
 	return []manifest.Problem{p}
 }
 
+// malformedFile is the error of a file that a template wrote, and that is no YAML.
+type malformedFile struct {
+	error
+	file string
+}
+
+// parseError matches such an error of Helm.
+var parseError = regexp.MustCompile(`^YAML parse error on (\S+): `)
+
+// malformed returns such an error at the line of the template that wrote the malformed line, with the value that is
+// written there.
+func (e Entry) malformed(layers []layer, c *loaded, r *run, err error) []manifest.Problem {
+	var of malformedFile
+	errors.As(err, &of)
+	lines := r.lines(of.file)
+	for _, d := range text.Split([]byte(r.files[of.file])) {
+		var at text.Error
+		if _, err := d.Parse(); !errors.As(err, &at) || at.Line > len(lines) {
+			continue
+		}
+		content := strings.Split(r.files[of.file], "\n")[at.Line-1]
+		if at.Other > 0 && at.Other <= len(lines) {
+			at.Other = lines[at.Other-1]
+		}
+		p := manifest.Problem{File: strings.TrimPrefix(c.templates[of.file], "/"), Line: lines[at.Line-1],
+			Message: "chart " + e.Name + ": " + at.Error()}
+		settings := Settings{layers, mergeLayers(layers), r}
+		if cause, ok := settings.writes(Position{c.templates[of.file], p.Line}, content); ok {
+			p.Message += "; set by the value " + cause.String()
+			if e.Installed != nil {
+				p.Field = manifest.JoinField(cause.Keys)
+			}
+		}
+		return []manifest.Problem{p}
+	}
+	return e.problems(c, err)
+}
+
 // templateLine matches the line of a template in an error of Helm.
 var templateLine = regexp.MustCompile(`([^\s()"'<>:]+/templates/[^\s()"'<>:]+):(\d+)(?::\d+)?`)
 
@@ -318,14 +364,14 @@ func clip(message string) string {
 // join returns the documents as one file.
 func (c *loaded) join(r *run, documents []document) (joined Rendered) {
 	var content bytes.Buffer
-	next := map[document]int{} // offset in the file of the template
+	taken := map[Position]bool{} // offsets in the files of templates
 	for _, d := range documents {
 		content.WriteString("---\n# Source: " + d.template + "\n" + d.content + "\n")
 		all := r.lines(d.template)
 		first := 0
-		if at := strings.Index(r.files[d.template][next[d]:], d.content); at >= 0 && len(all) > 0 {
-			first = strings.Count(r.files[d.template][:next[d]+at], "\n")
-			next[d] += at + len(d.content)
+		if at := offsetOf(d, r.files[d.template], taken); at >= 0 && len(all) > 0 {
+			first = strings.Count(r.files[d.template][:at], "\n")
+			taken[Position{d.template, at}] = true
 		}
 		for i := range 3 + strings.Count(d.content, "\n") {
 			line := first + max(0, i-2) // after the header
@@ -338,4 +384,31 @@ func (c *loaded) join(r *run, documents []document) (joined Rendered) {
 	}
 	joined.Content = content.Bytes()
 	return joined
+}
+
+// offsetOf returns the offset of a document in the file that its template wrote, or -1: of a whole document that is not
+// taken, if possible.
+func offsetOf(d document, file string, taken map[Position]bool) (offset int) {
+	offset = -1
+	for from := 0; from <= len(file); {
+		at := strings.Index(file[from:], d.content)
+		if at < 0 || d.content == "" {
+			break
+		}
+		at += from
+		from = at + 1
+		if taken[Position{d.template, at}] {
+			continue
+		}
+		after := strings.TrimSpace(file[at+len(d.content):])
+		isWhole := (after == "" || strings.HasPrefix(after, "---")) &&
+			(at == 0 || strings.TrimSpace(file[strings.LastIndexByte(file[:at], '\n')+1:at]) == "")
+		if isWhole {
+			return at
+		}
+		if offset < 0 {
+			offset = at
+		}
+	}
+	return offset
 }

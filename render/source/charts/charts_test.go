@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/kustomize/api/types"
+
+	"example.com/gatehouse/render/manifest"
 )
 
 // tree are files in memory. A value link=X is a link to X.
@@ -203,6 +205,114 @@ kind: Z
 	for _, want := range []string{"3 kind: A", "4 metadata:", "5 labels:", "6 app: web", "6 part: b", "7 spec:", "9 replicas: 3", "12 template: {a: b,", "13 3}", "19 kind: Z"} {
 		if !slices.Contains(got, want) {
 			t.Errorf("no line %q in\n%s", want, strings.Join(got, "\n"))
+		}
+	}
+}
+
+func TestAdviceIsAValueThatHelps(t *testing.T) {
+	const helpers = `{{ define "app.name" }}{{ .Values.nameOverride | default .Chart.Name }}{{ end }}
+{{ define "app.cert" }}{{ $ca := genCA (include "app.name" .) 9 }}{{ $ca.Cert | b64enc }}{{ end }}`
+	for template, want := range map[string]string{
+		`a: {{ .Values.tls.bundle | default (include "app.cert" .) }}`:                                 "set the value tls.bundle,",
+		`{{ if .Values.tls.enabled }}a: {{ include "app.cert" . }}{{ end }}`:                           "set the value tls.enabled,",
+		`{{ if not .Values.tls.existing }}a: {{ randAlphaNum 8 }} {{ .Values.nameOverride }}{{ end }}`: "set the value tls.existing,",
+		`a: {{ include "app.cert" . }}`:                                                                "set the values by which the chart does without",
+		`a: {{ coalesce .Values.nameOverride .Values.tls.bundle "none" }}`:                             "",
+		`a: {{ .Values.given | default (randAlphaNum 8) }}`:                                            "",
+		`{{ $unused := now }}a: b`:                                                                     "",
+		`a: {{ .Values.given | default (printf "%p" .Values) }}`:                                       "printing an address",
+	} {
+		_, problem := render(t, "\n"+template, "nameOverride: ''\ngiven: a\ntls: {bundle: '', enabled: true, existing: ''}\n", "templates/_h.tpl", helpers)
+		if !strings.Contains(problem, want) || want == "" && problem != "" {
+			t.Errorf("%s: %q, want %q", template, problem, want)
+		}
+	}
+}
+
+func TestProblemsOfOutputAreAtTheTemplate(t *testing.T) {
+	for template, want := range map[string]string{
+		"a: b\nc:\n  d: {{ .Values.text }}\n":               "a.yaml:3: chart app: malformed YAML: put the value in quotes",
+		"a: b\n---\n{{ if true }}\na: b\n{{ end }}\na: c\n": "",
+		"a: b\n---\n{{ include \"long\" . }}\n c: d\n":      "a.yaml:4: chart app: malformed YAML: the indentation",
+	} {
+		_, problem := render(t, template, "text: 'e: f: g'\n", "templates/_h.tpl", `{{ define "long" }}x: y{{ end }}`)
+		if !strings.Contains(problem, want) || want == "" && problem != "" {
+			t.Errorf("%q: %q, want %q", template, problem, want)
+		}
+	}
+}
+
+func TestEqualDocumentsHaveTheirOwnLines(t *testing.T) {
+	files := tree{"/charts/app/Chart.yaml": "apiVersion: v2\nname: app\nversion: 1.0.0\n",
+		"/charts/app/templates/a.yaml": "kind: B\na: b\n---\nkind: A\n---\nkind: B\na: b\n---\nkind: B\na: b\nc: d\n"}
+	rendered, problems := Render(files, Entry{HelmChart: types.HelmChart{Name: "app", ReleaseName: "web"}, Home: "/charts"}, Cluster{Kubernetes: "1.37.0"})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	var lines []int
+	for i, line := range strings.Split(string(rendered.Content), "\n") {
+		if strings.HasPrefix(line, "kind: ") {
+			lines = append(lines, rendered.Lines[i].Line)
+		}
+	}
+	if slices.Sort(lines); !slices.Equal(lines, []int{1, 4, 6, 9}) {
+		t.Errorf("lines %v", lines)
+	}
+}
+
+func TestValuesAreCheckedBySchemas(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{"properties": {"a": {"type": "integer"}}}`:                                                                                      "a: values.schema.json of the chart: got string, want integer",
+		`{"$defs": {"n": {"type": "integer"}}, "properties": {"a": {"$ref": "#/$defs/n"}}}`:                                               "a: values.schema.json of the chart: got string, want integer",
+		`{"$defs": {"n": {"$ref": "#/$defs/m"}, "m": {"required": ["z"], "type": "object"}}, "properties": {"b": {"$ref": "#/$defs/n"}}}`: "b: values.schema.json of the chart: missing property 'z'",
+		`{"properties": {"a": {"$ref": "https://example.com/a.json"}}}`:                                                                   "values.schema.json refers to https://example.com/a.json",
+		`{"allOf": [{"properties": {"b": {"additionalProperties": false}}}]}`:                                                             "b.c: values.schema.json of the chart: additional properties 'c' not allowed",
+	} {
+		_, problem := render(t, "a: b", "a: text\nb: {c: d}\n", "values.schema.json", schema)
+		if !strings.Contains(problem, want) || strings.Count(problem, "\n") != 1 {
+			t.Errorf("%s: %q, want %q", schema, problem, want)
+		}
+	}
+}
+
+func TestValuesThatHelmIgnoresAreWarnings(t *testing.T) {
+	files := tree{
+		"/charts/app/Chart.yaml":              "apiVersion: v2\nname: app\nversion: 1.0.0\ndependencies:\n- {name: sub, condition: 'sub.enabled,global.sub'}\n- {name: other, tags: [extra]}\n",
+		"/charts/app/values.yaml":             "a: {b: {c: d}}\n",
+		"/charts/app/charts/sub/Chart.yaml":   "apiVersion: v2\nname: sub\nversion: 1.0.0\n",
+		"/charts/app/charts/other/Chart.yaml": "apiVersion: v2\nname: other\nversion: 1.0.0\n",
+		"/values.yaml":                        "tags: {extra: 1}\nsub:\n  enabled: 'true'\nglobal: {sub: true}\na:\n  b: text\n",
+		"/twice.yaml":                         "a: 1\nb: 2\na: 3\n",
+		"/malformed.yaml":                     "a: 1\nb: c: d\n",
+	}
+	for file, want := range map[string]string{
+		"values.yaml": "values.yaml:1: warning: chart app: tags.extra: has to be true or false, without quotes: Helm ignores 1 of a condition or tag\n" +
+			"values.yaml:3: warning: chart app: sub.enabled: has to be true or false, without quotes: Helm ignores \"true\" of a condition or tag\n" +
+			"values.yaml:6: warning: chart app: a.b: is a mapping in values.yaml of the chart, and another value here\n",
+		"twice.yaml":     "twice.yaml:3: values of chart app: malformed YAML: the key \"a\" is in line 1 as well: remove one, or write - before the first key of a list item, or --- between objects\n",
+		"malformed.yaml": "malformed.yaml:2: values of chart app: malformed YAML: put the value in quotes: a colon before a space, or at the end, would make a key of it\n",
+	} {
+		for _, e := range []types.HelmChart{{ValuesFile: file}, {AdditionalValuesFiles: []string{file}}} {
+			e.Name, e.ReleaseName = "app", "web"
+			_, problems := Render(files, Entry{HelmChart: e, Home: "/charts", Folder: "/"}, Cluster{Kubernetes: "1.37.0"})
+			got := ""
+			for _, p := range manifest.SortProblems(problems) {
+				got += p.String() + "\n"
+			}
+			if got != want {
+				t.Errorf("%s:\n%s\nwant\n%s", file, got, want)
+			}
+		}
+	}
+}
+
+func TestAChartThatAsksTheClusterMayFailHereAlone(t *testing.T) {
+	const asking = `{{ if .Values.wrong }}{{ fail "wrong" }}{{ end }}{{ if not (lookup "v1" "Secret" "a" "b") }}{{ fail "no secret" }}{{ end }}`
+	for values, isOwn := range map[string]bool{"wrong: true": false, "wrong: false": true} {
+		files := tree{"/charts/app/Chart.yaml": "apiVersion: v2\nname: app\nversion: 1.0.0\n", "/charts/app/templates/a.yaml": asking, "/charts/app/values.yaml": values}
+		_, problems := Render(files, Entry{HelmChart: types.HelmChart{Name: "app", ReleaseName: "web"}, Installed: &Installed{Archive: "/charts/app"}}, Cluster{Kubernetes: "1.37.0"})
+		if len(problems) != 1 || (problems[0].Code == OwnRule) != isOwn {
+			t.Errorf("%s: %v", values, problems)
 		}
 	}
 }

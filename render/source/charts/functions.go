@@ -24,10 +24,11 @@ func (r *run) functions() template.FuncMap {
 	maps.Copy(functions, template.FuncMap{"print": fmt.Sprint, "println": fmt.Sprintln, "printf": fmt.Sprintf,
 		"keys": sortedKeys, "values": sortedValues})
 	r.addDates(functions)
-	for name, f := range standIns() {
-		functions[name] = before(f, func([]reflect.Value) error {
+	others := standIns(true)
+	for name, f := range standIns(false) {
+		functions[name] = either(f, others[name], func() bool {
 			r.change(name)
-			return nil
+			return r.isOther()
 		})
 	}
 	functions["printf"] = before(functions["printf"], func(arguments []reflect.Value) error {
@@ -36,6 +37,10 @@ func (r *run) functions() template.FuncMap {
 		}
 		return nil
 	})
+	functions["lookup"] = func(_, _, _, _ string) map[string]any {
+		r.hasAsked = true
+		return map[string]any{}
+	}
 	for _, name := range []string{"repeat", "indent", "nindent", "replace"} {
 		functions[name] = before(functions[name], checkSize)
 	}
@@ -108,6 +113,21 @@ func (r *run) addDates(functions template.FuncMap) {
 			return round(duration)
 		},
 	})
+}
+
+// either returns a function that calls the other one if isOther.
+func either(f, other any, isOther func() bool) any {
+	t := reflect.TypeOf(f)
+	return reflect.MakeFunc(t, func(arguments []reflect.Value) []reflect.Value {
+		called := reflect.ValueOf(f)
+		if isOther() {
+			called = reflect.ValueOf(other)
+		}
+		if t.IsVariadic() {
+			return called.CallSlice(arguments)
+		}
+		return called.Call(arguments)
+	}).Interface()
 }
 
 // before returns a function that runs a check before another function.

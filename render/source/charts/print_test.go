@@ -46,7 +46,7 @@ func execute(t *testing.T, template string, r *run) (text string, err error) {
 	c.nameTemplates()
 	r.addresses = []string{fmt.Sprintf("%p", top["Capabilities"])}
 	r.rewriteAll(c)
-	_, problems := e.execute(c, r, top)
+	_, _, problems := e.execute(nil, c, r, top)
 	if len(r.changing) > 0 {
 		return "changing", nil
 	}

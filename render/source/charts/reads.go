@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	chart "helm.sh/helm/v4/pkg/chart/v2"
-
-	"example.com/gatehouse/render/manifest"
 )
 
 // reads are the paths of values that templates read: true if with all below.
@@ -62,21 +60,6 @@ func (r *run) readAt(file string, from, to int) reads {
 		}
 	}
 	return read
-}
-
-// advice returns the correction of a result that changes at a site: the value to set.
-func (r *run) advice(s *site) string {
-	if strings.Contains(s.File, "/tests/") {
-		return ": write skipTests: true"
-	}
-	for _, read := range []reads{s.all(), r.readAt(s.File, s.Line, s.Line)} {
-		delete(read, "") // all values
-		if names := slices.Sorted(maps.Keys(read)); len(names) > 0 {
-			return ": set the value " + manifest.JoinField(splitPath(names[len(names)-1])) +
-				", which the template reads there"
-		}
-	}
-	return ": set the values by which the chart does without"
 }
 
 // mayRead returns a function that reports whether templates read a value or a part of it, or may read it in an

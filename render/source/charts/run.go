@@ -38,6 +38,10 @@ type run struct {
 	pieces   map[string][]piece   // by file
 	files    map[string]string    // the files that Helm made
 	changing []change
+	hasAsked bool // the cluster, by lookup
+	// others are the lines whose random values are others than usual, or all lines if isOtherEverywhere.
+	others            Position
+	isOtherEverywhere bool
 
 	addresses []string // of memory, as Go prints pointers that templates reach
 }
@@ -57,6 +61,7 @@ type piece struct {
 // change is a call of a function whose result changes.
 type change struct {
 	*site
+	callers        []*site
 	file, function string
 }
 
@@ -218,9 +223,19 @@ func (r *run) result(result any) any {
 	return result
 }
 
+// isOther reports whether the current action gets other random values than usual.
+func (r *run) isOther() bool {
+	at := r.at.Load()
+	return r.isOtherEverywhere || at != nil && at.Position == r.others
+}
+
 // change records a call of a function whose result changes.
 func (r *run) change(function string) {
-	r.changing = append(r.changing, change{r.at.Load(), r.file, function})
+	c := change{site: r.at.Load(), file: r.file, function: function}
+	for _, caller := range r.calls {
+		c.callers = append(c.callers, caller.site)
+	}
+	r.changing = append(r.changing, c)
 }
 
 // locate records the paths of the mappings in a value. Helm puts the same mapping of global values at several paths:

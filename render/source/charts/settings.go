@@ -30,7 +30,7 @@ type Setting struct {
 	Keys []string
 	Position
 
-	text string
+	value any
 }
 
 // String returns "name (file:line)".
@@ -51,12 +51,17 @@ type layer struct {
 }
 
 func newSettings(layers []layer, r *run) *Settings {
-	s := &Settings{layers: layers, run: r}
-	for _, l := range slices.Backward(layers) {
-		s.values = loader.MergeMaps(s.values, l.values)
-	}
+	s := &Settings{layers, mergeLayers(layers), r}
 	r.texts, r.ofTpl, r.pieces, r.files = nil, nil, nil, nil // for output alone
 	return s
+}
+
+// mergeLayers returns the values of layers.
+func mergeLayers(layers []layer) (values map[string]any) {
+	for _, l := range slices.Backward(layers) {
+		values = loader.MergeMaps(values, l.values)
+	}
+	return values
 }
 
 // layersOf returns the layer of a file of values, if it is readable.
@@ -111,7 +116,7 @@ func (s *Settings) Unread() []string {
 func (s *Settings) Cause(at Position, field []string, text string) (cause Setting, ok bool) {
 	longest := -1
 	for _, setting := range s.Read(at.File, at.Line, at.Line) {
-		if text == "" || setting.text != text {
+		if text == "" || !setting.hasText(text) {
 			continue
 		}
 		switch common := commonEnd(setting.Keys, field); {
@@ -119,6 +124,25 @@ func (s *Settings) Cause(at Position, field []string, text string) (cause Settin
 			cause, ok, longest = setting, true, common
 		case common == longest:
 			ok = false
+		}
+	}
+	return cause, ok
+}
+
+// hasText reports whether templates may write the value as a text: a large number has two forms.
+func (s Setting) hasText(text string) bool {
+	number, isNumber := s.value.(float64)
+	return fmt.Sprint(s.value) == text || isNumber && strconv.FormatFloat(number, 'f', -1, 64) == text
+}
+
+// writes returns the only setting that a line of a template reads, and that is in the text that the line wrote.
+func (s *Settings) writes(at Position, content string) (cause Setting, ok bool) {
+	for _, setting := range s.Read(at.File, at.Line, at.Line) {
+		if text := fmt.Sprint(setting.value); text != "" && strings.Contains(content, strings.Split(text, "\n")[0]) {
+			if ok {
+				return Setting{}, false
+			}
+			cause, ok = setting, true
 		}
 	}
 	return cause, ok
@@ -135,9 +159,9 @@ func commonEnd(a, b []string) (count int) {
 // Read returns the settings that lines of a template and the conditions around them read.
 func (s *Settings) Read(file string, from, to int) (all []Setting) {
 	read := s.run.readAt(file, from, to)
-	eachScalar(nil, s.values, func(keys []string, text string) {
+	eachScalar(nil, s.values, func(keys []string, value any) {
 		if read.has(keys) {
-			all = append(all, Setting{keys, position(s.layers, keys), text})
+			all = append(all, Setting{keys, position(s.layers, keys), value})
 		}
 	})
 	return all
@@ -156,7 +180,7 @@ func (s *Settings) SecretNames(at Position) []string {
 		}
 	}
 	folders := strings.Split(at.File, "/")
-	eachScalar(nil, s.run.values, func(keys []string, _ string) {
+	eachScalar(nil, s.run.values, func(keys []string, _ any) {
 		if last := keys[len(keys)-1]; strings.Contains(strings.ToLower(last), "existing") &&
 			existing.MatchString(last) {
 			others = append(others, manifest.JoinField(keys))
@@ -177,7 +201,7 @@ func (s *Settings) SecretNames(at Position) []string {
 }
 
 // eachScalar calls f for the scalars in a value, sorted by path.
-func eachScalar(keys []string, value any, f func(keys []string, text string)) {
+func eachScalar(keys []string, value any, f func(keys []string, value any)) {
 	switch value := value.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(value)) {
@@ -188,6 +212,6 @@ func eachScalar(keys []string, value any, f func(keys []string, text string)) {
 			eachScalar(append(slices.Clip(keys), strconv.Itoa(i)), item, f)
 		}
 	default:
-		f(keys, fmt.Sprint(value))
+		f(keys, value)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"math/big"
+	"slices"
 	"strings"
 	"text/template"
 	"time"
@@ -12,37 +13,64 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// standIns returns functions with the same result on each run. An installed chart is judged and compared,
-// and its random values are the same before and after.
-func standIns() template.FuncMap {
-	repeat := func(text string) any {
-		return func(n int) string { return strings.Repeat(text, min(max(n, 0), 1<<10)) }
+// standIns returns functions with the same result on each run, or functions with another result. An installed chart is
+// judged and compared, and its random values are the same before and after.
+func standIns(isOther bool) template.FuncMap {
+	either := func(text, other string) string {
+		if isOther {
+			return other
+		}
+		return text
 	}
-	always := func(text string) any { return func(...any) string { return text } }
+	repeat := func(text, other string) any {
+		return func(n int) string { return strings.Repeat(either(text, other), min(max(n, 0), 1<<10)) }
+	}
+	always := func(text, other string) any { return func(...any) string { return either(text, other) } }
 	pair := func(...any) map[string]string {
-		certificate, key := standInCertificate()
+		certificate, key := standInCertificate(isOther)
 		return map[string]string{"Cert": certificate, "Key": key}
 	}
 	return template.FuncMap{
-		"randAlphaNum": repeat("x"), "randAlpha": repeat("x"), "randAscii": repeat("x"), "randNumeric": repeat("0"),
-		"randBytes": always("eHh4eHh4eHg="),
-		"randInt":   func(least, _ int) int { return least }, "shuffle": func(text string) string { return text },
-		"uuidv4": always("00000000-0000-4000-8000-000000000000"), "now": func() time.Time {
+		"randAlphaNum": repeat("x", "y"), "randAlpha": repeat("x", "y"), "randAscii": repeat("x", "y"),
+		"randNumeric": repeat("0", "9"), "randBytes": always("eHh4eHh4eHg=", "eXl5eXl5eXk="),
+		"randInt": func(least, above int) int {
+			if isOther {
+				return max(least, above-1)
+			}
+			return least
+		},
+		"shuffle": func(text string) string {
+			letters := []rune(text)
+			if isOther {
+				slices.Reverse(letters)
+			}
+			return string(letters)
+		},
+		"uuidv4": always("00000000-0000-4000-8000-000000000000", "ffffffff-ffff-4fff-bfff-ffffffffffff"),
+		"now": func() time.Time {
+			if isOther {
+				return time.Date(2099, 12, 31, 23, 59, 59, 0, time.UTC)
+			}
 			return time.Unix(0, 0).UTC()
-		}, "ago": always("0s"),
-		"genPrivateKey": func(string) string { _, key := standInCertificate(); return key },
+		},
+		"ago":           always("0s", "99h"),
+		"genPrivateKey": func(string) string { _, key := standInCertificate(isOther); return key },
 		"genCA":         pair, "genCAWithKey": pair, "genSelfSignedCert": pair, "genSelfSignedCertWithKey": pair,
 		"genSignedCert": pair, "genSignedCertWithKey": pair,
-		"htpasswd": always("user:$2a$10$x"), "bcrypt": always("$2a$10$x"), "encryptAES": always("x"),
-		"getHostByName": always("192.0.2.1"),
+		"htpasswd": always("user:$2a$10$x", "user:$2a$10$y"), "bcrypt": always("$2a$10$x", "$2a$10$y"),
+		"encryptAES": always("x", "y"), "getHostByName": always("192.0.2.1", "192.0.2.2"),
 	}
 }
 
 // standInCertificate returns a certificate and its key, which the API server parses. They
 // are the same in each process.
-func standInCertificate() (certificate, key string) {
-	private := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
-	content := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<32, 0),
+func standInCertificate(isOther bool) (certificate, key string) {
+	seed := make([]byte, ed25519.SeedSize)
+	if isOther {
+		seed[0] = 1
+	}
+	private := ed25519.NewKeyFromSeed(seed)
+	content := &x509.Certificate{SerialNumber: big.NewInt(int64(1 + seed[0])), NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<32, 0),
 		IsCA: true, BasicConstraintsValid: true}
 	signed, err := x509.CreateCertificate(nil, content, content, private.Public(), private)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 func TestStandInCertificateHasItsKey(t *testing.T) {
-	certificate, key := standInCertificate()
+	certificate, key := standInCertificate(false)
 	if _, err := tls.X509KeyPair([]byte(certificate), []byte(key)); err != nil {
 		t.Error(err)
 	}

@@ -22,6 +22,7 @@ import (
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source/node"
+	"example.com/gatehouse/render/source/text"
 )
 
 // values returns the values of an entry, merged as kustomize and then Helm merge them, and the layers that set them,
@@ -43,6 +44,9 @@ func (e Entry) values(files Files, c *loaded) (values map[string]any, layers []l
 		content, err := files.ReadFile(file)
 		if err != nil {
 			return wrong(err, "valuesFile")
+		}
+		if found = e.checkFile(file, content); len(found) > 0 {
+			return nil, nil, found
 		}
 		first, layers = content, layersOf(file, content)
 	}
@@ -68,6 +72,9 @@ func (e Entry) values(files Files, c *loaded) (values map[string]any, layers []l
 	for i, name := range e.AdditionalValuesFiles {
 		file := path.Join(e.Folder, name)
 		content, err := files.ReadFile(file)
+		if found = e.checkFile(file, content); err == nil && len(found) > 0 {
+			return nil, nil, found
+		}
 		if err == nil {
 			var more map[string]any
 			more, err = loader.LoadValues(bytes.NewReader(content))
@@ -79,6 +86,19 @@ func (e Entry) values(files Files, c *loaded) (values map[string]any, layers []l
 		layers = append(layersOf(file, content), layers...)
 	}
 	return values, layers, nil
+}
+
+// checkFile returns the problem of a file of values that Helm cannot read, or that has a key twice.
+func (e Entry) checkFile(file string, content []byte) []manifest.Problem {
+	_, err := loader.LoadValues(bytes.NewReader(content))
+	for _, d := range text.Split(content) {
+		var at text.Error
+		if _, wrong := d.Parse(); errors.As(wrong, &at) && (err != nil || at.Other > 0) {
+			return []manifest.Problem{{File: strings.TrimPrefix(file, "/"), Line: at.Line,
+				Message: "values of chart " + e.Name + ": " + at.Error()}}
+		}
+	}
+	return nil
 }
 
 // merge merges the values of an installed chart.
@@ -145,7 +165,10 @@ func (e Entry) checkSchemas(layers []layer, c *chart.Chart, values any, keys []s
 		return found
 	}
 	if c.Schema != nil {
-		checkSchema(c.Schema, table, wrong)
+		if err := checkSchema(c.Schema, table, wrong); err != nil {
+			wrong(err.Error())
+			found[len(found)-1].Warning = true
+		}
 	}
 	for _, d := range c.Dependencies() {
 		if below := table[d.Name()]; below != nil {
@@ -157,38 +180,38 @@ func (e Entry) checkSchemas(layers []layer, c *chart.Chart, values any, keys []s
 	})
 }
 
-// checkSchema calls wrong for each problem of values by a schema.
-func checkSchema(content []byte, values map[string]any, wrong func(message string, at ...string)) {
+// checkSchema calls wrong for each problem of values by a schema. It returns an error if parts of the schema are
+// elsewhere.
+func checkSchema(content []byte, values map[string]any, wrong func(message string, at ...string)) error {
 	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(content))
 	var valid *jsonschema.Schema
+	var others local
 	if err == nil {
 		compiler := jsonschema.NewCompiler()
-		compiler.UseLoader(local{})
+		compiler.UseLoader(&others)
 		if err = compiler.AddResource("file:///values.schema.json", schema); err == nil {
 			valid, err = compiler.Compile("file:///values.schema.json")
 		}
 	}
+	if others.elsewhere != "" {
+		return fmt.Errorf("values.schema.json refers to %s, and rendering reads only this repository: values are not "+
+			"checked by this schema; copy that schema into it, under $defs, to check them", others.elsewhere)
+	}
 	if err != nil {
 		wrong("values.schema.json: " + err.Error())
-		return
+		return nil
 	}
 	var invalid *jsonschema.ValidationError
 	if err = valid.Validate(plain(values)); err != nil && !errors.As(err, &invalid) {
 		wrong(err.Error())
 	}
 	if invalid == nil {
-		return
+		return nil
 	}
-	for _, unit := range invalid.BasicOutput().Errors {
-		if unit.Error == nil || len(unit.Errors) > 0 {
-			continue
-		}
-		var at []string
-		if unit.InstanceLocation != "" {
-			at = node.JSONPointer(unit.InstanceLocation)
-		}
-		message := "values.schema.json of the chart: " + unit.Error.String()
-		if additional, is := unit.Error.Kind.(*kind.AdditionalProperties); is {
+	for _, cause := range leaves(invalid) {
+		at := cause.InstanceLocation
+		message := "values.schema.json of the chart: " + cause.BasicOutput().Error.String()
+		if additional, is := cause.ErrorKind.(*kind.AdditionalProperties); is {
 			for _, name := range additional.Properties {
 				wrong(message, append(slices.Clip(at), name)...)
 			}
@@ -196,12 +219,24 @@ func checkSchema(content []byte, values map[string]any, wrong func(message strin
 		}
 		wrong(message, at...)
 	}
+	return nil
+}
+
+// leaves returns the causes of an error that have no causes themselves: the reasons.
+func leaves(e *jsonschema.ValidationError) (all []*jsonschema.ValidationError) {
+	for _, cause := range e.Causes {
+		all = append(all, leaves(cause)...)
+	}
+	if len(e.Causes) == 0 {
+		all = append(all, e)
+	}
+	return all
 }
 
 // plain returns values as encoding/json reads them.
 func plain(values map[string]any) (v any) {
-	if text, err := json.Marshal(values); err == nil {
-		v, err = jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if content, err := json.Marshal(values); err == nil {
+		v, err = jsonschema.UnmarshalJSON(bytes.NewReader(content))
 		if err == nil {
 			return v
 		}
@@ -211,14 +246,15 @@ func plain(values map[string]any) (v any) {
 
 // local refuses to load the schemas that a schema refers to, as they are elsewhere. As Helm does, it
 // accepts everything for a URN.
-type local struct{}
+type local struct{ elsewhere string }
 
 // Load implements jsonschema.URLLoader.
-func (local) Load(url string) (any, error) {
+func (l *local) Load(url string) (any, error) {
 	if strings.HasPrefix(url, "urn:") {
 		return true, nil
 	}
-	return nil, fmt.Errorf("refers to %s: rendering reads only this repository", url)
+	l.elsewhere = url
+	return nil, errors.New("rendering reads only this repository")
 }
 
 // valueProblem returns a problem of a value, at its line in the layers as far as they have it.

@@ -27,7 +27,7 @@ func (d Document) checkCharacters() error {
 			r, size = utf8.DecodeRune(content[i:])
 		}
 		if wrong := checkCharacter(r, size, content[i+size:]); wrong != "" {
-			return Error{1 + bytes.Count(content[:i], []byte("\n")), wrong}
+			return Error{1 + bytes.Count(content[:i], []byte("\n")), wrong, 0}
 		}
 		i += size
 	}
@@ -65,12 +65,12 @@ var (
 // checkMarkers returns an error for text that document markers hide from kustomize.
 func (d Document) checkMarkers() error {
 	if first, _, _ := bytes.Cut(d.Content, []byte("\n")); d.follows && !isBlank(first) {
-		return Error{1, "a document starts on the line after ---: write what follows --- there"}
+		return Error{1, "a document starts on the line after ---: write what follows --- there", 0}
 	}
 	if at := badSeparator.FindIndex(d.Content); at != nil && at[0] > 0 {
 		return Error{d.lineOf(at[0]),
 			fmt.Sprintf("%s is no separator of documents: write --- alone, or indent it if it is text",
-				Clip(string(d.Content[at[0]:at[1]])))}
+				Clip(string(d.Content[at[0]:at[1]]))), 0}
 	}
 	at := documentEnd.FindIndex(d.Content)
 	if at == nil {
@@ -79,7 +79,7 @@ func (d Document) checkMarkers() error {
 	line := d.lineOf(at[0])
 	for text := range bytes.Lines(d.Content[at[0]:]) {
 		if !isBlank(bytes.TrimPrefix(text, []byte("..."))) {
-			return Error{line, "what follows ... is not read: start a document with ---"}
+			return Error{line, "what follows ... is not read: start a document with ---", 0}
 		}
 		line++
 	}
@@ -99,14 +99,14 @@ func (d Document) checkKeys(n *yaml.Node) error {
 		switch key := node.Deref(child); {
 		case key.Kind != yaml.ScalarNode:
 			return Error{child.Line,
-				"malformed YAML: a key has to be text, not a list or mapping; a template like {{ a }} needs quotes"}
+				"malformed YAML: a key has to be text, not a list or mapping; a template like {{ a }} needs quotes", 0}
 		case node.IsNull(key):
 			return Error{child.Line,
-				fmt.Sprintf("malformed YAML: the key %q is nothing, and keys are text: put it in quotes", key.Value)}
+				fmt.Sprintf("malformed YAML: the key %q is nothing, and keys are text: put it in quotes", key.Value), 0}
 		case lines[key.Value] > 0:
 			return Error{child.Line,
-				fmt.Sprintf("malformed YAML: the key %q is in line %d as well: remove one, or write - before the "+
-					"first key of a list item, or --- between objects", key.Value, d.fileLine(lines[key.Value]))}
+				fmt.Sprintf("malformed YAML: the key %q is in line "+otherLine+" as well: remove one, or write - before the "+
+					"first key of a list item, or --- between objects", key.Value), lines[key.Value]}
 		default:
 			lines[key.Value] = key.Line
 		}

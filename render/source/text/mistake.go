@@ -91,17 +91,20 @@ func aliasAt(lines []string, last int, name string) int {
 func (d Document) mistake(err error) Error {
 	lines := strings.Split(string(d.Content), "\n")
 	last := min(d.stop(), len(lines)) - 1
+	if at, wrong := badEscape(lines, last, err); wrong != "" {
+		return Error{Line: at + 1, message: wrong}
+	}
 	if last+1 < len(lines) && strings.Contains(err.Error(), "a tab character") && !tabbed.MatchString(lines[last]) {
 		last++
 	}
 	if tabbed.MatchString(lines[last]) {
 		return Error{last + 1,
-			"a tab is in the indentation of this line: write spaces, as many as the lines beside it have"}
+			"a tab is in the indentation of this line: write spaces, as many as the lines beside it have", 0}
 	}
 	if match := unknownAnchor.FindStringSubmatch(err.Error()); match != nil {
 		return Error{aliasAt(lines, last, match[1]) + 1,
 			"no anchor with the name after this * is before it in its document: define it with &, or put the value " +
-				"in quotes if it is text"}
+				"in quotes if it is text", 0}
 	}
 	reachesFurther := func(repaired []string) bool {
 		return len(d.Content) < maxRepaired && Document{Content: []byte(strings.Join(repaired, "\n"))}.stop() > last+1
@@ -114,7 +117,7 @@ func (d Document) mistake(err error) Error {
 				repaired[i] = r.pattern.ReplaceAllString(lines[i], r.with)
 			}
 			if repaired[at] != lines[at] && reachesFurther(repaired) {
-				return Error{at + 1, r.message}
+				return Error{at + 1, r.message, 0}
 			}
 		}
 	}
@@ -125,10 +128,10 @@ func (d Document) mistake(err error) Error {
 		if reachesFurther(repaired) {
 			return Error{last + 1,
 				fmt.Sprintf("the indentation of this line fits no line above: change it by %+d, or correct the line "+
-					"before", by)}
+					"before", by), 0}
 		}
 	}
-	return Error{last + 1, position.ReplaceAllString(err.Error(), "")}
+	return Error{last + 1, position.ReplaceAllString(err.Error(), ""), 0}
 }
 
 // candidates returns the lines above that may have a mistake which shows in the last: the line before, and a

@@ -1,0 +1,126 @@
+package charts
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+
+	"example.com/gatehouse/render/manifest"
+)
+
+// changing returns the problems of functions whose results change the documents.
+func (a *adviser) changing(r *run, documents []document, all []change) (found []manifest.Problem) {
+	isStandIn := func(c change) bool { return standIns(false)[c.function] != nil }
+	if !slices.ContainsFunc(all, func(c change) bool { return !isStandIn(c) }) {
+		everywhere := newRun()
+		everywhere.isOtherEverywhere = true
+		if a.isSame(a.values, everywhere, documents) {
+			return nil // as where a value replaces a random default
+		}
+	}
+	for _, c := range all {
+		if isStandIn(c) && a.isSame(a.values, &run{others: c.Position}, documents) {
+			continue
+		}
+		message := fmt.Sprintf("chart %s: %s %s%s", a.Name, c.function, errChanging, a.advice(r, c))
+		found = append(found, manifest.Problem{File: strings.TrimPrefix(c.File, "/"), Line: c.Line, Code: OwnRule,
+			Message: message})
+	}
+	return slices.CompactFunc(manifest.SortProblems(found), func(a, b manifest.Problem) bool {
+		return a.String() == b.String()
+	})
+}
+
+// maxTrials bounds how often a chart is rendered to advise values.
+const maxTrials = 40
+
+// adviser finds the value to set for a chart whose result changes on each run.
+type adviser struct {
+	Entry
+	files   Files
+	cluster Cluster
+	values  map[string]any
+	left    int
+	known   map[Position]string
+}
+
+// advice returns the correction of a change: the value to set. A chart with that value does without the function.
+func (a *adviser) advice(r *run, c change) string {
+	if strings.Contains(c.File, "/tests/") {
+		return ": write skipTests: true"
+	}
+	if _, isKnown := a.known[c.Position]; !isKnown {
+		a.known[c.Position] = ": set the values by which the chart does without"
+		for _, keys := range r.candidates(c) {
+			if a.doesWithout(r, c, keys) {
+				a.known[c.Position] = ": set the value " + manifest.JoinField(keys) + ", by which the chart does without"
+				break
+			}
+		}
+	}
+	return a.known[c.Position]
+}
+
+// candidates returns the values that decide about a change: those that its action, the calls of its template, and the
+// conditions around them read. A value to give comes before a part to turn off.
+func (r *run) candidates(c change) (all [][]string) {
+	read := reads{}
+	for _, s := range append([]*site{c.site}, c.callers...) {
+		read.addAll(s.all())
+		read.addAll(r.readAt(s.File, s.Line, s.Line))
+	}
+	isSwitch := func(keys []string) bool { _, is := valueAt(r.values, keys).(bool); return is }
+	var switches [][]string
+	for _, path := range slices.Backward(slices.Sorted(maps.Keys(read))) {
+		switch keys := splitPath(path); {
+		case path == "" || isContainer(valueAt(r.values, keys)):
+		case isSwitch(keys):
+			switches = append(switches, keys)
+		default:
+			all = append(all, keys)
+		}
+	}
+	return append(all, switches...)
+}
+
+func valueAt(values any, keys []string) any {
+	for _, key := range keys {
+		values = child(values, key)
+	}
+	return values
+}
+
+// doesWithout reports whether a function changes nothing in a chart with another value at keys.
+func (a *adviser) doesWithout(r *run, c change, keys []string) bool {
+	var other any = "gatehouse"
+	if was, isSwitch := valueAt(r.values, keys).(bool); isSwitch {
+		other = !was
+	}
+	for _, key := range slices.Backward(keys) {
+		other = map[string]any{key: other}
+	}
+	values := loader.MergeMaps(a.values, other.(map[string]any))
+	documents, found := a.try(values, newRun())
+	return !manifest.HasErrors(found) && a.isSame(values, &run{others: c.Position}, documents)
+}
+
+// isSame reports whether a run with values makes the same documents.
+func (a *adviser) isSame(values map[string]any, r *run, documents []document) bool {
+	made, found := a.try(values, r)
+	return !manifest.HasErrors(found) && slices.Equal(made, documents)
+}
+
+// try renders the chart with values, unless that was done too often.
+func (a *adviser) try(values map[string]any, r *run) ([]document, []manifest.Problem) {
+	c, err := load(a.files, a.Entry)
+	if a.left--; err != nil || a.left < 0 {
+		return nil, []manifest.Problem{{Message: "not tried"}}
+	}
+	trial := newRun()
+	trial.others, trial.isOtherEverywhere = r.others, r.isOtherEverywhere
+	documents, _, found := a.template(nil, c, trial, values, a.cluster)
+	return documents, found
+}
