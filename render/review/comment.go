@@ -2,13 +2,13 @@ package review
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"html"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/compare"
@@ -21,7 +21,7 @@ import (
 const Marker = "<!-- gatehouse-diff -->"
 
 // Markdown returns a comment for GitHub or GitLab: tables of the frame and of the effects on each cluster,
-// then folded diffs. A comment of more than limit bytes omits diffs, and then rows, by their ranks. It names
+// then folded diffs. It begins with the worst of all. A comment of more than limit bytes omits diffs, and then rows, by their ranks. It names
 // omitted objects, counts omitted risks, and refers to the command.
 func (r *Review) Markdown(limit int, command string) string {
 	c := r.comment()
@@ -31,7 +31,8 @@ func (r *Review) Markdown(limit int, command string) string {
 		c.Tables = append(c.Tables, &comment.Section{Title: comment.Line{Text: r.nothing(isLast)}})
 	}
 	c.Tables = append(c.Tables, others...)
-	return Marker + "\n" + c.Compose(limit-len(Marker+"\n"), command)
+	head := Marker + "\n" + r.summary(limit/8)
+	return head + c.Compose(limit-len(head), command)
 }
 
 // nothing says that no environment changes. With a risk around them, clusters may.
@@ -66,19 +67,26 @@ func (r *Review) comment() *comment.Comment {
 			of = " of " + codeSpan(alike[0].Name)
 		}
 		c.Tables = append(c.Tables, tableOf(alike, of))
-		c.Folds = append(c.Folds, foldOf(alike, of))
+		for _, same := range groupBy(alike, EnvironmentReview.changedLines) {
+			c.Folds = append(c.Folds, foldOf(same, of))
+		}
 	}
 	return c
 }
 
-// groupAlike groups environments with equal changes.
-func (r *Review) groupAlike() (groups [][]EnvironmentReview) {
-	if len(r.Environments) == 1 { // without the cost of a comparison
-		return [][]EnvironmentReview{r.Environments}
+// groupAlike groups environments with equal rows.
+func (r *Review) groupAlike() [][]EnvironmentReview {
+	return groupBy(r.Environments, EnvironmentReview.rows)
+}
+
+// groupBy groups environments with equal texts.
+func groupBy(all []EnvironmentReview, text func(EnvironmentReview) string) (groups [][]EnvironmentReview) {
+	if len(all) == 1 { // without the cost of a comparison
+		return [][]EnvironmentReview{all}
 	}
 	index := map[string]int{}
-	for _, e := range r.Environments {
-		key := e.withoutName()
+	for _, e := range all {
+		key := text(e)
 		if _, ok := index[key]; !ok {
 			index[key] = len(groups)
 			groups = append(groups, nil)
@@ -88,24 +96,95 @@ func (r *Review) groupAlike() (groups [][]EnvironmentReview) {
 	return groups
 }
 
-// withoutName encodes the review of an environment without its name.
-func (e EnvironmentReview) withoutName() string {
-	name := e.Name
-	e.Name = ""
-	encoded, err := json.Marshal(e)
-	if err != nil {
-		panic(err) // it is plain data
+// rows returns a text that is equal for environments with equal rows.
+func (e EnvironmentReview) rows() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v %t %t %+v\n", e.Counts, e.IsNew, e.IsGone, ptr.Deref(e.Kubernetes, compare.KubernetesChange{}))
+	for _, found := range e.Effects {
+		fmt.Fprintf(&b, "%q %q %q %s\n", found.Object, found.What, found.Risk, found.Rank)
 	}
-	return strings.ReplaceAll(string(encoded), "rendered/"+name+"/", "rendered//")
+	for _, c := range e.Changes {
+		fmt.Fprintf(&b, "%s %q %q\n", c.Action, c.Object, ptr.Deref(c.InstalledBy, manifest.ID{}))
+	}
+	return b.String()
+}
+
+// changedLines returns a text that is equal for environments with equal changed lines of objects.
+func (e EnvironmentReview) changedLines() string {
+	var b strings.Builder
+	for _, c := range e.Changes {
+		fmt.Fprintf(&b, "%q\n%s", c.Object, c.changedLines())
+	}
+	return b.String()
+}
+
+// changedLines returns the added and removed lines of a diff.
+func (c Change) changedLines() string {
+	var b strings.Builder
+	_, hunks, _ := strings.Cut(c.Diff, "\n@@")
+	for line := range strings.Lines(hunks) {
+		if strings.HasPrefix(line, "+") || strings.HasPrefix(line, "-") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// told is a row: objects with equal effects.
+type told struct {
+	objects []manifest.ID
+	effects []effect.Effect // on the first object
+}
+
+// told returns the rows of an environment, in the order of their first effects.
+func (e EnvironmentReview) told() (rows []*told) {
+	of, texts := map[manifest.ID][]effect.Effect{}, map[manifest.ID]string{}
+	for _, c := range e.Changes {
+		texts[c.Object] = ptr.Deref(c.InstalledBy, manifest.ID{}).WithGroup()
+	}
+	for _, found := range e.Effects {
+		of[found.Object] = append(of[found.Object], found)
+		texts[found.Object] += fmt.Sprintf("\n%q %q %s", found.What, found.Risk, found.Rank)
+	}
+	byText := map[string]*told{}
+	for _, found := range e.Effects {
+		effects := of[found.Object]
+		if effects == nil {
+			continue
+		}
+		of[found.Object] = nil
+		row := byText[texts[found.Object]]
+		if row == nil {
+			row = &told{effects: effects}
+			byText[texts[found.Object]], rows = row, append(rows, row)
+		}
+		row.objects = append(row.objects, found.Object)
+	}
+	return rows
+}
+
+// name names the objects of a row, most of them if they are few.
+func (t *told) name(nameOf func(manifest.ID) string, most int) string {
+	names := make([]string, min(len(t.objects), most+1))
+	for i := range names {
+		names[i] = codeSpan(nameOf(t.objects[i]))
+	}
+	if len(t.objects) == 1 {
+		return names[0]
+	}
+	text := strings.Join(names[:min(most, len(names))], ", ")
+	if more := len(t.objects) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("%d objects: %s", len(t.objects), text)
 }
 
 // tableOf returns the table for environments with equal changes. The effects on an object share a row. Names of
 // omitted rows end with of.
 func tableOf(alike []EnvironmentReview, of string) *comment.Section {
-	const most = 12 // names in a brief title
+	const most, mostNamed = 12, 6 // names in a brief title, and in a row
 	e := alike[0]
 	t := &comment.Section{Open: "| | Object | What happens |\n|-|-|-|\n", End: "\n"}
-	risks := 0
 	installed := map[manifest.ID]string{}
 	for _, c := range e.Changes {
 		if c.InstalledBy != nil {
@@ -113,14 +192,17 @@ func tableOf(alike []EnvironmentReview, of string) *comment.Section {
 		}
 	}
 	nameOf := e.names()
-	for _, found := range e.Effects {
-		object := codeSpan(nameOf(found.Object))
-		t.Lines = append(t.Lines, lineOf(object+installed[found.Object], object+of, found))
-		if found.Risk != "" {
-			risks++
+	for _, row := range e.told() {
+		cell := row.name(nameOf, mostNamed) + installed[row.objects[0]]
+		for _, found := range row.effects {
+			line := lineOf(cell, row.name(nameOf, 1)+of, found)
+			line.Count = len(row.objects)
+			t.Lines = append(t.Lines, line)
 		}
 	}
-	t.Title = comment.Line{Text: titleOf(alike, len(alike), risks), Brief: titleOf(alike, most, risks),
+	f := e.facts()
+	about := heading{f.risks, f.unknown}
+	t.Title = comment.Line{Text: titleOf(alike, len(alike), about), Brief: titleOf(alike, most, about),
 		Name: codeSpan(e.Name)}
 	return t
 }
@@ -146,7 +228,8 @@ func (e EnvironmentReview) names() func(manifest.ID) string {
 
 func lineOf(row, name string, e effect.Effect) comment.Line {
 	what, risk := e.What.Format(manifest.CodeSpan), e.Risk.Format(manifest.CodeSpan)
-	l := comment.Line{Row: row, Text: withRisk(what, risk), Name: name, IsRisk: risk != ""}
+	l := comment.Line{Row: row, Text: withRisk(what, risk), Name: name, IsRisk: risk != "",
+		IsUnknown: e.Risk == "" && e.Rank != effect.IsKnown, Severity: int(e.Severity)}
 	if len(l.Text) > comment.Long {
 		if len(risk) > comment.Long/4 {
 			risk = "and so is the risk"
@@ -164,36 +247,32 @@ func withRisk(what, risk string) string {
 }
 
 // titleOf returns the heading of environments with equal changes. It names most environments.
-func titleOf(alike []EnvironmentReview, most, risks int) string {
+func titleOf(alike []EnvironmentReview, most int, about heading) string {
 	e, names := alike[0], make([]string, len(alike))
 	for i, other := range alike {
 		names[i] = codeSpan(other.Name)
 	}
-	var about []string
+	var changes []string
 	counts := e.Counts.String()
 	if counts != "" && len(alike) > 1 {
 		counts += " in each"
 	}
 	if counts != "" {
-		about = append(about, counts)
+		changes = append(changes, counts)
 	}
 	switch {
 	case e.IsNew:
-		about = append(about, "a new environment")
+		changes = append(changes, "a new environment")
 	case e.IsGone:
-		about = append(about, "the whole environment")
+		changes = append(changes, "the whole environment")
 	}
-	changed := len(e.Changes)
-	for _, n := range e.Counts {
-		changed -= n
-	}
-	if changed > 0 {
-		about = append(about, string(kind.Count(int64(changed), "definition"))+" changed")
+	if changed := e.definitions(); changed > 0 {
+		changes = append(changes, string(kind.Count(int64(changed), "definition"))+" changed")
 	}
 	if e.Kubernetes != nil {
-		about = append(about, e.Kubernetes.String())
+		changes = append(changes, e.Kubernetes.String())
 	}
-	return heading(manifest.FirstOf(most, names)+": "+cmp.Or(strings.Join(about, ", "), "no object changed"), risks)
+	return about.after(manifest.FirstOf(most, names) + ": " + cmp.Or(strings.Join(changes, ", "), "no object changed"))
 }
 
 // tableOfFrame returns the table of changed files with a risk, each with its objects.
@@ -206,7 +285,7 @@ func tableOfFrame(frame []FrameReview) *comment.Section {
 		}
 		risks++
 		file := kind.Say("%s", c.File).Format(manifest.CodeSpan)
-		first := effect.Effect{Effect: kind.Effect{What: kind.Sentence(c.Action), Risk: c.Risk}}
+		first := effect.Effect{Effect: kind.Effect{What: kind.Sentence(c.Action), Risk: c.Risk}}.Judged()
 		t.Lines = append(t.Lines, lineOf(file, file, first))
 		for _, found := range c.Effects {
 			found.What = kind.Say("%s ", found.Object.String()) + found.What
@@ -215,7 +294,7 @@ func tableOfFrame(frame []FrameReview) *comment.Section {
 			t.Lines = append(t.Lines, line)
 		}
 	}
-	t.Title = comment.Line{Text: heading("Around the review", risks)}
+	t.Title = comment.Line{Text: heading{risks: risks}.after("Around the review")}
 	return t
 }
 
@@ -235,9 +314,15 @@ func tableOfOthers(frame []FrameReview) []*comment.Section {
 	return []*comment.Section{{Lines: []comment.Line{line}, End: "\n"}}
 }
 
-func heading(text string, risks int) string {
-	if risks > 0 {
-		text += " · ⚠️ " + string(kind.Count(int64(risks), "risk"))
+// heading counts the effects below it by rank.
+type heading struct{ risks, unknown int }
+
+func (h heading) after(text string) string {
+	if h.risks > 0 {
+		text += " · ⚠️ " + string(kind.Count(int64(h.risks), "risk"))
+	}
+	if h.unknown > 0 {
+		text += " · ❔ " + string(kind.Count(int64(h.unknown), "unknown effect"))
 	}
 	return "### " + text + "\n\n"
 }
@@ -257,10 +342,15 @@ func foldOf(alike []EnvironmentReview, of string) *comment.Section {
 	for _, found := range e.Effects {
 		hasRisk[found.Object] = hasRisk[found.Object] || found.Risk != ""
 	}
-	nameOf := e.names()
+	nameOf, index := e.names(), map[string]int{}
 	for _, c := range e.Changes {
-		name := fmt.Sprintf("%s%s (%s)", codeSpan(nameOf(c.Object)), of,
-			kind.Count(int64(strings.Count(c.Diff, "\n")), "line"))
+		name, lines := codeSpan(nameOf(c.Object)), c.changedLines()
+		if i, isKnown := index[lines]; isKnown && lines != "" {
+			f.Lines[i].Alike = append(f.Lines[i].Alike, name)
+			continue
+		}
+		index[lines] = len(f.Lines)
+		name = fmt.Sprintf("%s%s (%s)", name, of, kind.Count(int64(strings.Count(c.Diff, "\n")), "line"))
 		f.Lines = append(f.Lines, comment.Line{Text: c.Diff, IsDiff: true, Size: len(c.Diff), Name: name,
 			IsRisk: hasRisk[c.Object] || hasRisk[c.owner]})
 	}

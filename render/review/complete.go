@@ -1,7 +1,6 @@
 package review
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -34,10 +33,11 @@ func complete(w *world.World, effects []effect.Effect) []effect.Effect {
 		fields, owner := ownFields(w, c, risks)
 		fields = slices.DeleteFunc(fields, func(f compare.FieldChange) bool { return f.IsWithin(told) })
 		isBare := c.Action() != compare.Changed && owner == id && len(of[id]) == 0 // nothing else tells it
-		isLost := c.After == nil && guards.Loss(w, c) != ""
+		lost, _ := guards.Loss(w, c)
+		isLost := lost != ""
 		if isLost || isBare || len(fields) > 0 && (c.After != nil || len(of[id]) == 0) {
 			of[id], effects = append(of[id], len(effects)),
-				append(effects, effect.Of(id, reviewFields(w, c, fields, risks))...)
+				append(effects, reviewFields(w, c, fields, risks))
 		} else if owner != id && len(of[id]) == 0 {
 			following[owner] = append(following[owner], c)
 		}
@@ -52,16 +52,21 @@ func complete(w *world.World, effects []effect.Effect) []effect.Effect {
 }
 
 // reviewFields returns the effect of fields that no other effect tells, or of a removed object.
-func reviewFields(w *world.World, c compare.Change, fields []compare.FieldChange, risks []guards.Risk) (e kind.Effect) {
+func reviewFields(w *world.World, c compare.Change, fields []compare.FieldChange, risks []guards.Risk) (
+	e effect.Effect) {
 	if c.After == nil {
-		return kind.Effect{Type: effect.ObjectRemoved, What: "is removed",
-			Risk: cmp.Or(lossOf(w, c), guards.Loss(w, c))}
+		e = effect.Of(c.Object().ID(), kind.Effect{Type: effect.ObjectRemoved, What: "is removed",
+			Risk: lossOf(w, c)})[0]
+		if lost, severity := guards.Loss(w, c); e.Risk == "" && lost != "" {
+			e.AddRisk(lost, severity)
+		}
+		return e
 	}
 	risky := sets.Set[string]{}
 	for _, r := range risks {
 		risky.Insert(r.Path)
 	}
-	e = effect.OfFields(c, fields, risky)
+	e = effect.Of(c.Object().ID(), effect.OfFields(c, fields, risky))[0]
 	e.Risk = lossOf(w, c)
 	return e
 }
@@ -73,6 +78,7 @@ func addRisks(e *effect.Effect, risks []guards.Risk) (others []guards.Risk) {
 	}
 	told := sets.New(e.Fields...)
 	var found []kind.Sentence
+	severities := map[kind.Sentence]effect.Severity{}
 	paths := map[kind.Sentence][]string{}
 	for _, r := range risks {
 		switch {
@@ -82,18 +88,17 @@ func addRisks(e *effect.Effect, risks []guards.Risk) (others []guards.Risk) {
 		case !slices.Contains(found, r.Risk):
 			found = append(found, r.Risk)
 		}
+		severities[r.Risk] = max(severities[r.Risk], r.Severity)
 		if !r.OfObject {
 			paths[r.Risk] = append(paths[r.Risk], r.Path)
 		}
 	}
 	for _, risk := range found {
+		severity := severities[risk]
 		if n := len(paths[risk]); 0 < n && n < len(e.Fields) {
 			risk += ": " + effect.Quote(paths[risk])
 		}
-		if e.Risk != "" {
-			e.Risk += "; "
-		}
-		e.Risk += risk
+		e.AddRisk(risk, severity)
 	}
 	return others
 }

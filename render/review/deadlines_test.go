@@ -10,7 +10,7 @@ import (
 
 // A default deadline of an environment applies to each At, and its change is an effect.
 func TestReviewReportsDefaultDeadlines(t *testing.T) {
-	definition, err := os.ReadFile("../../../apis/crds/cnat.programming-kubernetes.info_ats.yaml")
+	definition, err := os.ReadFile("../../apis/crds/cnat.programming-kubernetes.info_ats.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
@@ -56,10 +58,11 @@ func fieldEffects(e compare.EnvironmentDiff) (effects []effect.Effect) {
 			return c.Action() != compare.Changed && slices.Contains(identity, f.Path)
 		})
 		risks := guards.Risks(w, c)
-		found := effect.Of(c.Object().ID(), reviewFields(w, c, fields, risks))
-		addRisks(&found[0], risks)
-		effects = append(effects, found...)
+		e := reviewFields(w, c, fields, risks)
+		addRisks(&e, risks)
+		effects = append(effects, e)
 	}
+	rank(w, effects)
 	return effects
 }
 
@@ -72,10 +75,13 @@ type EnvironmentReview struct {
 	// Kubernetes is the change of the declared version, if any.
 	Kubernetes *compare.KubernetesChange `json:"kubernetes,omitempty"`
 	Counts     Counts                    `json:"counts"`
-	// Effects begins with effects that have a risk, each part in the order of time.
+	// Effects begins with risks, the gravest first, and ends with known effects, each part in the order of time.
 	Effects []effect.Effect `json:"effects"`
 	// Changes are changed objects, and then changed definitions that other tools install.
 	Changes []Change `json:"changes"`
+	Routine Routine  `json:"routine"`
+
+	images sets.Set[string] // new ones
 }
 
 // Counts is the number of objects of each action.
@@ -116,7 +122,18 @@ func reviewEnvironment(e compare.EnvironmentDiff, now time.Time) EnvironmentRevi
 	}
 	reviewed.IsNew = len(e.Changes) > 0 && len(e.Unchanged) == 0 && counts[compare.Added] == len(e.Changes)
 	reviewed.IsGone = len(e.Changes) > 0 && len(e.Unchanged) == 0 && counts[compare.Removed] == len(e.Changes)
+	reviewed.images = imagesOf(e)
+	reviewed.Routine = reviewed.facts().routine()
 	return reviewed
+}
+
+// definitions returns the number of changed definitions that other tools install.
+func (e EnvironmentReview) definitions() int {
+	changed := len(e.Changes)
+	for _, n := range e.Counts {
+		changed -= n
+	}
+	return max(changed, 0)
 }
 
 // changesOf returns the changes of objects and definitions.
@@ -140,6 +157,7 @@ func effects(e compare.EnvironmentDiff, now time.Time) []effect.Effect {
 	w := world.New(e)
 	effects := append([]effect.Effect{}, slices.Concat(complete(w, effectsOfRules(w, now)),
 		definitions.Verdicts(w.Verdicts), reviewUnread(e.Unread))...)
+	rank(w, effects)
 	slices.SortStableFunc(effects, effect.Compare)
 	return effects
 }
@@ -159,8 +177,12 @@ func effectsOfRules(w *world.World, now time.Time) (effects []effect.Effect) {
 	families := families(w)
 	builds := reviewBuilds(w, families)
 	for _, f := range families {
-		if !hasEffect[f.owner] {
-			add(f.owner, append(builds[f], reviewFamily(w, f, now)...))
+		if hasEffect[f.owner] {
+			continue
+		}
+		for _, e := range effect.Of(f.owner, append(builds[f], reviewFamily(w, f, now)...)...) {
+			e.Rank = effect.IsKnown // to its kind
+			effects = append(effects, e)
 		}
 	}
 	return effects

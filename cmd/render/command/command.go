@@ -23,6 +23,8 @@ import (
 const (
 	exitDiffers = 1
 	exitError   = 2
+	// exitNotRoutine is for differences that are not routine, if they have to be.
+	exitNotRoutine = 3
 )
 
 // exitCode is an error that ends the program without a message.

@@ -29,6 +29,8 @@ type diffFlags struct {
 	live    bool
 	target  cluster.Target
 	output  string
+	// requireRoutine makes differences that are not routine another exit code.
+	requireRoutine bool
 }
 
 func newDiffCommand(kinds *registry.Kinds) *cobra.Command {
@@ -56,7 +58,8 @@ You need the rights to get, list and patch objects, and to create missing ones.
 
 KUBECTL_EXTERNAL_DIFF selects your own diff program, as for kubectl diff.
 
-Exit codes: 0 no differences; 1 differences; greater than 1 error.`,
+Exit codes: 0 no differences; 1 differences; greater than 1 error. With --require-routine:
+0 no differences, or only those whose effect a rule knows; 3 others.`,
 		Example: `  # Show what "render --env prod" would change
   render diff --env prod
 
@@ -84,6 +87,8 @@ Exit codes: 0 no differences; 1 differences; greater than 1 error.`,
 	cmd.Flags().StringVar(&f.against, "against", "", "compare with another environment, a folder of environments/")
 	_ = cmd.RegisterFlagCompletionFunc("against", completeEnvironments)
 	cmd.Flags().BoolVar(&f.live, "live", false, "compare with the cluster, by server-side dry runs")
+	cmd.Flags().BoolVar(&f.requireRoutine, "require-routine", false,
+		"exit with 3 unless all effects are known, such as a new version of an image")
 	addClusterFlags(cmd, &f.target)
 	addOutputFlag(cmd, &f.output, []string{"text", "markdown", "json"})
 	return cmd
@@ -168,7 +173,8 @@ func printDifferences(cmd *cobra.Command, d *compare.Diff, now time.Time, f diff
 	var err error
 	switch {
 	case f.output == "json":
-		err = printJSON(out, reviewReport{d.Base, d.Against, reviewOf(d, now), r.errors, r.warnings})
+		reviewed := reviewOf(d, now)
+		err = printJSON(out, reviewReport{d.Base, d.Against, reviewed, routine(reviewed, d), r.errors, r.warnings})
 	case f.output == "markdown":
 		_, err = io.WriteString(out, comment(d, now, r, f))
 	case program != "" && len(d.Changes()) > 0 && !d.Failed():
@@ -182,10 +188,20 @@ func printDifferences(cmd *cobra.Command, d *compare.Diff, now time.Time, f diff
 		return fmt.Errorf("print diff: %w", err)
 	case d.Failed():
 		return exitCode(exitError)
-	case d.Differs():
+	case f.requireRoutine && !routine(reviewOf(d, now), d).IsRoutine:
+		return exitCode(exitNotRoutine)
+	case d.Differs() && !f.requireRoutine:
 		return exitCode(exitDiffers)
 	}
 	return nil
+}
+
+// routine says whether a change is routine. One that does not render is not.
+func routine(r *review.Review, d *compare.Diff) review.Routine {
+	if d.Failed() {
+		return review.Routine{Reasons: []string{"errors"}}
+	}
+	return r.Routine()
 }
 
 func printDiffs(out io.Writer, d *compare.Diff) error {
@@ -256,6 +272,8 @@ type reviewReport struct {
 	// Against is the other environment, if the comparison has one.
 	Against string `json:"against,omitempty"`
 	*review.Review
+	// Routine says whether the change has known effects alone, and why.
+	Routine review.Routine `json:"routine"`
 	// Errors has the errors of environments that do not render.
 	Errors   []manifest.Problem `json:"errors"`
 	Warnings []manifest.Problem `json:"warnings"`

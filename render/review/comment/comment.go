@@ -30,11 +30,17 @@ const CountMark = "\x00"
 
 // Line is a title, an effect in a row of a table, or the diff of an object.
 type Line struct {
-	Row     string // the first cell of the row, which other lines share, or empty
-	Text    string
-	Brief   string // a shorter text for a comment with too many rows, or empty
-	Name    string // in the list of omitted lines
-	IsRisk  bool
+	Row    string // the first cell of the row, which other lines share, or empty
+	Text   string
+	Brief  string // a shorter text for a comment with too many rows, or empty
+	Name   string // in the list of omitted lines
+	IsRisk bool
+	// IsUnknown marks a line without a risk that no rule knows.
+	IsUnknown bool
+	Severity  int // of a risk
+	Count     int // the number of effects that it tells; 0 for one
+	// Alike has the names of objects with the same diff.
+	Alike   []string
 	IsDiff  bool // text is a diff, still to be formatted
 	Size    int  // of a diff
 	isTitle bool
@@ -60,16 +66,21 @@ func linesOf(sections []*Section) (lines []*Line) {
 // Long is the length of a text that has a brief one.
 const Long = 4096
 
-// CompareRanks orders lines by rank: lines with a risk, then titles, then other lines; small diffs first.
+const mostAlike = 50 // names below a diff
+
+// CompareRanks orders lines by rank: risks by their severity, then titles, unknown lines, and known ones; small diffs
+// first.
 func CompareRanks(a, b Line) int {
 	rank := func(l Line) int {
 		switch {
 		case l.IsRisk:
-			return 0
+			return -l.Severity
 		case l.isTitle:
 			return 1
+		case l.IsUnknown:
+			return 2
 		}
-		return 2
+		return 3
 	}
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Size, b.Size))
 }
@@ -153,6 +164,9 @@ func (l *Line) cost(room int) (cost int) {
 	}
 	if l.IsDiff && cost+len(l.Text) <= room { // formatting makes it longer
 		l.Text, l.IsDiff = manifest.CodeBlock("diff", kind.Visible(l.Text, '\n', '\t'))+"\n", false
+		if len(l.Alike) > 0 {
+			l.Text += "The same: " + manifest.FirstOf(mostAlike, l.Alike) + ".\n\n"
+		}
 	}
 	return cost + len(l.Text)
 }
@@ -179,10 +193,11 @@ func (c *Comment) format() string {
 // rows returns the shown lines, and joins the lines of a row.
 func (s *Section) rows() string {
 	var b strings.Builder
-	texts := map[string][]string{}
+	texts, isUnknown := map[string][]string{}, map[string]bool{}
 	for _, l := range s.Lines {
 		if l.isShown {
 			texts[l.Row] = append(texts[l.Row], l.Text)
+			isUnknown[l.Row] = isUnknown[l.Row] || l.IsUnknown
 		}
 	}
 	for _, l := range s.Lines {
@@ -191,6 +206,7 @@ func (s *Section) rows() string {
 		case l.Row == "":
 			b.WriteString(l.Text)
 		case texts[l.Row] != nil:
+			l.IsUnknown = isUnknown[l.Row]
 			b.WriteString(l.rowStart() + strings.Join(texts[l.Row], "<br>") + rowEnd)
 			delete(texts, l.Row)
 		}
@@ -200,12 +216,17 @@ func (s *Section) rows() string {
 
 const rowEnd = " |\n"
 
-func (l *Line) rowStart() string {
-	mark := ""
-	if l.IsRisk {
-		mark = "⚠️"
+func (l *Line) rowStart() string { return fmt.Sprintf("| %s | %s | ", l.mark(), l.Row) }
+
+// mark returns the sign of the rank.
+func (l *Line) mark() string {
+	switch {
+	case l.IsRisk:
+		return "⚠️"
+	case l.IsUnknown:
+		return "❔"
 	}
-	return fmt.Sprintf("| %s | %s | ", mark, l.Row)
+	return ""
 }
 
 // omitted returns the names of lines that are not shown, each once. An object with a shown line is there only for
@@ -226,10 +247,7 @@ func omitted(lines []*Line) (items []string) {
 
 // item is the line in the list of omitted lines.
 func (l *Line) item() string {
-	if l.IsRisk {
-		return "- ⚠️ " + l.Name + "\n"
-	}
-	return "- " + l.Name + "\n"
+	return "- " + strings.TrimPrefix(l.mark()+" ", " ") + l.Name + "\n"
 }
 
 // listNames returns a list of items. It counts items that do not fit in room.
@@ -254,18 +272,24 @@ func listNames(title string, items []string, room int) string {
 	return b.String()
 }
 
-// note returns the end of a comment that omits lines.
+// note returns the end of a comment that omits lines. It counts the omitted rows by rank.
 func (c *Comment) note(command string) string {
-	risks := 0
+	counts := map[string]int64{}
 	for _, l := range linesOf(c.Tables) {
-		if l.IsRisk && !l.isShown {
-			risks++
+		if !l.isTitle && !l.isShown && l.Name != "" {
+			counts[l.mark()] += int64(max(l.Count, 1))
 		}
 	}
-	lacks := ""
-	if risks > 0 {
-		lacks = fmt.Sprintf(" It omits %s.", kind.Count(int64(risks), "risk"))
+	var lacks []string
+	for _, of := range []struct{ mark, noun string }{{"⚠️", "risk"}, {"❔", "unknown effect"}, {"", "known effect"}} {
+		if n := counts[of.mark]; n > 0 {
+			lacks = append(lacks, string(kind.Count(n, of.noun)))
+		}
 	}
-	return fmt.Sprintf("\nThis comment is cut.%s %s shows all diffs, and %s all effects.\n", lacks,
+	text := ""
+	if len(lacks) > 0 {
+		text = " It omits " + strings.Join(lacks, ", ") + "."
+	}
+	return fmt.Sprintf("\nThis comment is cut.%s %s shows all diffs, and %s all effects.\n", text,
 		manifest.CodeSpan(command), manifest.CodeSpan(command+" -o json"))
 }

@@ -18,6 +18,55 @@ import (
 type Effect struct {
 	Object manifest.ID `json:"object"`
 	kind.Effect
+	Rank Rank `json:"rank"`
+	// Severity orders risks.
+	Severity Severity `json:"-"`
+}
+
+// Rank says what is known of an effect.
+type Rank string
+
+// The ranks. An effect that no rule ranks is unknown.
+const (
+	IsUnknown Rank = "unknown"
+	IsKnown   Rank = "known"
+	IsRisk    Rank = "risk"
+)
+
+// Severity orders risks. It is 0 for an effect whose type decides.
+type Severity int
+
+// The severities. A risk that no table names is serious.
+const (
+	Slight Severity = iota + 1
+	Serious
+	Grave  // lost data, or power over other objects and nodes
+	Utmost // any right in the cluster
+)
+
+// severities are those of effects, by their types.
+var severities = map[string]Severity{
+	BuildChanged: Slight, ConfigChanged: Slight, ProbeRemoved: Slight, ValuesUnread: Slight,
+	DefinitionRemoved: Grave, VolumesLost: Grave,
+}
+
+// AddRisk adds a risk to the effect.
+func (e *Effect) AddRisk(risk kind.Sentence, severity Severity) {
+	if e.Risk != "" {
+		severity = max(severity, cmp.Or(e.Severity, severities[e.Type]))
+		risk = e.Risk + "; " + risk
+	}
+	e.Risk, e.Severity = risk, severity
+}
+
+// Judged returns the effect with its rank and severity. Without a risk it is unknown, unless a rule ranked it
+// otherwise.
+func (e Effect) Judged() Effect {
+	if e.Risk != "" {
+		e.Rank, e.Severity = IsRisk, cmp.Or(e.Severity, severities[e.Type], Serious)
+	}
+	e.Rank = cmp.Or(e.Rank, IsUnknown)
+	return e
 }
 
 // The types of effects. Kinds have additional ones.
@@ -28,6 +77,7 @@ const (
 	WorkloadRolled  = "workloadRolled"
 	WorkloadScaled  = "workloadScaled"
 	WorkloadRemoved = "workloadRemoved"
+	VolumesLost     = "volumesLost"
 
 	RouteOpened  = "routeOpened"
 	RouteRemoved = "routeRemoved"
@@ -73,7 +123,7 @@ const (
 func Of(o manifest.ID, effects ...kind.Effect) []Effect {
 	all := make([]Effect, len(effects))
 	for i, e := range effects {
-		all[i] = Effect{o, e}
+		all[i] = Effect{Object: o, Effect: e}
 	}
 	return all
 }
@@ -93,19 +143,24 @@ func Once(effects []Effect) []Effect {
 	})
 }
 
-// Compare puts refused changes first, then effects with a risk, then earlier effects, and lists of rendered objects
-// last.
+// Compare puts risks first, the gravest before refused changes and others, then unknown effects, then known ones, each
+// in the order of time, and lists of rendered objects last.
 func Compare(a, b Effect) int {
 	rank := func(e Effect) int {
+		isRefused := e.Type == UpdateRefused || e.Type == ObjectRefused
 		switch {
-		case e.Type == UpdateRefused, e.Type == ObjectRefused:
+		case e.Rank == IsRisk && e.Severity >= Grave:
+			return -int(e.Severity)
+		case isRefused:
 			return 0
-		case e.Risk != "":
-			return 1
+		case e.Rank == IsRisk:
+			return int(Grave - e.Severity)
 		case e.Type == RenderedFollow:
-			return 3
+			return 5
+		case e.Rank == IsKnown:
+			return 4
 		}
-		return 2
+		return 3
 	}
 	when := func(e Effect) time.Time { return ptr.Deref(e.Time, time.Time{}) }
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), when(a).Compare(when(b)), CompareObjects(a.Object, b.Object))

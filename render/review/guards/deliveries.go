@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"example.com/gatehouse/render/compare"
+	"example.com/gatehouse/render/review/effect"
 	"example.com/gatehouse/render/review/world"
 )
 
@@ -79,7 +80,7 @@ func lostDigests(w *world.World, c compare.Change) (risks []Risk) {
 		isLost := f.Before != nil && f.After != nil && count(*f.After) < count(*f.Before)
 		isLost = isLost || isDigest && f.Before != nil && f.After == nil && count(*f.Before) > 0
 		if isLost && !f.IsIn("metadata") {
-			risks = append(risks, Risk{Path: f.Path, Risk: world.DigestLost})
+			risks = append(risks, Risk{Path: f.Path, Risk: world.DigestLost, Severity: effect.Serious})
 		}
 	}
 	return risks

@@ -13,6 +13,7 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/compare"
+	"example.com/gatehouse/render/review/effect"
 	"example.com/gatehouse/render/review/world"
 	"example.com/gatehouse/render/verdict/secret"
 )
@@ -26,6 +27,8 @@ type guard struct {
 	risk   kind.Sentence // empty for fields that are harmless
 	lost   kind.Sentence // the risk of removing the object, empty for the same; or such a value, empty for none
 	limits bool          // a new object is no risk
+	// severity is that of the risk; 0 for a serious one.
+	severity effect.Severity
 }
 
 const (
@@ -186,7 +189,8 @@ type Risk struct {
 	OfObject bool
 	// IsLimit tells an object that limits others. If a field follows from a source object, the effect on the
 	// source object is enough.
-	IsLimit bool
+	IsLimit  bool
+	Severity effect.Severity
 }
 
 // Risks returns the risks of the changed fields of an object.
@@ -208,7 +212,8 @@ func Risks(w *world.World, c compare.Change) (risks []Risk) {
 		for _, g := range rows {
 			if risk, isDecided := g.judge(w, c, f); isDecided {
 				if risk != "" && (c.Before != nil || !g.limits) {
-					risks = append(risks, Risk{f.Path, risk, g.fields == nil, g.fields == nil && g.limits})
+					risks = append(risks, Risk{f.Path, risk, g.fields == nil, g.fields == nil && g.limits,
+						cmp.Or(g.severity, effect.Serious)})
 				}
 				break
 			}
@@ -217,18 +222,21 @@ func Risks(w *world.World, c compare.Change) (risks []Risk) {
 	return risks
 }
 
-// Loss returns the risk of removing an object, if any. The effect on a source object, or on a removed
+// Loss returns the risk of removing an object, if any, and its severity. The effect on a source object, or on a removed
 // Namespace, stands for its own.
-func Loss(w *world.World, c compare.Change) kind.Sentence {
+func Loss(w *world.World, c compare.Change) (kind.Sentence, effect.Severity) {
 	o := c.Before
+	if c.After != nil {
+		return "", 0
+	}
 	isTold := w.IsCovered(o) && o.GetKind() != "PersistentVolumeClaim" || w.Gone[o.GetNamespace()] ||
 		world.KeptBy(c) != nil
 	for _, g := range guardsOf(w, c) {
 		if g.fields == nil && !isTold {
-			return cmp.Or(g.lost, g.risk)
+			return cmp.Or(g.lost, g.risk), cmp.Or(g.severity, effect.Serious)
 		}
 	}
-	return ""
+	return "", 0
 }
 
 // guardsOf returns the guards of an object by its kind, or by the longest end of its group. The first guard of

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/distribution/reference"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -42,7 +41,7 @@ func predecessor(of pod.Program, was, is []pod.Program) int {
 	}
 	return slices.IndexFunc(was, func(p pod.Program) bool {
 		isLeft := slices.ContainsFunc(is, func(other pod.Program) bool { return other.Name == p.Name })
-		return !isLeft && repositoryOf(p.Image) == repositoryOf(of.Image)
+		return !isLeft && world.Repository(p.Image) == world.Repository(of.Image)
 	})
 }
 
@@ -102,34 +101,12 @@ func imageRisk(was, is string) kind.Sentence {
 	switch {
 	case was == is:
 		return ""
-	case repositoryOf(was) != repositoryOf(is):
+	case world.Repository(was) != world.Repository(is):
 		return "the image now comes from another repository"
 	case isPinned(was) && !isPinned(is):
 		return world.DigestLost
-	case tagOf(was) != "" && tagOf(was) == tagOf(is) && isPinned(was):
+	case world.Tag(was) != "" && world.Tag(was) == world.Tag(is) && isPinned(was):
 		return "the same tag has another content: it is no new version"
 	}
 	return ""
-}
-
-// tagOf returns the tag of an image, if any.
-func tagOf(image string) string {
-	named, err := reference.ParseNormalizedNamed(image)
-	tagged, hasTag := named.(reference.Tagged)
-	if err != nil || !hasTag {
-		return ""
-	}
-	return tagged.Tag()
-}
-
-// repositoryOf returns an image without its tag and digest.
-func repositoryOf(image string) string {
-	if named, err := reference.ParseNormalizedNamed(image); err == nil {
-		return named.Name()
-	}
-	name, _, _ := strings.Cut(image, "@") // such as ${REGISTRY}/web:1
-	if colon := strings.LastIndex(name, ":"); colon > strings.LastIndex(name, "/") {
-		name = name[:colon]
-	}
-	return name
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // reviewPods returns the effect of Pods that run as another ServiceAccount with more rights.
-func (c *comparison) reviewPods(change compare.Change, pods world.PodChange) kind.Effect {
+func (c *comparison) reviewPods(change compare.Change, pods world.PodChange) (e effect.Effect) {
 	was, is := pods.Was, &pods.Is.Spec
 	now := account(world.NamespaceOf(change.After), world.AccountOf(is))
 	verb, old, had := "run", now, c.newcomer(now)
@@ -24,20 +24,21 @@ func (c *comparison) reviewPods(change compare.Change, pods world.PodChange) kin
 		before = c.before.accounts[old]
 		switch hadToken := len(world.Audiences(&was.Spec)) > 0; {
 		case old == now && (hadToken || len(world.Audiences(is)) == 0):
-			return kind.Effect{}
+			return e
 		case hadToken:
 			had = append([][]grant{c.before.grants[old]}, c.after.of(old)[1:]...)
 		}
 	}
-	rights, risk := c.sayAccount(now, had, compare.Without(cloudRoles(c.after.accounts[now]), cloudRoles(before)))
+	rights, risk, severity := c.sayAccount(now, had, compare.Without(cloudRoles(c.after.accounts[now]), cloudRoles(before)))
 	switch isUnknown := c.after.accounts[now] == nil && now.Name != "default" && len(c.after.grants[now]) == 0; {
 	case rights == "" && isUnknown && (was == nil || old != now):
 		rights, risk = "has unknown rights: it is not in this environment", "may get more rights"
 	case rights == "":
-		return kind.Effect{}
+		return e
 	}
-	return kind.Effect{Type: effect.RightsGranted, What: kind.Say("Pods "+verb+" as %s, which ", sayKind(now)) + rights,
-		Risk: "an attacker in a container " + risk}
+	e.Type, e.Severity = effect.RightsGranted, severity
+	e.What, e.Risk = kind.Say("Pods "+verb+" as %s, which ", sayKind(now))+rights, "an attacker in a container "+risk
+	return e
 }
 
 // newcomer returns the grants that an account has in every cluster, by its groups.
@@ -46,28 +47,29 @@ func (c *comparison) newcomer(s rbacv1.Subject) [][]grant {
 }
 
 // sayAccount describes the rights of an account that others had not, or nothing.
-func (c *comparison) sayAccount(s rbacv1.Subject, had [][]grant, cloud []string) (rights, risk kind.Sentence) {
+func (c *comparison) sayAccount(s rbacv1.Subject, had [][]grant, cloud []string) (rights, risk kind.Sentence,
+	severity effect.Severity) {
 	var said []kind.Sentence
-	may, can := c.sayGains(c.gains(c.after.of(s), had), wholeCluster)
+	may, can, severity := c.sayGains(c.gains(c.after.of(s), had), wholeCluster)
 	if may != "" {
 		said = append(said, "may "+may)
 	}
 	for _, role := range cloud {
 		said = append(said, kind.Say("has the cloud role %s", role))
 	}
-	return effect.Join(said, " and "), cmp.Or(can, "gets these rights")
+	return effect.Join(said, " and "), cmp.Or(can, "gets these rights"), severity
 }
 
 // reviewToken returns the effect of a Secret that gets a token of a ServiceAccount.
-func (c *comparison) reviewToken(change compare.Change) kind.Effect {
+func (c *comparison) reviewToken(change compare.Change) (e effect.Effect) {
 	is, ok := tokenOf(change.After)
 	if was, had := tokenOf(change.Before); !ok || had && was == is {
-		return kind.Effect{}
+		return e
 	}
-	e := kind.Effect{Type: effect.RightsGranted, What: kind.Say("holds a token of %s that does not expire",
-		sayKind(is)), Risk: "readers of the Secret can act as it"}
-	if rights, risk := c.sayAccount(is, c.newcomer(is), nil); rights != "" {
-		e.What, e.Risk = e.What+", which "+rights, "a reader of the Secret "+risk
+	e.Type, e.What = effect.RightsGranted, kind.Say("holds a token of %s that does not expire", sayKind(is))
+	e.Risk = "readers of the Secret can act as it"
+	if rights, risk, severity := c.sayAccount(is, c.newcomer(is), nil); rights != "" {
+		e.What, e.Risk, e.Severity = e.What+", which "+rights, "a reader of the Secret "+risk, severity
 	}
 	return e
 }
@@ -103,13 +105,14 @@ func Review(w *world.World) (effects []effect.Effect) {
 			continue
 		}
 		changes := w.PodChanges(change)
-		found := append(make([]kind.Effect, 0, len(changes)+1), r.reviewToken(change))
+		found := append(make([]effect.Effect, 0, len(changes)+1), r.reviewToken(change))
 		for _, pods := range changes {
 			found = append(found, r.reviewPods(change, pods))
 		}
 		for _, e := range found {
 			if e.Type != "" {
-				effects = append(effects, effect.Of(w.Reported(change.After), ifApplied(w, change, e))...)
+				e.Object, e.What = w.Reported(change.After), ifApplied(w, change, e.What)
+				effects = append(effects, e)
 			}
 		}
 	}

@@ -20,30 +20,31 @@ import (
 // subjects returns an effect for each subject of a binding that gains rights, on the change that causes it.
 // Subjects that may have bindings elsewhere are told by their role.
 func (c *comparison) subjects(w *world.World) (effects []effect.Effect) {
-	add := func(cause int, holder, may, risk kind.Sentence) {
+	add := func(cause int, holder, may, risk kind.Sentence, severity effect.Severity) {
 		c := w.Changes[cause]
-		e := kind.Effect{Type: effect.RightsGranted, What: holder + " may now " + may, Risk: risk}
-		effects = append(effects, effect.Of(c.Object().ID(), ifApplied(w, c, e))...)
+		e := kind.Effect{Type: effect.RightsGranted, What: ifApplied(w, c, holder+" may now "+may), Risk: risk}
+		effects = append(effects, effect.Effect{Object: c.Object().ID(), Effect: e, Severity: severity})
 	}
 	bySubject := func(a, b rbacv1.Subject) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	}
 	for _, s := range slices.SortedFunc(maps.Keys(c.after.grants), bySubject) {
 		if gains, cause := c.gainsOf(s); len(gains) > 0 {
-			may, can := c.sayGains(gains, wholeCluster)
-			add(cause, kind.Say("%s", sayKind(s)), may, holders(s)+cmp.Or(can, "get more rights"))
+			may, can, severity := c.sayGains(gains, wholeCluster)
+			add(cause, kind.Say("%s", sayKind(s)), may, holders(s)+cmp.Or(can, "get more rights"), severity)
 		}
 	}
 	type gained struct {
 		cause     int
 		may, risk kind.Sentence
+		severity  effect.Severity
 	}
 	var all []gained
 	roles := map[gained][]string{}
 	for _, id := range slices.SortedFunc(maps.Keys(c.after.roles), effect.CompareObjects) {
 		if gains, cause := c.gainsOfRole(id); len(gains) > 0 {
-			may, can := c.sayGains(gains, "in the scope of their bindings")
-			same := gained{cause, may, "they " + cmp.Or(can, "get more rights")}
+			may, can, severity := c.sayGains(gains, "in the scope of their bindings")
+			same := gained{cause, may, "they " + cmp.Or(can, "get more rights"), severity}
 			if len(roles[same]) == 0 {
 				all = append(all, same)
 			}
@@ -51,24 +52,22 @@ func (c *comparison) subjects(w *world.World) (effects []effect.Effect) {
 		}
 	}
 	for _, same := range all {
-		add(same.cause, "the subjects of "+effect.Quote(roles[same]), same.may, same.risk)
+		add(same.cause, "the subjects of "+effect.Quote(roles[same]), same.may, same.risk, same.severity)
 	}
 	return effects
 }
 
-// ifApplied returns the effect of a change with its condition: the API server may refuse it, or its tool may not
-// apply it.
-func ifApplied(w *world.World, c compare.Change, e kind.Effect) kind.Effect {
+// ifApplied returns what a change does with its condition: the API server may refuse it, or its tool may not apply it.
+func ifApplied(w *world.World, c compare.Change, what kind.Sentence) kind.Sentence {
 	left := world.LeftBy(c)
 	_, isRefused := w.Refused[world.IDOf(c.After)]
 	switch {
-	case e.Type == "":
 	case left != nil && left.Treatment == delivery.Ignored:
-		e.What = "if it is applied: " + e.What
+		return "if it is applied: " + what
 	case left != nil, isRefused:
-		e.What = "if it is deleted and recreated: " + e.What
+		return "if it is deleted and recreated: " + what
 	}
-	return e
+	return what
 }
 
 const wholeCluster kind.Sentence = "in the whole cluster"
@@ -97,9 +96,10 @@ func holders(s rbacv1.Subject) kind.Sentence {
 	return "they "
 }
 
-// sayGains describes rights, and the power of their holders: "can read Secrets". The rights without a
-// namespace are everywhere.
-func (c *comparison) sayGains(gains []gain, everywhere kind.Sentence) (may, can kind.Sentence) {
+// sayGains describes rights, and the power of their holders with its severity: "can read Secrets". The rights without
+// a namespace are everywhere.
+func (c *comparison) sayGains(gains []gain, everywhere kind.Sentence) (may, can kind.Sentence,
+	severity effect.Severity) {
 	scopes, ranks, has := map[kind.Sentence][]kind.Sentence{}, map[kind.Sentence]int{}, map[int]bool{}
 	for _, g := range gains {
 		said, rank := c.sayGain(g, has)
@@ -123,11 +123,12 @@ func (c *comparison) sayGains(gains []gain, everywhere kind.Sentence) (may, can 
 		if !slices.Contains(told, powers[i].can) {
 			told = append(told, powers[i].can)
 		}
+		severity = max(severity, severityOf(i))
 	}
 	if len(told) > 0 {
 		can = "can " + effect.Join(told, ", ")
 	}
-	return effect.List(parts), can
+	return effect.List(parts), can, severity
 }
 
 // sayGain describes the rights in a scope, the most powerful first. It adds the indices of their powers.

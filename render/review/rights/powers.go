@@ -8,6 +8,7 @@ import (
 	helpers "k8s.io/kubernetes/pkg/apis/rbac/v1"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/review/effect"
 )
 
 func allowsAll(r rbacv1.PolicyRule) bool {
@@ -32,41 +33,70 @@ const (
 	powerPartial
 )
 
-var powers = []power{
-	{can: "control the whole cluster"},
-	{can: "control all objects of the namespace"},
-	{can: "use rights that this environment does not define"},
-	{can: "do more than was compared: their rights are too many"},
-	{"give themselves any right", "escalate,bind", rbacv1.GroupName, "clusterroles", true},
-	{"give themselves any right in the namespace", "escalate,bind", rbacv1.GroupName, "roles", false},
-	{"act as others", "impersonate", "", "users,groups,uids", true},
-	{"act as others", "impersonate", "authentication.k8s.io", "uids", true},
-	{"act as others", anyImpersonation, "", "", false},
-	{"act as others", "impersonate", "", "serviceaccounts", false},
-	{"act as ServiceAccounts by their tokens", "create", "", "serviceaccounts/token", false},
-	{"issue certificates for any user", "update,patch", "certificates.k8s.io",
-		"certificatesigningrequests/approval,certificatesigningrequests/status", true},
-	{"issue certificates for any user", "approve,sign", "certificates.k8s.io", "signers", true},
-	{"run commands on all Pods of nodes", "get,create,update,patch,delete", "", "nodes/proxy", true},
-	{"run commands in Pods", "get,create", "", "pods/exec,pods/attach", false},
-	{"run commands in Pods", "update,patch", "", "pods/ephemeralcontainers", false},
-	{"read Secrets", "get,list,watch", "", "secrets", false},
-	{"change Secrets", "create,update,patch,delete,deletecollection", "", "secrets", false},
-	{"read and change objects by webhooks", "create,update,patch,delete,deletecollection",
-		"admissionregistration.k8s.io", "mutatingwebhookconfigurations,validatingwebhookconfigurations", true},
-	{"change admission policies", "create,update,patch,delete,deletecollection", "admissionregistration.k8s.io",
-		"mutatingadmissionpolicies,mutatingadmissionpolicybindings," +
-			"validatingadmissionpolicies,validatingadmissionpolicybindings", true},
-	{"run Pods as any ServiceAccount of their namespace", "create,update,patch", "",
-		"pods,replicationcontrollers", false},
-	{"run Pods as any ServiceAccount of their namespace", "create,update,patch", "apps",
-		"daemonsets,deployments,replicasets,statefulsets", false},
-	{"run Pods as any ServiceAccount of their namespace", "create,update,patch", "batch", "cronjobs,jobs", false},
-	{"give their rights to others", "create,update,patch", rbacv1.GroupName, "clusterroles,clusterrolebindings", true},
-	{"give their rights to others", "create,update,patch", rbacv1.GroupName, "roles,rolebindings", false},
-	{"mount files of nodes", "create", "", "persistentvolumes", true},
-	{"lower the Pod Security of namespaces", "update,patch", "", "namespaces", false},
-	{kind.Say("use all that %s stands for, now and later", "*"), anyStar, "", "", false},
+// The powers by their severity, the strongest first.
+var (
+	powers = slices.Concat(utmost, grave, lesser)
+
+	utmost = []power{
+		{can: "control the whole cluster"},
+		{can: "control all objects of the namespace"},
+		{can: "use rights that this environment does not define"},
+		{can: "do more than was compared: their rights are too many"},
+		{"give themselves any right", "escalate,bind", rbacv1.GroupName, "clusterroles", true},
+		{"give themselves any right in the namespace", "escalate,bind", rbacv1.GroupName, "roles", false},
+		{"act as others", "impersonate", "", "users,groups,uids", true},
+		{"act as others", "impersonate", "authentication.k8s.io", "uids", true},
+		{"act as others", anyImpersonation, "", "", false},
+		{"act as others", "impersonate", "", "serviceaccounts", false},
+		{"act as ServiceAccounts by their tokens", "create", "", "serviceaccounts/token", false},
+		{"issue certificates for any user", "update,patch", "certificates.k8s.io",
+			"certificatesigningrequests/approval,certificatesigningrequests/status", true},
+		{"issue certificates for any user", "approve,sign", "certificates.k8s.io", "signers", true},
+	}
+
+	grave = []power{
+		{"run commands on all Pods of nodes", "get,create,update,patch,delete", "", "nodes/proxy", true},
+		{"run commands in Pods", "get,create", "", "pods/exec,pods/attach", false},
+		{"run commands in Pods", "update,patch", "", "pods/ephemeralcontainers", false},
+		{"read Secrets", "get,list,watch", "", "secrets", false},
+		{"change Secrets", anyChange, "", "secrets", false},
+		{"read and change objects by webhooks", anyChange, "admissionregistration.k8s.io",
+			"mutatingwebhookconfigurations,validatingwebhookconfigurations", true},
+		{"change admission policies", anyChange, "admissionregistration.k8s.io",
+			"mutatingadmissionpolicies,mutatingadmissionpolicybindings," +
+				"validatingadmissionpolicies,validatingadmissionpolicybindings", true},
+		{"run Pods as any ServiceAccount of their namespace", anyWrite, "", "pods,replicationcontrollers", false},
+		{"run Pods as any ServiceAccount of their namespace", anyWrite, "apps",
+			"daemonsets,deployments,replicasets,statefulsets", false},
+		{"run Pods as any ServiceAccount of their namespace", anyWrite, "batch", "cronjobs,jobs", false},
+		{"give their rights to others", anyWrite, rbacv1.GroupName, "clusterroles,clusterrolebindings", true},
+		{"give their rights to others", anyWrite, rbacv1.GroupName, "roles,rolebindings", false},
+		{"mount files of nodes", "create", "", "persistentvolumes", true},
+		{"lower the Pod Security of namespaces", "update,patch", "", "namespaces", false},
+	}
+
+	lesser = []power{
+		{kind.Say("use all that %s stands for, now and later", "*"), anyStar, "", "", false},
+	}
+)
+
+// Lists of verbs.
+const (
+	anyWrite  = "create,update,patch"
+	anyChange = anyWrite + ",delete,deletecollection"
+)
+
+// severityOf returns the severity of a power by its index.
+func severityOf(power int) effect.Severity {
+	switch {
+	case power == powerOverNamespace:
+		return effect.Grave
+	case power < len(utmost):
+		return effect.Utmost
+	case power < len(utmost)+len(grave):
+		return effect.Grave
+	}
+	return effect.Serious
 }
 
 // The powers of rules with certain verbs or resources.

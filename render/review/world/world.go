@@ -29,6 +29,7 @@ type World struct {
 	parameters    map[string]sets.Set[string] // names of parameters of admission policies, by kind
 	checks        *verdict.Checker
 	Uses          func() (before, after uses) // of ConfigMaps and Secrets
+	Mentions      func() Mentions
 	pods          map[*unstructured.Unstructured][]podsecurity.Template
 	fields        map[[2]*unstructured.Unstructured][]compare.FieldChange // by the objects before and after
 }
@@ -61,6 +62,7 @@ func New(e compare.EnvironmentDiff) *World {
 	}
 	w.Before, w.After = newSide(e.Kinds, before), newSide(e.Kinds, after)
 	w.Uses = sync.OnceValues(func() (before, after uses) { return w.usesOf(w.Before), w.usesOf(w.After) })
+	w.Mentions = sync.OnceValue(w.mentions)
 	if w.checks = e.Checker; w.checks == nil {
 		w.checks, _ = verdict.New(nil, e.Kinds, 0, nil) // nothing is left to judge
 	}

@@ -1,0 +1,166 @@
+package known
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/gatehouse/render/compare"
+	"example.com/gatehouse/render/review/world"
+	"example.com/gatehouse/test/changes"
+)
+
+const (
+	deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, namespace: ns, labels: {helm.sh/chart: a-1, app.kubernetes.io/component: web, team: x}}, spec: {replicas: 2, revisionHistoryLimit: 3, selector: {matchLabels: {app: a}}, template: {metadata: {labels: {app: a}, annotations: {checksum/config: aa}}, spec: {containers: [{name: c, image: "registry.example.com/web:1.2.0", resources: {requests: {cpu: 100m, memory: 64Mi}}, envFrom: [{configMapRef: {name: settings-aaaa}}]}]}}}}
+---
+`
+	settings = `{apiVersion: v1, kind: ConfigMap, metadata: {name: settings-%, namespace: ns}, data: {level: %}}
+---
+`
+	release = `{apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, metadata: {name: r, namespace: ns}, spec: {interval: 1h, values: {tag: a}}}
+---
+`
+	cronJob = `{apiVersion: batch/v1, kind: CronJob, metadata: {name: n, namespace: ns}, spec: {schedule: "0 3 * * *", failedJobsHistoryLimit: 1, jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: "x:1"}]}}}}}}
+---
+`
+	definition = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: as.example.com, annotations: {controller-gen.kubebuilder.io/version: v1}}, spec: {group: example.com, names: {kind: A}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, description: old, properties: {a: {type: string, default: old}}}}}]}}
+---
+`
+	service = `{apiVersion: v1, kind: Service, metadata: {name: a, namespace: ns}, spec: {ports: [{port: 80}]}, status: {loadBalancer: {}}}
+---
+`
+)
+
+var generated = deployment + strings.ReplaceAll(settings, "%", "aaaa")
+
+// Each row of the table has changes that only it makes known, and near ones that nobody knows.
+func TestRowsTellOrdinaryChanges(t *testing.T) {
+	type edit []string // old, new, ...
+	tested := 0
+	for name, test := range map[string]struct {
+		object         string
+		known, unknown []edit
+	}{
+		"status": {service, []edit{{"{loadBalancer: {}}", "{loadBalancer: {ingress: [{ip: 192.0.2.1}]}}"}},
+			[]edit{{"port: 80", "port: 81"}}},
+		"labels of charts": {strings.Replace(release, "namespace: ns", "namespace: ns, labels: {helm.sh/chart: a-1}", 1),
+			[]edit{{"chart: a-1", "chart: a-2"}}, []edit{{"interval: 1h", "interval: 1m"}, {"helm.sh/chart: a-1", "helm.sh/other: a-1"}}},
+		"recommended labels": {deployment, []edit{{"component: web", "component: api"}},
+			[]edit{{"team: x", "team: y"}, {"component: web", "component: api", "matchLabels: {app: a}", "matchLabels: {app: a, app.kubernetes.io/component: web}"}}},
+		"notes": {definition, []edit{{"version: v1", "version: v2"}}, []edit{{"controller-gen.kubebuilder.io/version: v1", "example.com/version: v2"}}},
+		"restarts": {deployment, []edit{{"checksum/config: aa", "checksum/config: bb"}},
+			[]edit{{"checksum/config: aa", "vault.hashicorp.com/role: bb"}}},
+		"versions of images": {deployment, []edit{{"web:1.2.0", "web:1.3.0"}, {"web:1.2.0", "web:1.2.1@sha256:" + strings.Repeat("a", 64)}},
+			[]edit{{"web:1.2.0", "web:latest"}, {"web:1.2.0", "web:1.1.0"}, {"registry.example.com", "registry.example.org"}, {"image: \"registry.example.com/web:1.2.0\"", "image: \"registry.example.com/web:1.3.0\", command: [sh]"}}},
+		"resources": {deployment, []edit{{"memory: 64Mi", "memory: 96Mi"}, {"cpu: 100m", "cpu: 50m"}},
+			[]edit{{"memory: 64Mi", "memory: 1Gi"}, {"memory: 64Mi", "memory: 1Mi"}, {"{requests: {cpu: 100m, memory: 64Mi}}", "{}"}, {"requests: {cpu: 100m, memory: 64Mi}", "requests: {cpu: 200m, memory: 64Mi}, limits: {cpu: 200m, memory: 64Mi}"}}},
+		"replicas": {deployment, []edit{{"replicas: 2", "replicas: 4"}, {"replicas: 2", "replicas: 3"}},
+			[]edit{{"replicas: 2", "replicas: 1"}, {"replicas: 2", "replicas: 0"}, {"replicas: 2", "replicas: 9"}}},
+		"histories": {cronJob, []edit{{"failedJobsHistoryLimit: 1", "failedJobsHistoryLimit: 2"}}, []edit{{"0 3 *", "0 4 *"}}},
+		"content of generated ConfigMaps": {generated, []edit{{"settings-aaaa", "settings-bbbb", "level: aaaa", "level: bbbb"}},
+			[]edit{{"level: aaaa", "level: bbbb"}}},
+		"names of generated objects": {generated, []edit{{"settings-aaaa", "settings-bbbb"}},
+			[]edit{{"configMapRef: {name: settings-aaaa}", "configMapRef: {name: others}"}}},
+		"descriptions of definitions": {definition, []edit{{"description: old", "description: new"}}, []edit{{"default: old", "default: new"}}},
+		"values of charts":            {release + service, []edit{{"tag: a", "tag: b", "port: 80", "port: 81"}}, []edit{{"tag: a", "tag: b"}}},
+	} {
+		i := slices.IndexFunc(rows, func(r row) bool { return r.name == name })
+		if i < 0 {
+			t.Errorf("no row %s", name)
+			continue
+		}
+		tested++
+		isKnown := func(e edit) bool {
+			w := change(t, test.object, e)
+			for _, c := range w.Changes {
+				ofOthers := c.InstalledBy.Name != "" || strings.HasPrefix(name, "names") && c.Action() == compare.Replaced ||
+					strings.HasPrefix(name, "content") && c.Object().GetKind() != "ConfigMap"
+				for _, f := range w.FieldsOf(c) {
+					if !ofOthers && f.Path != "metadata.name" && !Is(w, c, f) {
+						return false
+					}
+				}
+			}
+			return len(w.Changes) > 0
+		}
+		for _, e := range test.known {
+			if !isKnown(e) {
+				t.Errorf("%s: %q is not known", name, e)
+			}
+			all := rows
+			rows = slices.Delete(slices.Clone(rows), i, i+1)
+			if isKnown(e) {
+				t.Errorf("%s: %q is known without the row", name, e)
+			}
+			rows = all
+		}
+		for _, e := range test.unknown {
+			if isKnown(e) {
+				t.Errorf("%s: %q is known", name, e)
+			}
+		}
+	}
+	if tested != len(rows) {
+		t.Errorf("%d of %d rows have changes", tested, len(rows))
+	}
+}
+
+// change returns the world of edited objects. Generated objects have successors, and a release has the Service.
+func change(t *testing.T, object string, edits []string) *world.World {
+	t.Helper()
+	after := strings.NewReplacer(edits...).Replace(object)
+	e := changes.Between(t, object, after)
+	var gone compare.Change
+	for i := range e.Changes {
+		c := &e.Changes[i]
+		if c.After == nil {
+			gone = *c
+		}
+		if c.Object().GetKind() == "Service" && strings.Contains(object, "HelmRelease") {
+			c.InstalledBy.Group, c.InstalledBy.Kind, c.InstalledBy.Namespace, c.InstalledBy.Name = "helm.toolkit.fluxcd.io", "HelmRelease", "ns", "r"
+		}
+	}
+	if gone.Before != nil {
+		e.Changes = slices.DeleteFunc(e.Changes, func(c compare.Change) bool { return c.After == nil })
+		for i := range e.Changes {
+			if e.Changes[i].Before == nil {
+				e.Changes[i].Before = gone.Before
+			}
+		}
+	}
+	return world.New(e)
+}
+
+// An autoscaler decides about replicas, and a budget states how few there may be.
+func TestReplicasWithAMinimumAreUnknown(t *testing.T) {
+	const fewer = "replicas: 3"
+	four := strings.Replace(deployment, "replicas: 2", "replicas: 4", 1)
+	for other, want := range map[string]bool{
+		"": true,
+		"{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, namespace: ns}, spec: {minAvailable: 3}}":    false,
+		"{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, namespace: other}, spec: {minAvailable: 3}}": true,
+		"{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, metadata: {name: b, namespace: ns}, spec: {}}":                  false,
+	} {
+		w := change(t, four+other, []string{"replicas: 4", fewer})
+		if got := Is(w, w.Changes[0], w.FieldsOf(w.Changes[0])[0]); got != want {
+			t.Errorf("%s: %t", other, got)
+		}
+	}
+}
+
+// New objects, and objects of kinds that no row names, have no known fields.
+func TestOtherObjectsAreUnknown(t *testing.T) {
+	const policy = `{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: a}, spec: {replicas: 2, image: "web:1.2.0", description: a, status: a}, status: {ready: true}}`
+	for _, e := range [][]string{{"replicas: 2", "replicas: 3"}, {"web:1.2.0", "web:1.3.0"}, {"description: a", "description: b"}, {"status: a", "status: b"}, {"ready: true", "ready: false"}} {
+		w := change(t, policy, e)
+		if Is(w, w.Changes[0], w.FieldsOf(w.Changes[0])[0]) {
+			t.Errorf("%q is known", e)
+		}
+	}
+	w := world.New(changes.Between(t, "", deployment))
+	for _, f := range w.FieldsOf(w.Changes[0]) {
+		if Is(w, w.Changes[0], f) {
+			t.Errorf("%s of a new object is known", f.Path)
+		}
+	}
+}

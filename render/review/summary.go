@@ -1,0 +1,209 @@
+package review
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/compare"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/review/effect"
+)
+
+// Routine says whether a change has known effects alone. It does not judge the content of new images.
+type Routine struct {
+	IsRoutine bool `json:"isRoutine"`
+	// Reasons say what is routine, or what is not.
+	Reasons []string `json:"reasons"`
+}
+
+// facts are what a routine change has, and what it must not have.
+type facts struct {
+	risks, unknown int
+	others         []string         // reasons that are no effects
+	images         sets.Set[string] // new versions
+	rolled         map[string]int64 // workloads with new Pods, by kind
+	known          int              // objects
+}
+
+// facts returns the facts of an environment. An unknown effect on an object with a risk does not count.
+func (e EnvironmentReview) facts() facts {
+	f := facts{images: e.images, rolled: map[string]int64{}, known: len(e.Changes)}
+	hasRisk := map[manifest.ID]bool{}
+	for _, found := range e.Effects {
+		hasRisk[found.Object] = hasRisk[found.Object] || found.Risk != ""
+	}
+	for _, found := range e.Effects {
+		switch {
+		case found.Risk != "":
+			f.risks++
+		case hasRisk[found.Object]:
+		case found.Rank != effect.IsKnown:
+			f.unknown++
+		case found.Type == effect.WorkloadRolled:
+			f.rolled[found.Object.Kind]++
+		}
+	}
+	if e.Kubernetes != nil {
+		f.others = append(f.others, "another version of Kubernetes")
+	}
+	if e.definitions() > 0 {
+		f.others = append(f.others, "other definitions")
+	}
+	return f
+}
+
+// imagesOf returns the new images of the changes of an environment.
+func imagesOf(e compare.EnvironmentDiff) sets.Set[string] {
+	images := sets.Set[string]{}
+	for _, c := range e.Changes {
+		if c.Action() != compare.Changed {
+			continue
+		}
+		for _, field := range c.Fields() {
+			if strings.HasSuffix(field.Path, ".image") && field.After != nil {
+				images.Insert(*field.After)
+			}
+		}
+	}
+	return images
+}
+
+// facts returns the facts of all environments, equal rows once, and of the files around them.
+func (r *Review) facts() facts {
+	all := facts{images: sets.Set[string]{}, rolled: map[string]int64{}}
+	for _, alike := range r.groupAlike() {
+		f, n := alike[0].facts(), len(alike)
+		all.risks, all.unknown, all.known = all.risks+f.risks, all.unknown+f.unknown, all.known+n*f.known
+		all.others = append(all.others, f.others...)
+		for k, rolled := range f.rolled {
+			all.rolled[k] += int64(n) * rolled
+		}
+		for _, e := range alike {
+			all.images = all.images.Union(e.images)
+		}
+	}
+	for _, c := range r.Frame {
+		if c.Risk != "" {
+			all.risks++
+		}
+	}
+	if n := int64(len(r.Frame)); n > 0 {
+		all.others = append(all.others, string(kind.Count(n, "file"))+" beside the environments")
+	}
+	all.others = slices.Compact(all.others)
+	return all
+}
+
+// Routine says whether the whole change is routine.
+func (r *Review) Routine() Routine { return r.facts().routine() }
+
+func (f facts) routine() Routine {
+	var against, about []string
+	add := func(to *[]string, n int64, noun, rest string) {
+		if n > 0 {
+			*to = append(*to, string(kind.Count(n, noun))+rest)
+		}
+	}
+	add(&against, int64(f.risks), "risk", "")
+	add(&against, int64(f.unknown), "unknown effect", "")
+	if against = append(against, f.others...); len(against) > 0 {
+		return Routine{false, against}
+	}
+	add(&about, int64(len(f.images)), "image", " of the same repositories")
+	for _, k := range slices.Sorted(maps.Keys(f.rolled)) {
+		rolls := " roll out"
+		if f.rolled[k] == 1 {
+			rolls = " rolls out"
+		}
+		add(&about, f.rolled[k], k, rolls)
+	}
+	if len(about) == 0 {
+		about = []string{string(kind.Count(int64(f.known), "object")) + " with known changes"}
+	}
+	return Routine{true, about}
+}
+
+// worst is a row of a summary.
+type worst struct {
+	name, text string
+	severity   effect.Severity
+}
+
+// worst returns the rows with a risk, the gravest first, and the number of all rows.
+func (r *Review) worst() (risks []worst, rows int) {
+	add := func(name string, e effect.Effect) {
+		if rows++; e.Risk == "" {
+			return
+		}
+		const long = 600
+		what, risk := e.What.Format(manifest.CodeSpan), "**"+e.Risk.Format(manifest.CodeSpan)+"**"
+		text := what + ": " + risk
+		if len(text) > long {
+			text = risk
+		}
+		if len(text) > long {
+			text = "its risk is too long for this summary"
+		}
+		risks = append(risks, worst{name, text, e.Severity})
+	}
+	for _, c := range r.Frame {
+		e := effect.Effect{Effect: kind.Effect{What: kind.Sentence(c.Action), Risk: c.Risk}}.Judged()
+		add(kind.Say("%s", c.File).Format(manifest.CodeSpan), e)
+	}
+	for _, alike := range r.groupAlike() {
+		nameOf, of := alike[0].names(), " of "+codeSpan(alike[0].Name)
+		if len(alike) > 1 {
+			of += fmt.Sprintf(" and %d more", len(alike)-1)
+		}
+		for _, row := range alike[0].told() {
+			name := row.name(nameOf, 1)
+			for _, found := range row.effects {
+				add(name+of, found)
+			}
+		}
+	}
+	slices.SortStableFunc(risks, func(a, b worst) int { return cmp.Compare(b.severity, a.severity) })
+	return risks, rows
+}
+
+// summary returns the first lines of a comment: a sentence and, if the rows are many in several tables, the worst ones
+// in no more than room bytes.
+func (r *Review) summary(room int) string {
+	const many, most = 10, 7
+	risks, rows := r.worst()
+	if rows == 0 && len(r.Environments) == 0 {
+		return ""
+	}
+	said := r.Routine()
+	if said.IsRoutine {
+		text := "Routine: " + strings.Join(said.Reasons, ", ") + "."
+		if len(r.facts().images) > 0 {
+			text += " Nobody judged the content of new images."
+		}
+		return text + "\n\n"
+	}
+	mark := "❔ "
+	if len(risks) > 0 {
+		mark, said.Reasons[0] = "⚠️ ", said.Reasons[0]+", "+risks[0].name+" first"
+	}
+	text := mark + strings.Join(said.Reasons, "; ") + ".\n\n"
+	isOneTable := len(r.Frame) == 0 && len(r.groupAlike()) == 1 // in this order
+	if rows <= many || len(risks) == 0 || isOneTable {
+		return text
+	}
+	for i, w := range risks {
+		line := "- ⚠️ " + w.name + ": " + w.text + "\n"
+		if i == most || len(text)+len(line) > room {
+			text += fmt.Sprintf("- and %s\n", kind.Count(int64(len(risks)-i), "more risk"))
+			break
+		}
+		text += line
+	}
+	return text + "\n"
+}

@@ -1,0 +1,42 @@
+package world
+
+import (
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+	"github.com/distribution/reference"
+)
+
+// Tag returns the tag of an image, if any.
+func Tag(image string) string {
+	named, err := reference.ParseNormalizedNamed(image)
+	tagged, hasTag := named.(reference.Tagged)
+	if err != nil || !hasTag {
+		return ""
+	}
+	return tagged.Tag()
+}
+
+// Repository returns an image without its tag and digest.
+func Repository(image string) string {
+	if named, err := reference.ParseNormalizedNamed(image); err == nil {
+		return named.Name()
+	}
+	name, _, _ := strings.Cut(image, "@") // such as ${REGISTRY}/web:1
+	if colon := strings.LastIndex(name, ":"); colon > strings.LastIndex(name, "/") {
+		name = name[:colon]
+	}
+	return name
+}
+
+// IsNewVersion reports whether an image is a later version of another one: of the same repository, with a tag that
+// stays, and with a digest if the other has one.
+func IsNewVersion(was, is string) bool {
+	if Repository(was) != Repository(is) || strings.Contains(was, "@") && !strings.Contains(is, "@") ||
+		!strings.ContainsAny(Tag(is), "0123456789") {
+		return false
+	}
+	before, errBefore := semver.NewVersion(Tag(was))
+	after, errAfter := semver.NewVersion(Tag(is))
+	return errBefore != nil || errAfter != nil || after.GreaterThan(before)
+}
