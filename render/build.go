@@ -49,6 +49,9 @@ func (in *input) build(repository *Repository) (b built, problems []manifest.Pro
 	b.judges = standIn(in.standIns, slices.Concat(b.objects, b.local))
 	b.checker, invalid = verdict.New(in.memo, in.kinds, in.kubernetes, b.judges)
 	b.checker.PostBuild, b.checker.RuntimeConfig = in.postBuild, in.runtimeConfig
+	for _, f := range b.followed {
+		f.setNamespace(b.checker)
+	}
 	if in.isCompared {
 		b.checker.KeepCreated()
 	}

@@ -2,7 +2,6 @@ package render
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
-	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/kustomize"
@@ -24,67 +23,54 @@ import (
 	"example.com/gatehouse/render/verdict"
 )
 
-// followed is a folder of the repository that Flux builds and applies for a Kustomization of an environment. Its
-// objects are judged and compared as those of the environment, and written nowhere.
+// followed is a folder of the repository that a tool builds and applies for an object of an environment: Flux for a
+// Kustomization, Argo CD for an Application. Its objects are judged and compared as those of the environment, and
+// written nowhere.
 type followed struct {
 	*input
-	object manifest.Object // the Kustomization, as it is in git
-	spec   fluxSpec
-	built  []manifest.Object
+	place
+	built []manifest.Object
 	// postBuild has the values of the variables in built, if Flux substitutes any.
 	postBuild *flux.PostBuild
-	// overlay is the kustomization with the fields of the object, from the root, if it has such fields or if Flux
-	// writes all of it. Its first lines are those of the file.
+	// overlay is the kustomization with the fields of the object, from the root, if it has such fields or if the tool
+	// lists the files. Its first lines are those of the file.
 	overlay string
 	lines   int
 }
 
-// fluxSpec has the fields of a Kustomization of Flux that decide which objects it applies.
-type fluxSpec struct {
-	delivery.Overlay
-	SourceRef  struct{ APIVersion, Kind, Name, Namespace string }
-	KubeConfig *struct{}
-	Suspend    bool
-}
-
-// maxFollowed bounds the Kustomizations of an environment that are followed.
+// maxFollowed bounds the folders of an environment that are followed.
 const maxFollowed = 2000
 
-// follow follows the Kustomizations of Flux among applied objects, and among the objects that these deliver: to the
-// folders of the repository, as Flux builds them. A folder below rendered/ or in environments/ is an environment of
-// its own.
+// follow follows the deliveries among applied objects, and among the objects that these deliver, to the folders of the
+// repository. A folder below rendered/ or in environments/ is an environment of its own.
 func (in *input) follow(repository *Repository, objects []manifest.Object) (all []*followed,
 	problems []manifest.Problem) {
-	if !slices.ContainsFunc(objects, isKustomization) {
-		return nil, nil
-	}
-	world := slices.Clone(objects)
-	known, places := map[manifest.ID]bool{}, map[manifest.ID]manifest.Object{}
+	world, have := slices.Clone(objects), map[manifest.ID]manifest.Object{}
 	for _, o := range objects {
-		places[o.IDInNamespace()] = o
+		have[o.IDInNamespace()] = o
 	}
-	var waiting []*followed // on values
-	for next := objects; len(next) > 0; {
+	for next := objects; slices.ContainsFunc(next, isFollowed); {
+		first := len(all)
+		own := in.ownSource(world)
 		for _, o := range next {
-			if id := o.IDInNamespace(); isKustomization(o) && !known[id] && len(known) < maxFollowed {
-				known[id] = true
-				f, found := in.open(repository, o, in.ownSource(world))
-				problems = append(problems, found...)
-				if f != nil {
-					waiting = append(waiting, f)
+			for _, p := range placesOf(o) {
+				if len(all) == maxFollowed {
+					return all, append(problems, warning(o, fmt.Sprintf("is not followed: the environment delivers more "+
+						"than %d folders", maxFollowed))...)
+				}
+				f, found := in.open(repository, p, own)
+				if problems = append(problems, found...); f != nil {
+					problems = append(problems, f.build()...)
+					problems = append(problems, in.dropRepeated(f, have)...)
+					all, world = append(all, f), append(world, f.built...)
 				}
 			}
 		}
 		next = nil
-		for _, f := range waiting {
-			problems = append(problems, f.build()...)
-			problems = append(problems, in.dropRepeated(f, places)...)
-			all, next = append(all, f), append(next, f.built...)
+		for _, f := range all[first:] {
+			problems = append(problems, f.setPostBuild(world)...)
+			next = append(next, f.applied()...)
 		}
-		waiting, world = nil, append(world, next...)
-	}
-	for _, f := range all {
-		problems = append(problems, f.setPostBuild(world)...)
 	}
 	return all, problems
 }
@@ -109,60 +95,44 @@ func (in *input) dropRepeated(f *followed, places map[manifest.ID]manifest.Objec
 	return warnings
 }
 
-func isKustomization(o manifest.Object) bool {
-	return o.GetKind() == "Kustomization" && manifest.Group(o.GetAPIVersion()) == "kustomize.toolkit.fluxcd.io"
-}
-
 // ownSource returns the source of the Kustomization that syncs the environment itself, or nothing.
 func (in *input) ownSource(world []manifest.Object) string {
 	for _, o := range world {
-		if isKustomization(o) {
-			if spec, err := readFluxSpec(o); err == nil && path.Join("/", spec.Path) == in.folder {
-				return spec.source(o)
+		if !isKustomization(o) {
+			continue
+		}
+		for _, p := range placesOf(o) {
+			if p.folder == in.folder {
+				return p.source
 			}
 		}
 	}
 	return ""
 }
 
-// source names the source of a Kustomization.
-func (s fluxSpec) source(o manifest.Object) string {
-	return strings.Join([]string{s.SourceRef.Kind, cmp.Or(s.SourceRef.Namespace, o.GetNamespace()), s.SourceRef.Name},
-		"/")
-}
-
-func readFluxSpec(o manifest.Object) (spec fluxSpec, err error) {
-	content, err := json.Marshal(o.Object["spec"])
-	if err == nil {
-		err = json.Unmarshal(content, &spec)
-	}
-	return spec, err
-}
-
-// open reads the folder of a Kustomization. It returns nothing if the folder is of another repository, or if another
-// cluster or nobody gets its objects.
-func (in *input) open(repository *Repository, o manifest.Object, own string) (*followed, []manifest.Problem) {
-	spec, err := readFluxSpec(o)
-	folder := path.Join("/", spec.Path)
+// open reads the folder of a place. It returns nothing if the folder is of another repository, or if another cluster
+// or nobody gets its objects.
+func (in *input) open(repository *Repository, p place, own string) (*followed, []manifest.Problem) {
 	files := repository.fileSystem()
-	isEnvironment := strings.HasPrefix(folder, "/"+tree.Folder+"/") || strings.HasPrefix(folder,
-		"/"+tree.EnvironmentsFolder+"/")
-	isForeign := own != "" && spec.source(o) != own
+	top, _, _ := strings.Cut(source.Relative(p.folder), "/")
+	isOwn := p.folder == in.folder || isBelow(in.folder, strings.TrimSuffix(p.folder, "/"))
 	switch {
-	case err != nil, isEnvironment, folder == in.folder, spec.Suspend, spec.KubeConfig != nil:
-		return nil, nil // a wrong type is an error of its definition
-	case isForeign:
-		return nil, warning(o, "is not followed: its objects are in "+spec.source(o)+", and not in this repository")
-	case !files.IsDir(folder) && own != "":
-		return nil, warning(o, fmt.Sprintf("spec.path: no folder %s in this repository", source.Relative(folder)))
-	case !files.IsDir(folder):
+	case top == tree.Folder, top == tree.EnvironmentsFolder, isOwn, p.isElsewhere:
+		return nil, nil
+	case p.isFlux && own != "" && p.source != own:
+		return nil, warning(p.object, "is not followed: its objects are in "+p.source+", and not in this repository")
+	case !files.IsDir(p.folder) && p.isFlux && own != "":
+		return nil, warning(p.object, fmt.Sprintf("spec.path: no folder %s in this repository",
+			source.Relative(p.folder)))
+	case !files.IsDir(p.folder), !p.isFlux && files.Exists(path.Join(p.folder, chartutil.ChartfileName)):
 		return nil, nil
 	}
-	f := &followed{object: o.Committed(), spec: spec}
+	f := &followed{place: p}
+	folder := p.folder
 	content, err := f.writeOverlay(files, folder)
 	if err != nil {
-		return nil, []manifest.Problem{in.locate(manifest.NewProblem(f.object, "spec.path", manifest.Value{},
-			fmt.Sprintf("spec.path: %v", err)))}
+		return nil, []manifest.Problem{in.locate(manifest.NewProblem(f.object, p.field, manifest.Value{},
+			fmt.Sprintf("%s: %v", p.field, err)))}
 	}
 	if f.overlay != "" {
 		files = files.With(map[string][]byte{f.overlay: content})
@@ -192,22 +162,22 @@ func (f *followed) blame(problems []manifest.Problem) []manifest.Problem {
 	return located
 }
 
-// warning returns a warning about a Kustomization.
+// warning returns a warning about a delivery.
 func warning(o manifest.Object, message string) []manifest.Problem {
 	p := manifest.NewProblem(o.Committed(), "", manifest.Value{}, message)
 	p.Warning = true
 	return []manifest.Problem{p}
 }
 
-// writeOverlay returns the kustomization of a folder as Flux builds it, and sets its path if that is another than in
-// git.
+// writeOverlay returns the kustomization of a folder as the tool builds it, and sets its path if that is another than
+// in git.
 func (f *followed) writeOverlay(files *source.FileSystem, folder string) ([]byte, error) {
 	file := files.KustomizationFile(folder)
 	var original []byte
 	var k types.Kustomization
 	if file == "" {
 		file = path.Join(folder, "kustomization.yaml")
-		if k.Resources = files.Manifests(folder); len(k.Resources) == 0 {
+		if k.Resources = f.list(files); len(k.Resources) == 0 {
 			return nil, fmt.Errorf("%s has no YAML files", source.Relative(folder))
 		}
 	} else {
@@ -217,9 +187,8 @@ func (f *followed) writeOverlay(files *source.FileSystem, folder string) ([]byte
 		}
 		original = content
 	}
-	const isFlux = true
 	exists := func(component string) bool { return files.Exists(path.Join(folder, component)) }
-	merged, err := fieldsOf(f.spec.MergeInto(k, isFlux, exists))
+	merged, err := fieldsOf(f.MergeInto(k, f.isFlux, exists))
 	if err != nil {
 		return nil, err
 	}
@@ -264,7 +233,7 @@ func asYAML(content any) []byte {
 
 // build builds the folder.
 func (f *followed) build() []manifest.Problem {
-	paths := kustomize.FindPaths(f.sources, f.folder)
+	paths := kustomize.FindPaths(f.sources, f.place.folder)
 	objects, problems := kustomize.Build(paths, f.shared)
 	f.built = slices.Clone(objects)
 	for i := range f.built {
@@ -293,11 +262,12 @@ func (f *followed) Blame(p manifest.Problem) manifest.Problem {
 // setPostBuild sets the values of variables from the object and from the ConfigMaps of the world. If some are in the
 // cluster alone, the known ones are substituted here and the others are unknown.
 func (f *followed) setPostBuild(world []manifest.Object) (problems []manifest.Problem) {
-	p := f.spec.PostBuild
+	p := f.PostBuild
 	if len(p.Substitute)+len(p.SubstituteFrom) == 0 {
 		return nil
 	}
-	f.postBuild = &flux.PostBuild{Values: map[string]string{}, Always: p.SubstituteStrategy == "Always", In: "spec.postBuild of " + f.object.String()}
+	f.postBuild = &flux.PostBuild{Values: map[string]string{}, Always: p.SubstituteStrategy == "Always",
+		In: "spec.postBuild of " + f.object.String()}
 	isPartial := false
 	for _, from := range p.SubstituteFrom {
 		values, isKnown := valuesOf(world, f.object.GetNamespace(), from.Kind, from.Name)
@@ -339,8 +309,22 @@ func valuesOf(world []manifest.Object, namespace, kind, name string) (values map
 	return nil, false
 }
 
-// applied returns the objects as Flux applies them, with the variables of unknown values.
-func (f *followed) applied() []manifest.Object { return f.postBuild.Applied(f.built) }
+// applied returns the objects as the tool applies them, with the variables of unknown values.
+func (f *followed) applied() []manifest.Object {
+	if f.postBuild == nil {
+		return f.built
+	}
+	return f.postBuild.Applied(f.built)
+}
+
+// setNamespace gives objects without a namespace that of an Application.
+func (f *followed) setNamespace(checker *verdict.Checker) {
+	for i, o := range f.built {
+		if f.namespace != "" {
+			f.built[i] = checker.WithNamespace(o, f.namespace)
+		}
+	}
+}
 
 // checker returns the judge of the objects.
 func (f *followed) checker(of *verdict.Checker) *verdict.Checker {

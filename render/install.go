@@ -29,7 +29,7 @@ func (b *built) install(in *input, files charts.Files, releases []release.Releas
 }
 
 // Delivers reports whether a tool may make other objects by an object.
-func Delivers(o manifest.Object) bool { return release.Is(o) || isKustomization(o) }
+func Delivers(o manifest.Object) bool { return release.Is(o) || isFollowed(o) }
 
 // Install returns the objects that tools make by applied objects, with the folders and charts of a repository, which
 // may be at another revision. Each has the name of a file.

@@ -104,3 +104,8 @@ func (o Overlay) MergeInto(k types.Kustomization, isFlux bool, exists func(compo
 	}
 	return k
 }
+
+// IsInCluster reports whether the destination of an Application is the cluster that Argo CD runs in.
+func IsInCluster(name, server string) bool {
+	return (name == "" || name == "in-cluster") && (server == "" || server == "https://kubernetes.default.svc")
+}

@@ -1,0 +1,152 @@
+package render
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"example.com/gatehouse/render/delivery"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
+)
+
+// place is a folder in git that a tool builds, with the fields that change the objects.
+type place struct {
+	delivery.Overlay
+	object manifest.Object // as it is in git
+	field  string          // of the path
+	folder string          // from the root
+	source string          // names the source of Flux
+	isFlux bool
+	// isElsewhere reports whether another cluster or nobody gets the objects.
+	isElsewhere bool
+	// namespace is that of objects without one, as Argo CD applies them.
+	namespace string
+	directory *directory // of Argo CD
+}
+
+// directory has the fields of an Application for a folder without a kustomization.
+type directory struct {
+	Recurse          bool
+	Include, Exclude string
+}
+
+func isKustomization(o manifest.Object) bool {
+	return o.GetKind() == "Kustomization" && manifest.Group(o.GetAPIVersion()) == "kustomize.toolkit.fluxcd.io"
+}
+
+func isApplication(o manifest.Object) bool {
+	return o.GetKind() == "Application" && manifest.Group(o.GetAPIVersion()) == "argoproj.io"
+}
+
+// isFollowed reports whether an object may deliver a folder.
+func isFollowed(o manifest.Object) bool { return isKustomization(o) || isApplication(o) }
+
+// placesOf returns the folders that a tool builds for an object. A field of a wrong type is an error of the definition.
+func placesOf(o manifest.Object) []place {
+	switch {
+	case isKustomization(o):
+		return placeOfKustomization(o)
+	case isApplication(o):
+		return placesOfApplication(o)
+	}
+	return nil
+}
+
+func placeOfKustomization(o manifest.Object) []place {
+	var spec struct {
+		delivery.Overlay
+		SourceRef  struct{ Kind, Name, Namespace string }
+		KubeConfig *struct{}
+		Suspend    bool
+	}
+	if err := decodeField(o, "spec", &spec); err != nil {
+		return nil
+	}
+	ref := spec.SourceRef
+	return []place{{
+		Overlay: spec.Overlay, object: o.Committed(), field: "spec.path", folder: path.Join("/", spec.Path), isFlux: true,
+		source:      strings.Join([]string{ref.Kind, cmp.Or(ref.Namespace, o.GetNamespace()), ref.Name}, "/"),
+		isElsewhere: spec.Suspend || spec.KubeConfig != nil,
+	}}
+}
+
+func placesOfApplication(o manifest.Object) (all []place) {
+	type applicationSource struct {
+		Path, Chart  string
+		Helm, Plugin *struct{}
+		Kustomize    delivery.Overlay
+		Directory    *directory
+	}
+	var spec struct {
+		Source      *applicationSource
+		Sources     []applicationSource
+		Destination struct{ Name, Server, Namespace string }
+	}
+	if err := decodeField(o, "spec", &spec); err != nil {
+		return nil
+	}
+	field := func(i int) string { return fmt.Sprintf("spec.sources[%d].path", i) }
+	if len(spec.Sources) == 0 && spec.Source != nil {
+		spec.Sources = append(spec.Sources, *spec.Source)
+		field = func(int) string { return "spec.source.path" }
+	}
+	to := spec.Destination
+	for i, s := range spec.Sources {
+		if s.Path == "" || s.Chart != "" || s.Helm != nil || s.Plugin != nil {
+			continue
+		}
+		all = append(all, place{
+			Overlay: s.Kustomize, object: o.Committed(), field: field(i), folder: path.Join("/", s.Path),
+			isElsewhere: !delivery.IsInCluster(to.Name, to.Server), namespace: to.Namespace,
+			directory: cmp.Or(s.Directory, &directory{}),
+		})
+	}
+	return all
+}
+
+// decodeField decodes a field of an object.
+func decodeField(o manifest.Object, name string, into any) error {
+	content, err := json.Marshal(o.Object[name])
+	if err == nil {
+		err = json.Unmarshal(content, into)
+	}
+	return err
+}
+
+// list returns the resources of the folder, which has no kustomization, as the tool lists them.
+func (p place) list(files *source.FileSystem) (resources []string) {
+	if p.isFlux {
+		return files.Manifests(p.folder)
+	}
+	var visit func(within string)
+	visit = func(within string) {
+		names, _ := files.List(path.Join(p.folder, within)) // an unreadable folder has no files to build
+		for _, name := range names {
+			name = path.Join(within, name)
+			switch isDir := files.IsDir(path.Join(p.folder, name)); {
+			case isDir && p.directory.Recurse && path.Base(name)[0] != '.':
+				visit(name)
+			case !isDir && (source.IsYAML(name) || path.Ext(name) == ".json") && p.directory.takes(name):
+				resources = append(resources, "./"+name)
+			}
+		}
+	}
+	visit("")
+	return resources
+}
+
+// takes reports whether Argo CD takes a file. It takes none whose patterns are not only of package path.
+func (d directory) takes(name string) bool {
+	matches := func(patterns string) bool {
+		for pattern := range strings.SplitSeq(strings.Trim(patterns, "{}"), ",") {
+			if ok, err := path.Match(pattern, name); ok && err == nil {
+				return true
+			}
+		}
+		return false
+	}
+	return (d.Include == "" || matches(d.Include)) && (d.Exclude == "" || !matches(d.Exclude))
+}
