@@ -53,6 +53,10 @@ func (in *input) follow(repository *Repository, objects []manifest.Object) (all 
 		first := len(all)
 		own := in.ownSource(world)
 		for _, o := range next {
+			if isApplicationSet(o) {
+				problems = append(problems, warning(o, "is not judged: Argo CD makes its Applications in the cluster: commit "+
+					"them, as argocd appset generate prints them")...)
+			}
 			for _, p := range placesOf(o) {
 				if len(all) == maxFollowed {
 					return all, append(problems, warning(o, fmt.Sprintf("is not followed: the environment delivers more "+

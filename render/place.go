@@ -41,8 +41,12 @@ func isApplication(o manifest.Object) bool {
 	return o.GetKind() == "Application" && manifest.Group(o.GetAPIVersion()) == "argoproj.io"
 }
 
+func isApplicationSet(o manifest.Object) bool {
+	return o.GetKind() == "ApplicationSet" && manifest.Group(o.GetAPIVersion()) == "argoproj.io"
+}
+
 // isFollowed reports whether an object may deliver a folder.
-func isFollowed(o manifest.Object) bool { return isKustomization(o) || isApplication(o) }
+func isFollowed(o manifest.Object) bool { return isKustomization(o) || isApplication(o) || isApplicationSet(o) }
 
 // placesOf returns the folders that a tool builds for an object. A field of a wrong type is an error of the definition.
 func placesOf(o manifest.Object) []place {

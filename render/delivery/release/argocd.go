@@ -3,6 +3,7 @@ package release
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -30,14 +31,16 @@ type applicationSource struct {
 	RepoURL        string `json:"repoURL"`
 	Path           string `json:"path"`
 	Chart          string `json:"chart"`
+	Ref            string `json:"ref"`
 	TargetRevision string `json:"targetRevision"`
 	Helm           struct {
-		ReleaseName  string         `json:"releaseName"`
-		Namespace    string         `json:"namespace"`
-		ValueFiles   []string       `json:"valueFiles"`
-		Values       string         `json:"values"`
-		ValuesObject map[string]any `json:"valuesObject"`
-		Parameters   []struct {
+		ReleaseName   string         `json:"releaseName"`
+		Namespace     string         `json:"namespace"`
+		ValueFiles    []string       `json:"valueFiles"`
+		IgnoreMissing bool           `json:"ignoreMissingValueFiles"`
+		Values        string         `json:"values"`
+		ValuesObject  map[string]any `json:"valuesObject"`
+		Parameters    []struct {
 			Name        string `json:"name"`
 			Value       string `json:"value"`
 			ForceString bool   `json:"forceString"`
@@ -83,6 +86,7 @@ func ofApplication(o manifest.Object) (all []Release) {
 			to.Server != "" && to.Server != inCluster {
 			r.Unjudged = "spec.destination is another cluster: " + cmp.Or(to.Name, to.Server)
 		}
+		r.refs = refsOf(spec.Sources)
 		r.addSource(s, helm)
 		all = append(all, r)
 	}
@@ -97,11 +101,7 @@ func (r *Release) addSource(s applicationSource, helm string) {
 		r.addText(valueSource{object: r.Source, field: helm + "values"}, s.Helm.Values)
 	}
 	for _, file := range s.Helm.ValueFiles {
-		if strings.HasPrefix(file, "$") || strings.Contains(file, "://") || !filepath.IsLocal(file) {
-			r.Unknown = append(r.Unknown, file)
-		} else {
-			r.Files = append(r.Files, file)
-		}
+		r.addValueFile(s, file)
 	}
 	for i, p := range s.Helm.Parameters {
 		set := strvals.ParseInto
@@ -113,6 +113,48 @@ func (r *Release) addSource(s applicationSource, helm string) {
 	}
 	if len(s.Helm.FileParameters) > 0 {
 		r.Unknown = append(r.Unknown, "fileParameters")
+	}
+}
+
+// refsOf returns the names by which sources refer to the repositories of others.
+func refsOf(sources []applicationSource) map[string]bool {
+	refs := map[string]bool{}
+	for _, s := range sources {
+		if s.Ref != "" {
+			refs["$"+s.Ref] = true
+		}
+	}
+	return refs
+}
+
+// addValueFile adds a file of values, as Argo CD resolves its name: in the chart, or anywhere in the repository of the
+// chart or of another source (ResolveValueFilePathOrUrl in util/io/path/resolved.go).
+func (r *Release) addValueFile(s applicationSource, file string) {
+	ref, within, _ := strings.Cut(file, "/")
+	switch {
+	case strings.Contains(file, "://"):
+		r.Unknown = append(r.Unknown, file)
+	case r.refs[ref]:
+		r.addRepositoryFile(s, path.Join("/", within), file)
+	case strings.HasPrefix(file, "$"), s.Chart != "" && !filepath.IsLocal(file):
+		r.Unknown = append(r.Unknown, file)
+	case path.IsAbs(file):
+		r.addRepositoryFile(s, path.Clean(file), file)
+	case !filepath.IsLocal(file):
+		r.addRepositoryFile(s, path.Join("/", s.Path, file), file)
+	default:
+		r.Files = append(r.Files, file)
+	}
+}
+
+// addRepositoryFile adds a file of a repository that may be another one.
+func (r *Release) addRepositoryFile(s applicationSource, name, written string) {
+	r.Files = append(r.Files, name)
+	if r.elsewhere == nil {
+		r.elsewhere = map[string]string{}
+	}
+	if r.elsewhere[name] = written; s.Helm.IgnoreMissing {
+		r.elsewhere[name] = ""
 	}
 }
 

@@ -71,6 +71,8 @@ func (i Installer) install(r Release, locked []charts.Locked,
 	if archive == "" {
 		return result, problems
 	}
+	r.dropMissing(i.Files)
+	result.Release = r
 	if len(r.Unknown) > 0 {
 		problems = append(problems, r.Warning("unknown values, so its chart is judged without them: "+
 			manifest.FirstOf(3, r.Unknown)))
@@ -107,6 +109,20 @@ func (i Installer) install(r Release, locked []charts.Locked,
 	return result, problems
 }
 
+// dropMissing drops the files of values that the repository does not have: their values are unknown.
+func (r *Release) dropMissing(files charts.Files) {
+	r.Files = slices.DeleteFunc(slices.Clone(r.Files), func(name string) bool {
+		written, mayBeElsewhere := r.elsewhere[name]
+		if _, isFolder, err := files.Resolve(name); !mayBeElsewhere || err == nil && !isFolder {
+			return false
+		}
+		if written != "" {
+			r.Unknown = append(r.Unknown, written)
+		}
+		return true
+	})
+}
+
 // Blame turns a problem of an installed object into a problem of its release: at the value that causes it, as far as
 // that is known.
 func (r *Installed) Blame(p manifest.Problem) manifest.Problem {
@@ -122,7 +138,9 @@ func (r *Installed) Blame(p manifest.Problem) manifest.Problem {
 		}
 		if ok {
 			p.Message += "; set by the value " + cause.String()
-			of = r.problem(cause.Keys, "")
+			if of = r.problem(cause.Keys, ""); cause.File != "" {
+				of.File, of.Line = source.Relative(cause.File), cause.Line
+			}
 		}
 	}
 	of.Message = fmt.Sprintf("%s %s (%s): %s", verb, p.Object, origin, p.Message)
@@ -233,7 +251,7 @@ type rendered struct {
 
 // renderOnce is render, by way of the memo for an archive.
 func (i Installer) renderOnce(r Release, archive string, digest [sha256.Size]byte) rendered {
-	if r.Folder != "" {
+	if r.Folder != "" || slices.ContainsFunc(r.Files, path.IsAbs) {
 		return i.render(r, archive)
 	}
 	type key [sha256.Size]byte

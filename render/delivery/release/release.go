@@ -30,7 +30,7 @@ type Release struct {
 	Chart, Version, Repository string
 	// Name and Namespace are of the release.
 	Name, Namespace string
-	// Values are above the files in the chart.
+	// Values are above the Files in the chart or, with a leading slash, in the repository.
 	Values map[string]any
 	Files  []string
 	// PostRenderers are kustomizations of the objects.
@@ -59,10 +59,12 @@ type Release struct {
 	// Err prevents rendering.
 	Err error `json:"-"`
 
-	isChart     bool          // and not perhaps other files in Folder
-	sources     []valueSource // the weakest first
-	errSource   valueSource   // of Err
-	valuesField string        // of Source
+	refs        map[string]bool   // of an Application
+	elsewhere   map[string]string // Files that may be in another repository, as they are written; empty for optional ones
+	isChart     bool              // and not perhaps other files in Folder
+	sources     []valueSource     // the weakest first
+	errSource   valueSource       // of Err
+	valuesField string            // of Source
 	locate      Locate
 }
 

@@ -60,13 +60,13 @@ func TestFindFollowsTheControllers(t *testing.T) {
 		"application elsewhere": {strings.ReplaceAll(application("  source: {repoURL: https://example.com, chart: app, targetRevision: 1.2.3}"), "{namespace: shop}", "{namespace: shop, name: edge}"),
 			`app 1.2.3 https://example.com web shop {} unjudged: spec.destination is another cluster: edge`},
 		"application in git": {application("  source: {repoURL: https://example.com/git, path: a/app, helm: {valueFiles: [../b.yaml]}}"),
-			`https://example.com/git web shop {} unknown: ../b.yaml folder: /a/app inexact`},
+			`https://example.com/git web shop {} files: /a/b.yaml folder: /a/app inexact`},
 		"application": {application("  source: {repoURL: example.com/charts, chart: app, targetRevision: 1.2.3, helm: {releaseName: db, values: 'a: 1', parameters: [{name: b.c, value: 'x,y'}, {name: num, value: '7', forceString: true}]}}"),
 			`app 1.2.3 oci://example.com/charts db shop {"a":1,"b":{"c":"x,y"},"num":"7"}`},
 		"values object": {application("  source: {repoURL: https://example.com, chart: app, targetRevision: 1.2.3, helm: {values: 'a: 1', valuesObject: {b: 2}}}"),
 			`app 1.2.3 https://example.com web shop {"b":2}`},
 		"sources": {application("  sources:\n  - {repoURL: https://example.com/git, ref: v}\n  - {repoURL: https://example.com, chart: app, targetRevision: 1.2.3, helm: {valueFiles: [a.yaml, $v/b.yaml]}}\n  - {repoURL: https://example.com, chart: db, targetRevision: 2.x}"),
-			"app 1.2.3 https://example.com web shop {} files: a.yaml unknown: $v/b.yaml\ndb 2.x https://example.com web shop {} inexact"},
+			"app 1.2.3 https://example.com web shop {} files: a.yaml, /b.yaml\ndb 2.x https://example.com web shop {} inexact"},
 		"a wrong type": {application("  source: [1]"), ``},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -63,7 +63,8 @@ type Entry struct {
 type Installed struct {
 	// Archive is the path of the chart.
 	Archive string
-	// Values are above the Files of the chart. A problem of a value has its keys as the field.
+	// Values are above the Files, which are in the chart or, with a leading slash, in the repository. A problem of a
+	// value has its keys as the field.
 	Values map[string]any
 	Files  []string
 	// SkipSchemas leaves values.schema.json alone.

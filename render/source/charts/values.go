@@ -32,11 +32,11 @@ func (e Entry) values(files Files, c *loaded) (values map[string]any, layers []l
 		return nil, nil, e.problem(strings.Join(keys, ".")+": "+err.Error(), keys...)
 	}
 	if e.Installed != nil {
-		values, err := e.Installed.merge(c)
+		values, layers, err := e.Installed.merge(files, c)
 		if err != nil {
 			return nil, nil, []manifest.Problem{{Message: "values: " + err.Error()}}
 		}
-		return values, []layer{{values: e.Installed.Values}}, nil
+		return values, layers, nil
 	}
 	first, _ := c.raw("values.yaml")
 	if e.ValuesFile != "" {
@@ -101,20 +101,39 @@ func (e Entry) checkFile(file string, content []byte) []manifest.Problem {
 	return nil
 }
 
-// merge merges the values of an installed chart.
-func (i *Installed) merge(c *loaded) (values map[string]any, err error) {
+// merge merges the values of an installed chart. Values in files of the repository have layers with positions.
+func (i *Installed) merge(files Files, c *loaded) (values map[string]any, layers []layer, err error) {
 	for _, name := range i.Files {
-		content, ok := c.raw(name)
-		if !ok {
-			return nil, fmt.Errorf("the chart has no file %s", name)
+		content, file, err := i.valuesFile(files, c, name)
+		if err != nil {
+			return nil, nil, err
 		}
 		more, err := loader.LoadValues(bytes.NewReader(content))
 		if err != nil {
-			return nil, err
+			return nil, nil, fmt.Errorf("%s: %w", strings.TrimPrefix(name, "/"), err)
 		}
 		values = loader.MergeMaps(values, more)
+		if file != "" {
+			layers = append(layersOf(file, content), layers...)
+		}
 	}
-	return loader.MergeMaps(values, i.Values), nil
+	return loader.MergeMaps(values, i.Values), append([]layer{{values: i.Values}}, layers...), nil
+}
+
+// valuesFile returns a file of values, and its path in the repository unless it is in an archive.
+func (i *Installed) valuesFile(files Files, c *loaded, name string) (content []byte, file string, err error) {
+	if path.IsAbs(name) {
+		content, err = files.ReadFile(name)
+		return content, name, err
+	}
+	content, ok := c.raw(name)
+	if !ok {
+		return nil, "", fmt.Errorf("the chart has no file %s", name)
+	}
+	if _, isFolder, err := files.Resolve(i.Archive); err == nil && isFolder {
+		file = path.Join(i.Archive, name)
+	}
+	return content, file, nil
 }
 
 // mergeInline merges valuesInline with the values of a file, as HelmChartInflationGenerator of

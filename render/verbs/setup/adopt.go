@@ -48,14 +48,14 @@ func (p *target) readFrom(o Options, made *Result) (err error) {
 		return err
 	}
 	built := slices.DeleteFunc(slices.Clone(deliveries), (*delivery).isOther)
+	prefix := ""
 	if len(built) > 1 && o.Environment != "" {
-		return fmt.Errorf("--env names one environment, and %s has %d: copy one of them to a file of its own",
-			o.From, len(built))
+		prefix, o.Environment = o.Environment+"-", ""
 	}
 	var errs []error
 	isWrong := false
 	for _, d := range deliveries {
-		a, err := p.adopt(o, d)
+		a, err := p.adopt(o, prefix, d)
 		if err == nil && slices.ContainsFunc(made.adoptions, func(other *adoption) bool {
 			return other.environment == a.environment
 		}) {
@@ -91,8 +91,8 @@ func (p *target) fromTop(folder string) (string, error) {
 	return filepath.ToSlash(within), nil
 }
 
-// adopt plans the environment for an overlay that a delivery object syncs.
-func (p *target) adopt(o Options, d *delivery) (*adoption, error) {
+// adopt plans the environment for an overlay that a delivery object syncs. Its name begins with prefix.
+func (p *target) adopt(o Options, prefix string, d *delivery) (*adoption, error) {
 	switch {
 	case d.isOther():
 		return nil,
@@ -103,7 +103,7 @@ func (p *target) adopt(o Options, d *delivery) (*adoption, error) {
 		return nil, d.err
 	}
 	a := &adoption{delivery: d, overlay: path.Join("/", d.Path)}
-	a.environment = cmp.Or(o.Environment, d.name()+d.suffix, path.Base(path.Join(filepath.ToSlash(p.top), d.Path)))
+	a.environment = prefix + cmp.Or(o.Environment, d.name()+d.suffix, path.Base(path.Join(filepath.ToSlash(p.top), d.Path)))
 	top := path.Join("/", p.prefix)
 	environments := path.Join(top, tree.EnvironmentsFolder)
 	a.folder = path.Join(environments, a.environment)

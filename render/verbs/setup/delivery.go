@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
-	"sigs.k8s.io/yaml"
 
 	tools "example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/manifest"
@@ -55,12 +54,17 @@ func readDeliveries(file string) (all []*delivery, objects []*yamlv3.Node, err e
 		return nil, nil, fmt.Errorf("--from: %w", err)
 	}
 	var errs []error
+	generated := ""
 	for _, document := range text.Split(content) {
 		root, err := document.Parse()
 		if err != nil {
 			var at text.Error
 			errors.As(err, &at)
 			errs = append(errs, fmt.Errorf("%s:%d: %w", file, at.Line, err))
+		}
+		if node.Text(root, "kind") == "ApplicationSet" {
+			generated = "Argo CD expands an ApplicationSet in the cluster: write its Applications to a file, which " +
+				"argocd appset generate " + file + " -o yaml prints, and name that"
 		}
 		if root == nil {
 			continue
@@ -83,9 +87,8 @@ func readDeliveries(file string) (all []*delivery, objects []*yamlv3.Node, err e
 	if err := errors.Join(errs...); err != nil || len(all) > 0 {
 		return all, objects, err
 	}
-	return nil, nil,
-		fmt.Errorf("--from %s: has neither a Kustomization of Flux nor an Application of Argo CD: name a file with "+
-			"one, or the folder of an overlay", file)
+	return nil, nil, fmt.Errorf("--from %s: has neither a Kustomization of Flux nor an Application of Argo CD: %s", file,
+		cmp.Or(generated, "name a file with one, or the folder of an overlay"))
 }
 
 // ofSources returns the Application for each of its sources that kustomize builds, or else without a source.
@@ -165,9 +168,14 @@ func decodeNode(mapping *yamlv3.Node, into any) error {
 	if mapping == nil {
 		return nil
 	}
-	content, err := yamlv3.Marshal(mapping)
+	var content any
+	err := mapping.Decode(&content) // it follows aliases to anchors outside
+	if err != nil {
+		return err
+	}
+	encoded, err := json.Marshal(content)
 	if err == nil {
-		err = yaml.Unmarshal(content, into)
+		err = json.Unmarshal(encoded, into)
 	}
 	return err
 }

@@ -142,7 +142,7 @@ func (p *target) checkNew(made *Result) error {
 	case len(found) == 0:
 		return nil
 	case len(made.adoptions) > 0:
-		hint = "pass another name by --env"
+		hint = "pass another name by --env, which begins the names of several environments"
 	case p.exists(path.Join(p.base(), "gatehouse")):
 		hint = "to add an environment, pass another name by --env"
 	case len(found) == 1 && found[0] == made.CIFile:
