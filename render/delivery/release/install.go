@@ -116,7 +116,7 @@ func (r *Release) dropMissing(files charts.Files) {
 		if _, isFolder, err := files.Resolve(name); !mayBeElsewhere || err == nil && !isFolder {
 			return false
 		}
-		if written != "" {
+		if written != "" && !slices.Contains(r.Unknown, written) {
 			r.Unknown = append(r.Unknown, written)
 		}
 		return true
