@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/manifest"
@@ -76,62 +77,146 @@ func (r *Repository) checkFolder(name string) error {
 	return nil
 }
 
-// entries returns the folders that Flux syncs clusters by: each has the Kustomization of its own path, or a
-// FluxInstance names it.
+// entries returns the folders that tools sync clusters by: the path of a Kustomization of Flux in the folder itself, the
+// path that a FluxInstance names, and a folder of Kustomizations or Applications that no other one delivers.
 func (r *Repository) entries() []string {
-	entries := map[string]bool{}
-	files := r.fileSystem()
-	var visit func(folder string)
-	visit = func(folder string) {
-		found, _ := r.files.ReadDir(folder) // an unreadable folder is no entry
-		for _, entry := range found {
-			name := path.Join(folder, entry.Name())
-			switch {
-			case entry.IsDir() && !strings.HasPrefix(entry.Name(), "."):
-				visit(name)
-			case entry.Type().IsRegular() && source.IsYAML(name):
-				content, err := files.ReadAny("/" + name)
-				if err == nil && bytes.Contains(content, []byte("fluxcd")) {
-					addSyncs(entries, folder, content)
-				}
-			}
+	entries, delivered, folders := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, s := range r.findSyncs(".") {
+		s.path = r.resolveSource(s.kind, s.folder, s.path)
+		isOwn := isWithin(s.folder, s.path)
+		switch {
+		case s.path != "." && (isOwn || s.isInstance):
+			entries[s.path] = true
+		case !s.isInstance && s.folder != ".":
+			folders[s.folder] = true
+		}
+		if !s.isInstance && !isOwn && s.path != "." {
+			r.addDelivered(delivered, s.path)
 		}
 	}
-	visit(".")
+	for folder := range folders {
+		isBelowAny := func(others map[string]bool) bool {
+			for at := folder; at != "."; at = path.Dir(at) {
+				if others[at] {
+					return true
+				}
+			}
+			return false
+		}
+		if isBelowAny(delivered) || isBelowAny(entries) {
+			delete(folders, folder)
+		}
+	}
+	maps.Copy(entries, folders)
 	for entry := range entries {
-		if r.checkFolder(entry) != nil {
+		up := path.Dir(entry)
+		for up != "." && !entries[up] {
+			up = path.Dir(up)
+		}
+		if up != "." || delivered[entry] || r.checkFolder(cleanName("./"+entry)) != nil {
 			delete(entries, entry)
 		}
 	}
-	return slices.Sorted(maps.Keys(entries))
+	names := make([]string, 0, len(entries))
+	for entry := range entries {
+		names = append(names, cleanName("./"+entry))
+	}
+	slices.Sort(names)
+	return names
 }
 
-// addSyncs adds the paths of the objects in a file that sync its folder, or one above it.
-func addSyncs(entries map[string]bool, folder string, content []byte) {
+// folderSync is a Kustomization of Flux, a FluxInstance, or a source of an Application of Argo CD, in a file of a folder.
+type folderSync struct {
+	folder, path string // from the root; "." for the root, or without a path
+	kind         string // of the source of Flux
+	isInstance   bool
+}
+
+// isWithin reports whether a folder is another one or below it.
+func isWithin(folder, other string) bool { return folder == other || isBelow(folder, other) }
+
+// findSyncs returns the syncs in the files below a folder. It skips what it cannot read.
+func (r *Repository) findSyncs(folder string) (all []folderSync) {
+	entries, _ := r.files.ReadDir(folder)
+	for _, entry := range entries {
+		name := path.Join(folder, entry.Name())
+		switch {
+		case strings.HasPrefix(entry.Name(), "."):
+		case entry.IsDir():
+			all = append(all, r.findSyncs(name)...)
+		case entry.Type().IsRegular() && source.IsYAML(name):
+			content, err := r.files.ReadFile(name)
+			if err == nil && (bytes.Contains(content, []byte("fluxcd")) || bytes.Contains(content, []byte("argoproj"))) {
+				all = append(all, syncsIn(folder, content)...)
+			}
+		}
+	}
+	return all
+}
+
+// syncsIn returns the syncs in a file of a folder.
+func syncsIn(folder string, content []byte) (all []folderSync) {
 	for _, document := range source.Documents(content) {
 		var o struct {
 			APIVersion, Kind string
 			Spec             struct {
-				Path string
-				Sync struct{ Path string }
+				Path      string
+				SourceRef struct{ Kind string }
+				Sync      struct{ Path string }
+				Source    struct{ Path string }
+				Sources   []struct{ Path string }
 			}
 		}
 		if yaml.Unmarshal(document, &o) != nil {
 			continue
 		}
-		name := path.Join(".", o.Spec.Path)
 		switch manifest.Group(o.APIVersion) + "/" + o.Kind {
 		case "kustomize.toolkit.fluxcd.io/Kustomization":
-			if name == "." || folder != name && !isBelow(folder, name) {
-				continue
-			}
+			all = append(all, folderSync{folder: folder, path: path.Join(".", o.Spec.Path), kind: o.Spec.SourceRef.Kind})
 		case "fluxcd.controlplane.io/FluxInstance":
-			if name = path.Join(".", o.Spec.Sync.Path); name == "." {
-				continue
+			all = append(all, folderSync{folder: folder, path: path.Join(".", o.Spec.Sync.Path), isInstance: true})
+		case "argoproj.io/Application":
+			o.Spec.Sources = append(o.Spec.Sources, struct{ Path string }{o.Spec.Source.Path})
+			for _, from := range o.Spec.Sources {
+				all = append(all, folderSync{folder: folder, path: path.Join(".", from.Path)})
 			}
-		default:
-			continue
 		}
-		entries[cleanName("./"+name)] = true
+	}
+	return all
+}
+
+// resolveSource returns the path of a folder of a source from the root. An artifact often has a part of the repository:
+// then it is the first folder above that has the path.
+func (r *Repository) resolveSource(kind, folder, name string) string {
+	files := r.fileSystem()
+	if kind != "OCIRepository" && kind != "ExternalArtifact" || files.IsDir(path.Join("/", name)) {
+		return name
+	}
+	above := ""
+	for part := range strings.SplitSeq(folder, "/") {
+		if above = path.Join(above, part); files.IsDir(path.Join("/", above, name)) {
+			return path.Join(above, name)
+		}
+	}
+	return name
+}
+
+// addDelivered adds a folder, and those that its kustomization lists.
+func (r *Repository) addDelivered(delivered map[string]bool, folder string) {
+	files := r.fileSystem()
+	if delivered[folder] || !filepath.IsLocal(folder) {
+		return
+	}
+	delivered[folder] = true
+	content, err := files.ReadAny(files.KustomizationFile("/" + folder))
+	if err != nil {
+		return
+	}
+	var k types.Kustomization
+	_ = yaml.Unmarshal(content, &k) // rendering reports the error
+	for _, name := range slices.Concat(k.Resources, k.Components) {
+		if name = path.Join(folder, name); filepath.IsLocal(name) && files.IsDir("/"+name) {
+			r.addDelivered(delivered, name)
+		}
 	}
 }

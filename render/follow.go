@@ -49,6 +49,7 @@ func (in *input) follow(repository *Repository, objects []manifest.Object) (all 
 	for _, o := range objects {
 		have[o.IDInNamespace()] = o
 	}
+	var foreign []place
 	for next := objects; slices.ContainsFunc(next, isFollowed); {
 		first := len(all)
 		own := in.ownSource(world)
@@ -61,6 +62,10 @@ func (in *input) follow(repository *Repository, objects []manifest.Object) (all 
 				if len(all) == maxFollowed {
 					return all, append(problems, warning(o, fmt.Sprintf("is not followed: the environment delivers more "+
 						"than %d folders", maxFollowed))...)
+				}
+				if p = in.resolve(repository, p); p.isForeign(own, repository.fileSystem()) {
+					foreign = append(foreign, p)
+					continue
 				}
 				f, found := in.open(repository, p, own)
 				if problems = append(problems, found...); f != nil {
@@ -76,7 +81,29 @@ func (in *input) follow(repository *Repository, objects []manifest.Object) (all 
 			next = append(next, f.applied()...)
 		}
 	}
-	return all, problems
+	return all, append(problems, notFollowed(foreign)...)
+}
+
+// notFollowed returns one warning about the places in other sources.
+func notFollowed(foreign []place) []manifest.Problem {
+	if len(foreign) == 0 {
+		return nil
+	}
+	var names []string
+	for _, p := range foreign {
+		names = append(names, p.object.GetName()+" in "+p.source)
+	}
+	return warning(foreign[0].object, "is not followed, as its objects are in another source than this repository: "+
+		manifest.FirstOf(3, names))
+}
+
+// resolve sets the folder of a place in the repository.
+func (in *input) resolve(repository *Repository, p place) place {
+	if p.isFlux {
+		at := in.locate(manifest.NewProblem(p.object, "", manifest.Value{}, ""))
+		p.folder = path.Join("/", repository.resolveSource(p.sourceKind(), path.Dir(at.File), source.Relative(p.folder)))
+	}
+	return p
 }
 
 // dropRepeated drops the objects of a folder that other folders have, and warns where they differ.
@@ -123,9 +150,7 @@ func (in *input) open(repository *Repository, p place, own string) (*followed, [
 	switch {
 	case top == tree.Folder, top == tree.EnvironmentsFolder, isOwn, p.isElsewhere:
 		return nil, nil
-	case p.isFlux && own != "" && p.source != own:
-		return nil, warning(p.object, "is not followed: its objects are in "+p.source+", and not in this repository")
-	case !files.IsDir(p.folder) && p.isFlux && own != "":
+	case !files.IsDir(p.folder) && p.isFlux && (own != "" || IsFolder(in.name)):
 		return nil, warning(p.object, fmt.Sprintf("spec.path: no folder %s in this repository",
 			source.Relative(p.folder)))
 	case !files.IsDir(p.folder), !p.isFlux && files.Exists(path.Join(p.folder, chartutil.ChartfileName)):

@@ -18,13 +18,31 @@ type place struct {
 	object manifest.Object // as it is in git
 	field  string          // of the path
 	folder string          // from the root
-	source string          // names the source of Flux
+	source string          // names the source of Flux: KIND/NAMESPACE/NAME
 	isFlux bool
 	// isElsewhere reports whether another cluster or nobody gets the objects.
 	isElsewhere bool
 	// namespace is that of objects without one, as Argo CD applies them.
 	namespace string
 	directory *directory // of Argo CD
+}
+
+// sourceKind returns the kind of the source of Flux.
+func (p place) sourceKind() string {
+	kind, _, _ := strings.Cut(p.source, "/")
+	return kind
+}
+
+// isForeign reports whether another source than that of the environment has the folder. An external artifact has parts
+// of other sources, perhaps of this repository.
+func (p place) isForeign(own string, files *source.FileSystem) bool {
+	switch {
+	case !p.isFlux || p.isElsewhere:
+		return false
+	case p.sourceKind() == "ExternalArtifact":
+		return !files.IsDir(p.folder)
+	}
+	return own != "" && p.source != own
 }
 
 // directory has the fields of an Application for a folder without a kustomization.

@@ -347,7 +347,7 @@ func (p *pipeline) rendering(repository *Repository) *Rendering {
 		Index:       index,
 		Sources:     p.filesRead(),
 		PostBuild:   p.postBuild,
-		Unchecked:   p.unchecked(objects),
+		Unchecked:   p.unchecked(slices.Concat(objects, p.followedObjects((*followed).applied))),
 		Installed:   slices.Concat(p.installed, p.delivered()),
 		Charts:      p.sources.Charts,
 	}
