@@ -370,5 +370,5 @@ func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) [
 			environment.Elsewhere = append(environment.Elsewhere, k.MetaData.Annotations[warn.ElsewhereAnnotation])
 		}
 	}
-	return append(environment.Warnings(), p.unknownValues(objects)...)
+	return slices.Concat(environment.Warnings(), p.lostNamespaces(), p.unknownValues(objects))
 }

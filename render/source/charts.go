@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/konfig"
@@ -269,6 +270,12 @@ func (s *Sources) addCharts(manifests []*Manifest) {
 		}
 	}
 	maps.Copy(s.documents, byTemplate)
+}
+
+// ChartOf returns the index in Charts of the chart of an object, or -1.
+func (s *Sources) ChartOf(d Document) int {
+	of := s.settings[d.Tree]
+	return slices.IndexFunc(s.Charts, func(c Chart) bool { return of != nil && c.Settings == of })
 }
 
 // Settings returns the settings that the lines of an object of a chart read.

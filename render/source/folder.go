@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/types"
 
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source/node"
 	"example.com/gatehouse/render/source/text"
 )
@@ -224,6 +225,8 @@ func (r folderReader) addPath(name string, f loadField) (wrong string) {
 		return wrong
 	case isDir && !f.is.mayBeFolder():
 		return name + " is a folder: write the path of a file"
+	case isDir && r.fs.KustomizationFile(resolved) == "" && r.fs.Exists(path.Join(resolved, "Chart.yaml")):
+		return name + " is a chart: list it under helmCharts, or its rendered files here"
 	case isDir && r.fs.KustomizationFile(resolved) == "":
 		return name + " has no kustomization.yaml: write one there, or list its files here"
 	case !isDir && f.is == loadObjects && resolved == r.File:
@@ -262,11 +265,33 @@ func (r folderReader) resolve(name string, f loadField) (resolved string, isDir 
 	case isRemote:
 		return "", false, name + " is remote: rendering reads only this repository; copy it here and write its path"
 	case !exists:
-		return "", false, name + ": no such file or folder in this repository"
+		return "", false, name + ": no such file or folder in this repository" + r.similarPath(name)
 	case err != nil:
 		return "", false, err.Error()
 	}
 	return resolved, isDir, ""
+}
+
+// similarPath returns a hint at the path that a missing one may be meant to be: with slashes, or one with a similar name
+// in place of the first name that is not there.
+func (r folderReader) similarPath(name string) string {
+	if strings.Contains(name, `\`) {
+		return ": write / between the names of folders, and not \\"
+	}
+	names := strings.Split(name, "/")
+	for i := range names {
+		folder := path.Join(append([]string{r.Folder}, names[:i]...)...)
+		if r.fs.Exists(path.Join(folder, names[i])) {
+			continue
+		}
+		files, _ := r.fs.List(folder)
+		known := make([]string, len(files))
+		for j, file := range files {
+			known[j] = path.Join(path.Join(names[:i]...), file)
+		}
+		return manifest.DidYouMean(path.Join(names[:i+1]...), known)
+	}
+	return ""
 }
 
 // readYAML returns the documents of a file that a field loads, or of the YAML in its place.

@@ -222,7 +222,13 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 			return err
 		}
 	}
-	update, err := render.NewUpdate(cmd.Context(), repository, f.Selection, func(environment, step string) {
+	ctx := cmd.Context()
+	var interrupted *interruption
+	if !f.check {
+		ctx, interrupted = interruptible(cmd, p)
+		defer interrupted.end()
+	}
+	update, err := render.NewUpdate(ctx, repository, f.Selection, func(environment, step string) {
 		p.step(environment + ": " + step)
 	})
 	if err != nil {
@@ -234,7 +240,13 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 	}
 	if !f.check && !update.Failed() {
 		p.step("writing")
-		if err := update.Stage(cmd.Context()); err != nil {
+		interrupted.write()
+		err := update.Stage(ctx)
+		if ctx.Err() != nil {
+			p.stop()
+			return interrupted.report(cmd)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -322,14 +334,4 @@ func openRepository(root string, kinds *registry.Kinds) (*render.Repository, err
 		}
 	}
 	return nil, err
-}
-
-// completeEnvironments completes the names of environments. It completes nothing without a repository.
-func completeEnvironments(cmd *cobra.Command, _ []string, _ string) (names []string, _ cobra.ShellCompDirective) {
-	root, _ := cmd.Flags().GetString("root")
-	if repository, err := openRepository(root, nil); err == nil { // the kinds do not matter for names
-		defer repository.Close()
-		names, _ = repository.Environments()
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }

@@ -84,6 +84,7 @@ Exit codes: 0 no differences; 1 differences; greater than 1 error. With --requir
 		"compare every environment, including removed ones (the default with --base)")
 	addRootFlag(cmd, &f.root)
 	cmd.Flags().StringVar(&f.base, "base", "", "compare with a git `REVISION`, as a pull request into it does")
+	_ = cmd.RegisterFlagCompletionFunc("base", completeRevisions)
 	cmd.Flags().StringVar(&f.against, "against", "", "compare with another environment, a folder of environments/")
 	_ = cmd.RegisterFlagCompletionFunc("against", completeEnvironments)
 	cmd.Flags().BoolVar(&f.live, "live", false, "compare with the cluster, by server-side dry runs")

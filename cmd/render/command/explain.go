@@ -56,6 +56,8 @@ build the environment, explain prints its errors and the answer.`,
     jq -r '.objects[].changes[] | select(.fields[]? == "spec.size") | "\(.file):\(.line): \(.entry)"'`,
 		Args: argsBetween(1, 2, "which object? write render explain deployment/NAME --env NAME, or a file"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runExplain(cmd, kinds, f, args) },
+
+		ValidArgsFunction: completeObjects,
 	}
 	addEnvironmentFlag(cmd, &f.environment)
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "",

@@ -54,7 +54,6 @@ func (w withoutHelm) Write(message []byte) (int, error) {
 
 func run(all []kind.Kind, errOut *inert) int {
 	kinds := &registry.Kinds{All: all}
-	// No signal is caught: the next run completes an interrupted one.
 	cmd := newCommand(kinds, os.Args[1:])
 	cmd.SetOut(newInert(os.Stdout))
 	cmd.SetErr(errOut)

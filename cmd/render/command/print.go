@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/fatih/color"
@@ -104,7 +105,7 @@ type progress struct{ bar *progressbar.ProgressBar }
 func newProgress(w io.Writer, doing string) *progress {
 	return &progress{progressbar.NewOptions(-1,
 		progressbar.OptionSetWriter(raw(w)),
-		progressbar.OptionSetVisibility(isTerminal(w)),
+		progressbar.OptionSetVisibility(isTerminal(w) && os.Getenv("TERM") != "dumb"),
 		progressbar.OptionSetDescription(kind.Visible(doing)),
 		progressbar.OptionSpinnerType(14),
 		progressbar.OptionSetElapsedTime(true),

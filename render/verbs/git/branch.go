@@ -63,6 +63,12 @@ func (r *Repository) references(ctx context.Context, names ...string) (map[strin
 	return refs, err
 }
 
+// BranchesAndTags returns the short names of branches, those of remotes included, and of tags.
+func (r *Repository) BranchesAndTags(ctx context.Context) ([]string, error) {
+	out, err := r.git(ctx, nil, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags")
+	return strings.Fields(out), err
+}
+
 // HasObject reports whether the repository has an object. A partial clone may fetch it.
 func (r *Repository) HasObject(ctx context.Context, id string) bool {
 	_, err := r.git(ctx, nil, "cat-file", "-e", id)

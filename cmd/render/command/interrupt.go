@@ -1,0 +1,67 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// interruption ends a run that writes when a signal arrives: at once until the run writes, and then by its context.
+// The run then removes its staged files, or completes its changes if these have begun.
+type interruption struct {
+	signals   chan os.Signal
+	cancel    context.CancelFunc
+	mu        sync.Mutex
+	isWriting bool
+	received  os.Signal
+}
+
+// interruptible returns the context of a run that writes.
+func interruptible(cmd *cobra.Command, p *progress) (context.Context, *interruption) {
+	ctx, cancel := context.WithCancel(cmd.Context())
+	i := &interruption{signals: make(chan os.Signal, 1), cancel: cancel}
+	signal.Notify(i.signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		received, ok := <-i.signals
+		if !ok {
+			return
+		}
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		if i.received = received; !i.isWriting {
+			p.stop()
+			os.Exit(int(i.report(cmd)))
+		}
+		signal.Stop(i.signals) // the next one ends the program
+		cancel()
+	}()
+	return ctx, i
+}
+
+// write tells that the run writes from now on.
+func (i *interruption) write() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.isWriting = true
+}
+
+// end stops waiting for a signal.
+func (i *interruption) end() {
+	signal.Stop(i.signals)
+	close(i.signals)
+	i.cancel()
+}
+
+// report tells that nothing was changed, and returns the exit code of shells.
+func (i *interruption) report(cmd *cobra.Command) exitCode {
+	fmt.Fprintln(cmd.ErrOrStderr(), "interrupted: nothing was changed")
+	if number, is := i.received.(syscall.Signal); is {
+		return exitCode(128 + int(number))
+	}
+	return exitError
+}
