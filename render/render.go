@@ -52,6 +52,8 @@ type Rendering struct {
 	Index tree.Index
 	// Sources are the source files, relative to the root.
 	Sources []string
+	// CRLF are files of generators with CRLF line ends, relative to the root.
+	CRLF []string
 	// PostBuild has the variables that Flux substitutes in Objects, if any.
 	PostBuild *flux.PostBuild
 	// Unchecked are the kinds of Objects without a definition.
@@ -346,6 +348,7 @@ func (p *pipeline) rendering(repository *Repository) *Rendering {
 		Beside:      beside,
 		Index:       index,
 		Sources:     p.filesRead(),
+		CRLF:        p.sources.CRLF(),
 		PostBuild:   p.postBuild,
 		Unchecked:   p.unchecked(slices.Concat(objects, p.followedObjects((*followed).applied))),
 		Installed:   slices.Concat(p.installed, p.delivered()),

@@ -19,6 +19,7 @@ import (
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
+	"example.com/gatehouse/render/source/node"
 	"example.com/gatehouse/render/tree"
 )
 
@@ -235,6 +236,24 @@ func (r *Repository) Charts(environment string) []source.Chart {
 	return in.sources.Charts
 }
 
+// urlOf returns the URL of a HelmRepository in any environment, or "".
+func (r *Repository) urlOf(id manifest.ID) string {
+	environments, _ := r.Environments()
+	for _, environment := range environments {
+		in, _ := readInput(r, environment)
+		if in.sources == nil {
+			continue
+		}
+		for _, d := range in.sources.SourceDocuments(id) {
+			if url := node.Text(d.Node(), "spec", "url"); url != "" && d.Name == id.Name &&
+				(d.Namespace == id.Namespace || d.Namespace == "") {
+				return strings.TrimRight(url, "/")
+			}
+		}
+	}
+	return ""
+}
+
 // NeededCharts returns the charts that an environment names, in its kustomizations and, if it builds, in its
 // releases. The problems include warnings of charts without an exact version or a repository.
 func (r *Repository) NeededCharts(environment string, progress func(step string)) (all []NeededChart,
@@ -258,6 +277,9 @@ func (r *Repository) NeededCharts(environment string, progress func(step string)
 	b, problems := in.build(r)
 	p.addProblems(problems)
 	for _, needed := range b.releases {
+		if needed.Repository == "" {
+			needed.Repository = r.urlOf(needed.RepositoryID)
+		}
 		switch {
 		case needed.Chart == "" || needed.Unjudged != "":
 		case !needed.IsExact():
@@ -265,7 +287,7 @@ func (r *Repository) NeededCharts(environment string, progress func(step string)
 				" has no exact version: write one")})
 		case needed.Repository == "":
 			p.addProblems([]manifest.Problem{needed.Warning("chart " + needed.String() +
-				": its repository is not in this environment: run helm pull -d " + charts.Folder)})
+				": its repository is not in this git repository: run helm pull -d " + charts.Folder)})
 		default:
 			all = append(all, NeededChart{Folder: charts.Folder,
 				Locked: charts.Locked{Name: needed.Chart, Version: needed.Version, Repository: needed.Repository}})

@@ -34,6 +34,8 @@ type TreeUpdate struct {
 	Objects int
 	// Sources are the source files, relative to the root.
 	Sources []string
+	// CRLF are files of generators with CRLF line ends, relative to the root.
+	CRLF []string
 	// Unchecked are the kinds of the objects without a definition.
 	Unchecked []Unchecked
 	// Plan is nil if the environment cannot be rendered, and for a folder, which is rendered nowhere.
@@ -134,6 +136,7 @@ func (e *TreeUpdate) plan(repository *Repository, askedFor bool, progress func(s
 		var rendering *Rendering
 		if _, rendering, e.Problems = repository.ExamineOrGone(e.Name, askedFor, progress); rendering != nil {
 			e.Objects, e.Sources, e.Unchecked = rendering.count(), rendering.Sources, rendering.Unchecked
+			e.CRLF = rendering.CRLF
 		}
 		return
 	}
@@ -150,6 +153,7 @@ func (e *TreeUpdate) plan(repository *Repository, askedFor bool, progress func(s
 	progress("comparing")
 	plan, problems := previous.Plan(rendering.Files, rendering.Beside, rendering.Index)
 	e.Plan, e.Objects, e.Sources, e.Unchecked = plan, len(rendering.Objects), rendering.Sources, rendering.Unchecked
+	e.CRLF = rendering.CRLF
 	if manifest.HasErrors(problems) {
 		repository.lookBelow(path.Join(tree.Folder, e.Name))
 	}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -28,6 +29,9 @@ type Kustomization struct {
 	Paths map[string]string
 	// Documents are the documents of its patches, by the path or the text of a patch.
 	Documents map[string][]Document
+
+	// CRLF are the files of generators with CRLF line ends: they are part of the generated object.
+	CRLF []string
 
 	root     *yaml.Node // nil if it cannot be read
 	standIn  []byte     // its content with the configuration of the kinds, or nil
@@ -181,6 +185,9 @@ func (r folderReader) readValue(f loadField, entry string, value, target *yaml.N
 	switch f.is {
 	case loadAny:
 		_, content, err := r.fs.find(resolved)
+		if bytes.Contains(content, []byte("\r\n")) {
+			r.CRLF = append(r.CRLF, resolved)
+		}
 		if err == nil { // kustomize reports the error
 			r.problems = append(r.problems, checkConflicts(resolved, content)...)
 		}

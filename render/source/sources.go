@@ -240,6 +240,16 @@ func (s *Sources) FindMention(kustomization, field, message string) (file string
 	return file, line
 }
 
+// CRLF returns the files of generators with CRLF line ends, relative to the root.
+func (s *Sources) CRLF() (files []string) {
+	for _, k := range s.sorted() {
+		for _, file := range k.CRLF {
+			files = append(files, Relative(file))
+		}
+	}
+	return files
+}
+
 // sorted returns the kustomizations in the order of their folders.
 func (s *Sources) sorted() (sorted []*Kustomization) {
 	for _, folder := range slices.Sorted(maps.Keys(s.Kustomizations)) {

@@ -235,18 +235,13 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 		return err
 	}
 	defer update.Close()
+	warnOfLineEnds(ctx, repository, update)
 	if f.strict {
 		update.Strict(f.check)
 	}
 	if !f.check && !update.Failed() {
 		p.step("writing")
-		interrupted.write()
-		err := update.Stage(ctx)
-		if ctx.Err() != nil {
-			p.stop()
-			return interrupted.report(cmd)
-		}
-		if err != nil {
+		if err := interrupted.stage(ctx, cmd, update); err != nil {
 			return err
 		}
 	}

@@ -23,7 +23,7 @@ func newInitCommand(kinds *registry.Kinds) *cobra.Command {
 		Long: `Set up Gatehouse in a folder of a git repository, by default the current one: create
 environments/base with the kinds and the controller, an environment that builds on it,
 its rendered manifests, .gitattributes and, at the top of the git repository, a CI file.
-Init overwrites no file. It appends one line to an existing .gitattributes.
+Init overwrites no file. It appends two lines to an existing .gitattributes.
 
 With --from, create an environment from an existing kustomize overlay, without a base.
 The overlay stays in place, and rendered/ has its build. Init compares the rendered
@@ -117,7 +117,7 @@ func printMade(cmd *cobra.Command, made *setup.Result, o setup.Options) {
 	}
 	for _, file := range made.Files {
 		if file == made.Appended {
-			file += " (one line added)"
+			file += " (two lines added)"
 		}
 		fmt.Fprintln(out, file)
 	}

@@ -9,11 +9,14 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"example.com/gatehouse/render"
 )
 
 // interruption ends a run that writes when a signal arrives: at once until the run writes, and then by its context.
 // The run then removes its staged files, or completes its changes if these have begun.
 type interruption struct {
+	progress  *progress
 	signals   chan os.Signal
 	cancel    context.CancelFunc
 	mu        sync.Mutex
@@ -24,7 +27,7 @@ type interruption struct {
 // interruptible returns the context of a run that writes.
 func interruptible(cmd *cobra.Command, p *progress) (context.Context, *interruption) {
 	ctx, cancel := context.WithCancel(cmd.Context())
-	i := &interruption{signals: make(chan os.Signal, 1), cancel: cancel}
+	i := &interruption{progress: p, signals: make(chan os.Signal, 1), cancel: cancel}
 	signal.Notify(i.signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		received, ok := <-i.signals
@@ -43,11 +46,17 @@ func interruptible(cmd *cobra.Command, p *progress) (context.Context, *interrupt
 	return ctx, i
 }
 
-// write tells that the run writes from now on.
-func (i *interruption) write() {
+// stage stages an update. From now on a signal does not end the program.
+func (i *interruption) stage(ctx context.Context, cmd *cobra.Command, update *render.Update) error {
 	i.mu.Lock()
-	defer i.mu.Unlock()
 	i.isWriting = true
+	i.mu.Unlock()
+	err := update.Stage(ctx)
+	if ctx.Err() != nil {
+		i.progress.stop()
+		return i.report(cmd)
+	}
+	return err
 }
 
 // end stops waiting for a signal.

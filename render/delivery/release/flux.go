@@ -142,8 +142,10 @@ func (in index) addValues(r *Release, from valuesReference) {
 }
 
 // source returns the source that a reference names.
-func (in index) source(ref reference) manifest.Object {
-	return in[manifest.ID{Group: "source.toolkit.fluxcd.io", Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}]
+func (in index) source(ref reference) manifest.Object { return in[sourceID(ref)] }
+
+func sourceID(ref reference) manifest.ID {
+	return manifest.ID{Group: "source.toolkit.fluxcd.io", Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
 }
 
 // setChart sets the chart by a template whose source has a namespace.
@@ -156,7 +158,8 @@ func (in index) setChart(r *Release, t chartTemplate) {
 		return
 	}
 	r.Chart, r.Version, r.Files = t.Chart, t.Version, t.ValuesFiles
-	r.setRepository(textAt(in.source(t.SourceRef), "spec", "url"))
+	r.RepositoryID = sourceID(t.SourceRef)
+	r.setRepository(textAt(in[r.RepositoryID], "spec", "url"))
 	if len(t.ValuesFiles) > 0 && t.ValuesFiles[0] != "values.yaml" { // they are in its place
 		r.Unknown = append(r.Unknown, "values.yaml of the chart is none of valuesFiles")
 	}

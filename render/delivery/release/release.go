@@ -28,6 +28,8 @@ type Release struct {
 	Source manifest.Object `json:"-"`
 	// Chart, Version and Repository name the chart. Repository is a URL, or empty if unknown.
 	Chart, Version, Repository string
+	// RepositoryID is the HelmRepository that has the URL.
+	RepositoryID manifest.ID `json:"-"`
 	// Name and Namespace are of the release.
 	Name, Namespace string
 	// Values are above the Files in the chart or, with a leading slash, in the repository.

@@ -48,6 +48,21 @@ func (r *Repository) LeftOut(ctx context.Context, folder string) map[string]bool
 	return names
 }
 
+// Converted returns those files, relative to the folder, whose line ends are LF in the index and others here.
+func (r *Repository) Converted(ctx context.Context, files []string) (converted []string, err error) {
+	paths := make([]string, len(files))
+	for i, file := range files {
+		paths[i] = ":(literal)" + file
+	}
+	out, err := r.git(ctx, nil, append([]string{"ls-files", "--eol", "-z", "--"}, paths...)...)
+	for entry := range strings.SplitSeq(out, "\x00") {
+		if state, file, _ := strings.Cut(entry, "\t"); strings.HasPrefix(state, "i/lf") && !strings.Contains(state, "w/lf") {
+			converted = append(converted, file)
+		}
+	}
+	return converted, err
+}
+
 // The states of files that are not in the index.
 const (
 	Untracked = "??"

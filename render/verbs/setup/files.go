@@ -174,9 +174,10 @@ const (
 
 const attributesFile = ".gitattributes"
 
-// renderedAttributes is the line of .gitattributes for rendered files: hosts fold them in diffs, and git
-// keeps their line ends.
-const renderedAttributes = "rendered/** linguist-generated=true gitlab-generated text eol=lf\n"
+// renderedAttributes are the lines of .gitattributes for source files and rendered files: git keeps their line ends,
+// which generated objects depend on, and hosts fold rendered files in diffs.
+const renderedAttributes = "environments/** text=auto eol=lf\n" +
+	"rendered/** linguist-generated=true gitlab-generated text eol=lf\n"
 
 // hasAttributes matches a .gitattributes with a line for rendered files.
 var hasAttributes = regexp.MustCompile(`(?m)^rendered/\*\*[ \t]`)
