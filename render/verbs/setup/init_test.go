@@ -6,7 +6,7 @@ import (
 )
 
 func TestAddAttributesKeepsOtherLines(t *testing.T) {
-	const all = "rendered/** linguist-generated=true gitlab-generated text eol=lf"
+	const all = "environments/** text=auto eol=lf\nrendered/** linguist-generated=true gitlab-generated text eol=lf"
 	for name, test := range map[string]struct{ before, after string }{
 		"none":             {"", all + "\n"},
 		"others":           {"*.png binary\n", "*.png binary\n" + all + "\n"},
