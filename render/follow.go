@@ -70,7 +70,6 @@ func (in *input) follow(repository *Repository, objects []manifest.Object) (all 
 				f, found := in.open(repository, p, own)
 				if problems = append(problems, found...); f != nil {
 					problems = append(problems, f.build()...)
-					problems = append(problems, in.dropRepeated(f, have)...)
 					all, world = append(all, f), append(world, f.built...)
 				}
 			}
@@ -78,6 +77,7 @@ func (in *input) follow(repository *Repository, objects []manifest.Object) (all 
 		next = nil
 		for _, f := range all[first:] {
 			problems = append(problems, f.setPostBuild(world)...)
+			problems = append(problems, in.dropRepeated(f, have)...)
 			next = append(next, f.applied()...)
 		}
 	}
@@ -106,13 +106,16 @@ func (in *input) resolve(repository *Repository, p place) place {
 	return p
 }
 
-// dropRepeated drops the objects of a folder that other folders have, and warns where they differ.
-func (in *input) dropRepeated(f *followed, places map[manifest.ID]manifest.Object) (warnings []manifest.Problem) {
-	f.built = slices.DeleteFunc(f.built, func(o manifest.Object) bool {
-		other, isRepeated := places[o.IDInNamespace()]
-		if !isRepeated {
-			places[o.IDInNamespace()] = o
-			return false
+// dropRepeated drops the objects of a folder that the environment has already, and warns where they differ.
+func (in *input) dropRepeated(f *followed, have map[manifest.ID]manifest.Object) (warnings []manifest.Problem) {
+	var kept []manifest.Object
+	for i, o := range f.applied() {
+		id := o.IDInNamespace()
+		other, isRepeated := have[id]
+		if !isRepeated || flux.HasVariables(id.Name+id.Namespace) { // unknown values may make another name
+			have[id] = o
+			kept = append(kept, f.built[i])
+			continue
 		}
 		if !reflect.DeepEqual(o.Object, other.Object) {
 			where := in.locate(manifest.NewProblem(other, "", manifest.Value{}, "")).Position()
@@ -121,8 +124,8 @@ func (in *input) dropRepeated(f *followed, places map[manifest.ID]manifest.Objec
 			p.Warning = true
 			warnings = append(warnings, p)
 		}
-		return true
-	})
+	}
+	f.built = kept
 	return warnings
 }
 

@@ -64,7 +64,9 @@ func isApplicationSet(o manifest.Object) bool {
 }
 
 // isFollowed reports whether an object may deliver a folder.
-func isFollowed(o manifest.Object) bool { return isKustomization(o) || isApplication(o) || isApplicationSet(o) }
+func isFollowed(o manifest.Object) bool {
+	return isKustomization(o) || isApplication(o) || isApplicationSet(o)
+}
 
 // placesOf returns the folders that a tool builds for an object. A field of a wrong type is an error of the definition.
 func placesOf(o manifest.Object) []place {

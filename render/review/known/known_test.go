@@ -139,7 +139,7 @@ func TestReplicasWithAMinimumAreUnknown(t *testing.T) {
 		"": true,
 		"{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, namespace: ns}, spec: {minAvailable: 3}}":    false,
 		"{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, namespace: other}, spec: {minAvailable: 3}}": true,
-		"{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, metadata: {name: b, namespace: ns}, spec: {}}":                  false,
+		"{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, metadata: {name: b, namespace: ns}, spec: {}}":                   false,
 	} {
 		w := change(t, four+other, []string{"replicas: 4", fewer})
 		if got := Is(w, w.Changes[0], w.FieldsOf(w.Changes[0])[0]); got != want {

@@ -1,0 +1,215 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	fluxkustomize "github.com/fluxcd/pkg/kustomize"
+	ssautil "github.com/fluxcd/pkg/ssa/utils"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/kind/gatehouse"
+	"example.com/gatehouse/render/manifest"
+)
+
+var followedRepository = flag.String("followed", "", "the folder of a repository of Flux to build by its own code as well")
+
+// A repository with each field of a Kustomization that changes what its folder builds to.
+const followedFolders = `
+-- clusters/a/sync.yaml --
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: plain, namespace: flux-system}
+spec: {path: ./plain, sourceRef: {kind: GitRepository, name: flux-system}}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: overlay, namespace: flux-system}
+spec:
+  path: ./overlay
+  sourceRef: {kind: GitRepository, name: flux-system}
+  targetNamespace: shop
+  namePrefix: a-
+  nameSuffix: -z
+  components: [../component, ../none]
+  ignoreMissingComponents: true
+  commonMetadata: {labels: {team: blue}, annotations: {note: x}}
+  images: [{name: web, newTag: "9"}, {name: other, newName: mirror.example.com/other, digest: "sha256:0000000000000000000000000000000000000000000000000000000000000000"}]
+  patches:
+  - patch: |
+      apiVersion: apps/v1
+      kind: Deployment
+      metadata: {name: _}
+      spec: {minReadySeconds: 5}
+    target: {kind: Deployment}
+  - {patch: '[{"op": "add", "path": "/metadata/annotations", "value": {"patched": "yes"}}]', target: {kind: ConfigMap, name: settings}}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: below, namespace: flux-system}
+spec: {path: below, sourceRef: {kind: GitRepository, name: flux-system}, targetNamespace: deep}
+-- plain/a.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: plain, namespace: x}
+-- plain/sub/kustomization.yaml --
+configMapGenerator: [{name: listed, namespace: x, literals: [a=b]}]
+-- plain/sub/ignored.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: ignored, namespace: x}
+-- plain/other/b.yml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: other, namespace: x}
+-- plain/other/notes.txt --
+no manifest
+-- component/kustomization.yaml --
+apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+labels: [{pairs: {from: component}, includeSelectors: true}]
+-- overlay/kustomization.yaml --
+resources: [d.yaml]
+namePrefix: own-
+images: [{name: web, newName: mirror.example.com/web, newTag: "1"}]
+configMapGenerator: [{name: settings, literals: [k=v], options: {disableNameSuffixHash: true}}]
+patches:
+- {patch: '[{"op": "replace", "path": "/spec/replicas", "value": 3}]', target: {kind: Deployment}}
+-- overlay/d.yaml --
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: web, image: "web:0"}, {name: other, image: "other:0", envFrom: [{configMapRef: {name: settings}}]}]
+-- below/sync.yaml --
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: leaf, namespace: flux-system}
+spec: {path: ./leaf, sourceRef: {kind: GitRepository, name: flux-system, namespace: flux-system}, targetNamespace: leaf}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: one, namespace: flux-system}
+spec: {path: ./named, sourceRef: {kind: GitRepository, name: flux-system}, postBuild: {substitute: {NAME: one}}}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: two, namespace: flux-system}
+spec: {path: ./named, sourceRef: {kind: GitRepository, name: flux-system}, postBuild: {substitute: {NAME: two}}}
+-- named/c.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: "${NAME}", namespace: x}
+-- leaf/kustomization.yaml --
+resources: [c.yaml]
+-- leaf/c.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: leaf}
+`
+
+// Each followed folder builds to the objects that Flux's own generator and build make of it.
+func TestFollowedFoldersAreBuiltAsByFlux(t *testing.T) {
+	root, least := *followedRepository, 1
+	if root == "" {
+		root, least = write(t, followedFolders), 6
+	}
+	repository, err := Open(root, gatehouse.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repository.Close()
+	names, err := repository.Environments()
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no cluster: %v", err)
+	}
+	for _, name := range names {
+		in, problems := readInput(repository, name)
+		if manifest.HasErrors(problems) {
+			t.Fatal(problems)
+		}
+		b, _ := in.build(repository)
+		if len(b.followed) < least {
+			t.Errorf("%s: %d folders are followed, want at least %d", name, len(b.followed), least)
+		}
+		for _, f := range b.followed {
+			got := map[manifest.ID]string{}
+			for _, o := range f.built {
+				got[o.ID()] = toJSON(t, o.Committed().Unstructured)
+			}
+			want := builtByFlux(t, root, f)
+			for id := range got {
+				if got[id] != want[id] {
+					t.Errorf("%s: %s\nis   %s\nwant %s", f.object, id, got[id], want[id])
+				}
+			}
+			if !slices.Equal(sortedNames(got), sortedNames(want)) {
+				t.Logf("%s: Flux builds %v, and the environment has %v", f.object, sortedNames(want), sortedNames(got))
+				if *followedRepository == "" {
+					t.Errorf("%s: other objects", f.object)
+				}
+			}
+		}
+		t.Logf("%s: %d folders", name, len(b.followed))
+	}
+}
+
+// builtByFlux builds a folder as kustomize-controller does, in a copy of the repository.
+func builtByFlux(t *testing.T, root string, f *followed) map[manifest.ID]string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(root)); err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(dir, f.place.folder)
+	generator := fluxkustomize.NewGenerator(dir, *f.object.Unstructured)
+	if _, err := generator.WriteFile(folder); err != nil {
+		t.Fatalf("%s: %v", f.object, err)
+	}
+	built, err := fluxkustomize.SecureBuild(dir, folder, false)
+	if err != nil {
+		t.Fatalf("%s: %v", f.object, err)
+	}
+	all := map[manifest.ID]string{}
+	for _, r := range built.Resources() {
+		content, err := r.AsYAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, err := ssautil.ReadObject(bytes.NewReader(content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ssautil.SetCommonMetadata([]*unstructured.Unstructured{u}, f.CommonMetadata.Labels, f.CommonMetadata.Annotations)
+		all[manifest.Object{Unstructured: u}.ID()] = toJSON(t, u)
+	}
+	return all
+}
+
+func toJSON(t *testing.T, o *unstructured.Unstructured) string {
+	t.Helper()
+	content, err := json.Marshal(o.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+func sortedNames(objects map[manifest.ID]string) (names []string) {
+	for id := range maps.Keys(objects) {
+		names = append(names, id.String())
+	}
+	slices.Sort(names)
+	return names
+}
