@@ -47,6 +47,7 @@ func openPrevious(ctx context.Context, repository *render.Repository,
 		return nil, err
 	}
 	b.base, b.files = repository.At(b.snapshot), maps.Clone(b.snapshot.Files())
+	b.base.Look = repository.Look // a removed file may be a source of the base
 	if b.changed, err = b.git.ChangedSince(ctx, b.commit); err != nil {
 		return nil, err
 	}
