@@ -198,8 +198,8 @@ func (in *input) override(b built, rendered []manifest.Object) (o overridden, pr
 		}
 	}
 	all := slices.Concat(rendered, o.objects)
-	return o, slices.Concat(kustomize.UnmatchedPatches(b.paths, in.overrides, b.objects, all),
-		kustomize.UnmatchedImages(b.paths, slices.Concat(b.objects, all)))
+	return o, slices.Concat(kustomize.UnmatchedTargets(b.paths, in.overrides, b.objects, all),
+		kustomize.UnmatchedImages(b.paths, slices.Concat(b.objects, all)), kustomize.UnmeantMerges(b.paths, b.objects))
 }
 
 // completeNames gives immutable objects their final names, with a hash.

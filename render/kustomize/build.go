@@ -39,6 +39,8 @@ func Build(paths *Paths, m *memo.Memo) (objects []manifest.Object, problems []ma
 		switch {
 		case isDuplicate.MatchString(err.Error()):
 			p = explainCollision(paths, p)
+		case hasNoField.MatchString(err.Error()):
+			p = explainOperation(paths, p, hasNoField.FindStringSubmatch(err.Error())[1])
 		case isUnmatched.MatchString(err.Error()):
 			for folder, candidates := range candidatesByFolder(paths, nil) {
 				problems = append(problems, unmatchedDocuments(paths.Patches[folder], candidates)...)
@@ -49,7 +51,7 @@ func Build(paths *Paths, m *memo.Memo) (objects []manifest.Object, problems []ma
 		}
 		return nil, problems
 	case len(objects) == 0:
-		return nil, []manifest.Problem{{File: source.Relative(k.File), Message: "builds to nothing: list resources"}}
+		return nil, []manifest.Problem{deletesAll(paths)}
 	}
 	setOrigins(paths, objects)
 	return objects, nil

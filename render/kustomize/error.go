@@ -25,6 +25,9 @@ var (
 	// isDuplicate matches the errors of two objects with the same ID.
 	isDuplicate = regexp.MustCompile(`already registered id|produces ID conflict|behavior must be merge or replace`)
 
+	// hasNoField matches the error of an operation of a JSON patch on a field that an object does not have.
+	hasNoField = regexp.MustCompile(`operation does not apply: [^:]*path: "?(/[^\s:"]*)`)
+
 	// referrals matches the error of an ambiguous reference.
 	referrals = regexp.MustCompile(`found multiple possible referrals: ([^\n]*)`)
 
@@ -32,7 +35,7 @@ var (
 	unscaled = regexp.MustCompile(`resource with name (\S+) does not match a config`)
 
 	// quotedPatch matches a quoted entry of patches:.
-	quotedPatch = regexp.MustCompile(`\[(?:path|patch): "(?:[^"\\]|\\.)*"\]`)
+	quotedPatch = regexp.MustCompile(`\[(path|patch): ("(?:[^"\\]|\\.)*")\]`)
 
 	// considered matches the error of a field that kustomize cannot change.
 	considered = regexp.MustCompile(`(?s)^.*considering field '([^']*)' of object (\S+): (.*)$`)
@@ -73,7 +76,11 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) manife
 	}
 	if quotedPatch.MatchString(text) {
 		p.File, p.Line = s.FindMention(kustomization, "patches", text)
-		p.Message = "patches: kustomize: " + readable(quotedPatch.ReplaceAllString(text, "this"))
+		named := "this" // a patch may have secret values
+		if match := quotedPatch.FindStringSubmatch(text); match[1] == "path" {
+			named = match[2]
+		}
+		p.Message = "patches: kustomize: " + readable(quotedPatch.ReplaceAllLiteralString(text, named))
 		if strings.Contains(text, "unable to parse") {
 			p.Message = "patches: this is neither an object to merge nor a list of JSON 6902 operations, which is " +
 				"JSON if it begins with [: write the operations as - op: ..., or as JSON"

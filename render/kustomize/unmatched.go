@@ -17,12 +17,14 @@ import (
 	"example.com/gatehouse/render/source"
 )
 
-// UnmatchedPatches warns of patches whose target selects no object. kustomize ignores such patches. The
+// UnmatchedTargets warns of patches and replacements whose target selects no object. kustomize ignores them. The
 // overrides are in a folder, "" without overrides. A component outside of the environment's folder may
 // have patches for other environments.
-func UnmatchedPatches(paths *Paths, overrides string, built, rendered []manifest.Object) (warnings []manifest.Problem) {
+func UnmatchedTargets(paths *Paths, overrides string, built, rendered []manifest.Object) (warnings []manifest.Problem) {
 	s, folder := paths.Sources, paths.Folder
-	if !slices.ContainsFunc(slices.Collect(maps.Values(paths.Patches)), hasTarget) {
+	if !slices.ContainsFunc(slices.Collect(maps.Values(s.Kustomizations)), func(k *source.Kustomization) bool {
+		return len(k.Replacements) > 0 || hasTarget(paths.Patches[k.Folder])
+	}) {
 		return nil
 	}
 	inFolder := candidatesByFolder(paths, built)
@@ -42,7 +44,7 @@ func UnmatchedPatches(paths *Paths, overrides string, built, rendered []manifest
 				source.Relative(folder)+" itself"
 		}
 		for _, p := range paths.Patches[k.Folder] {
-			if p.Target == nil || slices.ContainsFunc(candidates, p.Selects) {
+			if p.Target == nil || slices.ContainsFunc(candidates, p.Changes) {
 				continue
 			}
 			advice := "correct it, or remove the patch"
@@ -50,19 +52,68 @@ func UnmatchedPatches(paths *Paths, overrides string, built, rendered []manifest
 				candidates); p.Target.Name != "" && strings.HasPrefix(hint, didYouMean) {
 				advice = hint
 			}
-			if slices.ContainsFunc(others, p.Selects) {
+			switch {
+			case slices.ContainsFunc(candidates, p.Selects):
+				advice = "kustomize patches before " + laterFields(k, p.Target) + " of the same kustomization: select objects as " +
+					"they are before"
+			case slices.ContainsFunc(others, p.Selects):
 				advice = hint
 			}
-			warnings = append(warnings, manifest.Problem{
-				File:    source.Relative(k.File),
-				Line:    s.Line(k.File, p.Field, strconv.Itoa(p.Index), "target"),
-				Field:   p.Entry() + ".target",
-				Message: p.Entry() + ".target: selects nothing: " + advice,
-				Warning: true,
-			})
+			warnings = append(warnings, unmatched(s, k, p, advice))
 		}
+		warnings = append(warnings, unmatchedReplacements(s, k, candidates)...)
 	}
 	return warnings
+}
+
+// unmatched returns the warning of a patch whose target selects nothing.
+func unmatched(s *source.Sources, k *source.Kustomization, p buildpath.Patch, advice string) manifest.Problem {
+	field := p.Entry() + ".target"
+	return manifest.Problem{File: source.Relative(k.File), Line: s.Line(k.File, p.Field, strconv.Itoa(p.Index), "target"),
+		Field: field, Message: field + ": selects nothing: " + advice, Warning: true}
+}
+
+// unmatchedReplacements warns of targets of replacements that select none of some candidates.
+func unmatchedReplacements(s *source.Sources, k *source.Kustomization,
+	candidates []buildpath.Candidate) (warnings []manifest.Problem) {
+	for _, t := range s.ReplacementTargets(k) {
+		selector, err := buildpath.NewSelector(t.Select)
+		if err != nil || slices.ContainsFunc(candidates, buildpath.Patch{Selector: selector}.Selects) {
+			continue
+		}
+		advice := "correct it, or remove the target"
+		if hint := closest(source.Document{ID: manifest.ID{Kind: t.Select.Kind, Name: t.Select.Name}},
+			candidates); t.Select.Name != "" && strings.HasPrefix(hint, didYouMean) {
+			advice = hint
+		}
+		warnings = append(warnings, manifest.Problem{File: t.File, Line: t.Line, Warning: true,
+			Message: "replacements: select selects nothing: " + advice})
+	}
+	return warnings
+}
+
+// laterFields names the fields of a kustomization that change what a target selects by after the patches.
+func laterFields(k *source.Kustomization, by *types.Selector) string {
+	var fields []string
+	for _, field := range []struct {
+		name  string
+		isSet bool
+	}{
+		{"namespace", k.Namespace != "" && by.Namespace != ""},
+		{"namePrefix", k.NamePrefix != "" && by.Name != ""},
+		{"nameSuffix", k.NameSuffix != "" && by.Name != ""},
+		{"labels", len(k.Labels) > 0 && by.LabelSelector != ""},
+		{"commonLabels", len(k.CommonLabels) > 0 && by.LabelSelector != ""},
+		{"commonAnnotations", len(k.CommonAnnotations) > 0 && by.AnnotationSelector != ""},
+	} {
+		if field.isSet {
+			fields = append(fields, field.name)
+		}
+	}
+	if len(fields) == 0 {
+		return "other fields"
+	}
+	return strings.Join(fields, ", ")
 }
 
 // isUnmatched matches the error of patches that name no object.
@@ -149,7 +200,7 @@ func isBelow(folder, other string) bool {
 // any name.
 func candidatesByFolder(paths *Paths, built []manifest.Object) map[string][]buildpath.Candidate {
 	candidates := map[string][]buildpath.Candidate{}
-	builtFrom := map[*Path]manifest.Object{}
+	builtFrom, mentioned := map[*Path]manifest.Object{}, paths.Mentioned()
 	for _, o := range built {
 		if path := paths.Find(o); path != nil {
 			builtFrom[path] = o
@@ -164,11 +215,13 @@ func candidatesByFolder(paths *Paths, built []manifest.Object) map[string][]buil
 	for n := range paths.All {
 		path := &paths.All[n]
 		for i, at := range path.Folders {
-			if at != paths.Folder && len(paths.Patches[at]) == 0 {
+			if at != paths.Folder && len(paths.Patches[at]) == 0 &&
+				len(paths.Sources.Kustomizations[at].Replacements) == 0 {
 				continue
 			}
-			c := paths.Candidate(*path, i)
-			if o, ok := builtFrom[path]; ok {
+			c, o := paths.Candidate(*path, i), builtFrom[path]
+			before := paths.BeforePatches(*path, i, o, mentioned)
+			if c.Before = &before; o.Unstructured != nil {
 				c.Added = append(c.Added, o.GetLabels(), o.GetAnnotations())
 			}
 			candidates[at] = append(candidates[at], c)

@@ -63,6 +63,15 @@ func (p Patch) Selects(c Candidate) bool {
 	})
 }
 
+// Changes reports whether the patch may change a candidate when kustomize applies it: before the other fields of the
+// kustomization, unless it is of patchesJson6902.
+func (p Patch) Changes(c Candidate) bool {
+	if c.Before != nil && p.Field != "patchesJson6902" {
+		c = *c.Before
+	}
+	return p.Selects(c)
+}
+
 // Copies reports whether an operation of the patch takes its value from another field.
 func (p Patch) Copies() bool {
 	return slices.ContainsFunc(p.Documents, func(d source.Document) bool {

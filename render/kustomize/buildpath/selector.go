@@ -2,8 +2,10 @@ package buildpath
 
 import (
 	"errors"
+	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/kustomize/api/types"
@@ -11,6 +13,7 @@ import (
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/node"
 )
 
 // Candidate is an object that patches and generators of a kustomization may change: with all of its
@@ -21,6 +24,8 @@ type Candidate struct {
 	// Added are sets that may be added to the labels and to the annotations.
 	Added               []labels.Set
 	labels, annotations labels.Set
+	// Before is the candidate before other fields than patches of the kustomization change it, if that differs.
+	Before *Candidate
 }
 
 // NewCandidate returns a built object as a candidate.
@@ -42,13 +47,79 @@ func (p *Paths) Candidate(path Path, i int) Candidate {
 	return c
 }
 
+// BeforePatches returns the object of a path as the patches of path.Folders[i] see it: kustomize compares its first and
+// its last identity, before namespace, namePrefix, nameSuffix, labels and annotations of that kustomization. If it
+// is known, built has the labels and annotations that other patches may have added, which are among mentioned.
+func (p *Paths) BeforePatches(path Path, i int, built manifest.Object, mentioned map[string]bool) Candidate {
+	c := p.Candidate(path, i)
+	before := path.Steps[i]
+	c.Identities = []Identity{path.Steps[0][0], before[len(before)-1]}
+	c.Added = nil
+	for _, folder := range path.Folders[:i] {
+		c.Added = append(c.Added, toSets(p.AddedMetadata(p.Sources.Kustomizations[folder]))...)
+	}
+	c.Added = append(c.Added, toSets(p.generatedMetadata(p.Sources.Kustomizations[path.Folders[i]]))...)
+	if built.Unstructured == nil {
+		return c
+	}
+	for _, pairs := range []labels.Set{built.GetLabels(), built.GetAnnotations()} {
+		for _, folder := range path.Folders[i:] {
+			for _, later := range transformerMetadata(p.Sources.Kustomizations[folder]) {
+				maps.DeleteFunc(pairs, func(key, _ string) bool {
+					_, isLater := later[key]
+					return isLater && !mentioned[key]
+				})
+			}
+		}
+		c.Added = append(c.Added, pairs)
+	}
+	return c
+}
+
+// Mentioned returns the texts in all patches, and the last keys of JSON pointers: labels and annotations that patches
+// may set are among them.
+func (p *Paths) Mentioned() map[string]bool {
+	mentioned := map[string]bool{}
+	for _, patches := range p.Patches {
+		for _, patch := range patches {
+			for _, d := range patch.Documents {
+				for value := range d.Values() {
+					mentioned[value] = true
+					if strings.HasPrefix(value, "/") {
+						keys := node.JSONPointer(value)
+						mentioned[keys[len(keys)-1]] = true
+					}
+				}
+			}
+		}
+	}
+	return mentioned
+}
+
+func toSets(all []map[string]string) (sets []labels.Set) {
+	for _, pairs := range all {
+		sets = append(sets, pairs)
+	}
+	return sets
+}
+
 // AddedMetadata returns the labels and annotations that a kustomization adds to objects. They are not
 // kept apart, since its configurations may turn one into the other.
 func (p *Paths) AddedMetadata(k *source.Kustomization) []map[string]string {
+	return append(transformerMetadata(k), p.generatedMetadata(k)...)
+}
+
+// transformerMetadata returns the labels and annotations that a kustomization adds to all objects.
+func transformerMetadata(k *source.Kustomization) []map[string]string {
 	added := []map[string]string{k.CommonLabels, k.CommonAnnotations}
 	for _, label := range k.Labels {
 		added = append(added, label.Pairs)
 	}
+	return added
+}
+
+// generatedMetadata returns the labels and annotations that a kustomization adds to the objects that it generates.
+func (p *Paths) generatedMetadata(k *source.Kustomization) (added []map[string]string) {
 	add := func(options *types.GeneratorOptions) {
 		if options != nil {
 			added = append(added, options.Labels, options.Annotations)

@@ -1,0 +1,247 @@
+package kustomize
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/kustomize/buildpath"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/references"
+	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/node"
+)
+
+// UnmeantMerges warns of strategic merge patches that merge lists otherwise than they say: a misspelled container is
+// added to an object, and items that share a merge key are lost, even if the patch names none of them.
+func UnmeantMerges(paths *Paths, built []manifest.Object) (warnings []manifest.Problem) {
+	merging, naming := map[string][]buildpath.Patch{}, map[string][]buildpath.Patch{}
+	for folder, patches := range paths.Patches {
+		for _, p := range patches {
+			if !slices.ContainsFunc(p.Documents, isMerge) {
+				continue
+			}
+			merging[folder] = append(merging[folder], p)
+			if slices.ContainsFunc(p.Documents, namesContainers) {
+				naming[folder] = append(naming[folder], p)
+			}
+		}
+	}
+	if len(merging) == 0 {
+		return nil
+	}
+	for _, o := range built {
+		path := paths.Find(o)
+		if path == nil || path.IsGenerated {
+			continue
+		}
+		lost := lostItems(path.Document, o)
+		for i, folder := range path.Folders {
+			c := paths.Candidate(*path, i)
+			for _, p := range naming[folder] {
+				if p.Changes(c) {
+					warnings = append(warnings, misspelledContainers(path.Document, p)...)
+				}
+			}
+			if n := slices.IndexFunc(merging[folder], func(p buildpath.Patch) bool {
+				return len(lost) > 0 && p.Changes(c)
+			}); n >= 0 && !hasRemovals(paths, *path) {
+				by := fmt.Sprintf("%s of %s", merging[folder][n].Entry(), source.Relative(folder))
+				warnings, lost = append(warnings, lost[0].problem(path.Document, by)), nil
+			}
+		}
+	}
+	return warnings
+}
+
+// namesContainers reports whether a document of a patch has containers.
+func namesContainers(d source.Document) bool {
+	for value := range d.Values() {
+		if value == "containers" || value == "initContainers" {
+			return true
+		}
+	}
+	return false
+}
+
+// isMerge reports whether a document of a patch is merged into objects.
+func isMerge(d source.Document) bool { return d.Node() != nil && d.Node().Kind == yaml.MappingNode }
+
+// containersOf returns the containers of a list in the Pod template of an object, or of a patch of it.
+func containersOf(kind string, root *yaml.Node, list string) []*yaml.Node {
+	template, ok := manifest.PodTemplatePath(kind)
+	if !ok || root == nil || root.Kind != yaml.MappingNode {
+		return nil
+	}
+	_, containers := node.Walk(root, slices.Concat(template, []string{"spec", list}), nil)
+	return node.Items(containers)
+}
+
+// misspelledContainers warns of containers that a patch adds to an object, with the name of one that the object has,
+// but for a typing error.
+func misspelledContainers(d source.Document, p buildpath.Patch) (warnings []manifest.Problem) {
+	for _, list := range []string{"containers", "initContainers"} {
+		var names []string
+		for _, container := range containersOf(d.Kind, d.Node(), list) {
+			names = append(names, node.Text(container, "name"))
+		}
+		for _, patch := range p.Documents {
+			for _, container := range containersOf(d.Kind, patch.Node(), list) {
+				name := node.Text(container, "name")
+				meant := references.Misspelled(name, names)
+				if slices.Contains(names, name) || meant == "" {
+					continue
+				}
+				warnings = append(warnings, manifest.Problem{
+					Object: d.String(), File: source.Relative(patch.File), Line: container.Line, Warning: true,
+					Message: fmt.Sprintf("the patch adds container %q to %s: did you mean %q?", name, list, meant),
+				})
+			}
+		}
+	}
+	return warnings
+}
+
+// mergeKeys are the keys by which kustomize merges lists whose items may share one.
+var mergeKeys = map[string]string{
+	"ports": "containerPort", "hostAliases": "ip", "topologySpreadConstraints": "topologyKey",
+}
+
+// lostItem is an item of a list that an object lost to another with the same merge key.
+type lostItem struct {
+	list, key, value string
+	before, after    int // items with the value
+	line             int
+}
+
+// problem returns the warning of a lost item.
+func (l lostItem) problem(d source.Document, by string) manifest.Problem {
+	return manifest.Problem{Object: d.String(), File: source.Relative(d.File), Line: l.line, Warning: true,
+		Message: fmt.Sprintf("%s: %d items have %s %s, and kustomize merges them into %d because %s patches the "+
+			"object: give each another %[3]s, or write the patch as JSON 6902 operations", l.list, l.before, l.key,
+			l.value, l.after, by)}
+}
+
+// lostItems returns the first items of each list in a source object that the built object has lost.
+func lostItems(d source.Document, o manifest.Object) (lost []lostItem) {
+	template, ok := manifest.PodTemplatePath(o.GetKind())
+	if !ok {
+		return lostOf(node.Field(node.Field(d.Node(), "spec"), "ports"), "ports", "port",
+			decoding.At(o.Object, []string{"spec", "ports"}))
+	}
+	spec := slices.Concat(template, []string{"spec"})
+	_, root := node.Walk(d.Node(), spec, nil)
+	if root == nil {
+		return nil
+	}
+	is := decoding.At(o.Object, spec)
+	for _, list := range []string{"hostAliases", "topologySpreadConstraints"} {
+		lost = append(lost, lostOf(node.Field(root, list), list, mergeKeys[list],
+			decoding.At(is, []string{list}))...)
+	}
+	containers, _ := decoding.At(is, []string{"containers"}).([]any)
+	for _, was := range containersOf(d.Kind, d.Node(), "containers") {
+		for _, is := range containers {
+			if decoding.At(is, []string{"name"}) == node.Text(was, "name") {
+				lost = append(lost, lostOf(node.Field(was, "ports"), "ports", mergeKeys["ports"],
+					decoding.At(is, []string{"ports"}))...)
+			}
+		}
+	}
+	return lost
+}
+
+// hasRemovals reports whether a patch of an object has a directive, or an operation on a list.
+func hasRemovals(paths *Paths, path Path) bool {
+	for i, folder := range path.Folders {
+		for _, p := range paths.Patches[folder] {
+			for _, d := range p.Documents {
+				for value := range d.Values() {
+					if strings.HasPrefix(value, "$") || strings.HasPrefix(value, "/") {
+						if p.Changes(paths.Candidate(path, i)) {
+							return true
+						}
+						break
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+// lostOf returns the first item of a list in a source object that shares its merge key with another, if the built list
+// has fewer of them.
+func lostOf(list *yaml.Node, name, key string, built any) []lostItem {
+	count := map[string]int{}
+	now, _ := built.([]any)
+	for _, item := range now {
+		count[fmt.Sprint(decoding.At(item, []string{key}))]++
+	}
+	items := map[string][]*yaml.Node{}
+	for _, item := range node.Items(list) {
+		value := node.Text(item, key)
+		items[value] = append(items[value], item)
+	}
+	for _, item := range node.Items(list) {
+		value := node.Text(item, key)
+		if same := items[value]; value != "" && len(same) > 1 && count[value] > 0 && count[value] < len(same) {
+			return []lostItem{{name, key, value, len(same), count[value], same[1].Line}}
+		}
+	}
+	return nil
+}
+
+// deletesAll returns the problem of a build without objects: at the first patch that deletes objects, if there is one.
+func deletesAll(paths *Paths) manifest.Problem {
+	s := paths.Sources
+	for _, folder := range slices.Sorted(maps.Keys(paths.Loaded)) {
+		k := s.Kustomizations[folder]
+		for _, p := range paths.Patches[folder] {
+			for _, d := range p.Documents {
+				if node.Text(d.Node(), "$patch") == "delete" {
+					return manifest.Problem{File: source.Relative(k.File),
+						Line: s.Line(k.File, p.Field, strconv.Itoa(p.Index)),
+						Message: p.Entry() + ": the patch deletes every object: a target selects all objects that it does " +
+							"not exclude: name what to delete in it"}
+				}
+			}
+		}
+	}
+	return manifest.Problem{File: source.Relative(paths.Loaded[paths.Folder].File),
+		Message: "builds to nothing: list resources"}
+}
+
+// explainOperation adds the object to the problem of an operation on a field that it does not have.
+func explainOperation(paths *Paths, p manifest.Problem, path string) manifest.Problem {
+	keys := node.JSONPointer(path)
+	for i := range paths.All {
+		of := &paths.All[i]
+		for n, folder := range of.Folders {
+			for _, patch := range paths.Patches[folder] {
+				if !slices.ContainsFunc(patch.Documents, func(d source.Document) bool { return operatesOn(d, path) }) ||
+					!patch.Changes(paths.Candidate(*of, n)) || of.IsGenerated {
+					continue
+				}
+				if _, value := node.Walk(of.Document.Node(), keys, nil); value == nil {
+					p.Object = of.Document.String()
+					return p
+				}
+			}
+		}
+	}
+	return p
+}
+
+// operatesOn reports whether an operation of a JSON patch has a path.
+func operatesOn(d source.Document, path string) bool {
+	return d.Node() != nil && d.Node().Kind == yaml.SequenceNode &&
+		slices.ContainsFunc(node.Items(d.Node()), func(operation *yaml.Node) bool {
+			return node.Text(operation, "path") == path
+		})
+}
