@@ -172,8 +172,8 @@ func effectsOfRules(w *world.World, now time.Time) (effects []effect.Effect) {
 		add(c.Object().ID(), review(w, c))
 		effects = append(append(effects, reviewValues(w, c)...), pods.Review(w, c)...)
 	}
-	effects = append(append(append(effect.Once(effects), reach.Review(w)...), rights.Review(w)...),
-		reviewMutations(w)...)
+	effects = slices.Concat(effect.Once(effects), reach.Review(w), rights.Review(w), reviewReferences(w),
+		reviewMutations(w))
 	families := families(w)
 	builds := reviewBuilds(w, families)
 	for _, f := range families {

@@ -113,6 +113,7 @@ const (
 	ConfigChanged    = "configChanged"
 	ConfigRemoved    = "configRemoved"
 	ProbeRemoved     = "probeRemoved"
+	ReferenceBroken  = "referenceBroken"
 	TokenMounted     = "tokenMounted"
 	AccountDefaulted = "accountDefaulted"
 	ValuesUnknown    = "valuesUnknown"
