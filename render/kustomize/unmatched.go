@@ -15,6 +15,7 @@ import (
 	"example.com/gatehouse/render/kustomize/buildpath"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/node"
 )
 
 // UnmatchedTargets warns of patches and replacements whose target selects no object. kustomize ignores them. The
@@ -76,18 +77,25 @@ func unmatched(s *source.Sources, k *source.Kustomization, p buildpath.Patch, ad
 // unmatchedReplacements warns of targets of replacements that select none of some candidates.
 func unmatchedReplacements(s *source.Sources, k *source.Kustomization,
 	candidates []buildpath.Candidate) (warnings []manifest.Problem) {
-	for _, t := range s.ReplacementTargets(k) {
-		selector, err := buildpath.NewSelector(t.Select)
-		if err != nil || slices.ContainsFunc(candidates, buildpath.Patch{Selector: selector}.Selects) {
-			continue
+	for _, r := range s.Replacements(k) {
+		for i, t := range r.Targets {
+			if r.Node == nil || t == nil || t.Select == nil {
+				continue
+			}
+			selector, err := buildpath.NewSelector(t.Select)
+			if err != nil || slices.ContainsFunc(candidates, buildpath.Patch{Selector: selector}.Selects) {
+				continue
+			}
+			advice := "correct it, or remove the target"
+			if hint := closest(source.Document{ID: manifest.ID{Kind: t.Select.Kind, Name: t.Select.Name}},
+				candidates); t.Select.Name != "" && strings.HasPrefix(hint, didYouMean) {
+				advice = hint
+			}
+			field := fmt.Sprintf("%s.targets[%d].select", r.Entry, i)
+			warnings = append(warnings, manifest.Problem{File: source.Relative(r.File),
+				Line: node.Line(r.Node, "targets", strconv.Itoa(i), "select"), Warning: true,
+				Message: field + ": selects nothing: " + advice})
 		}
-		advice := "correct it, or remove the target"
-		if hint := closest(source.Document{ID: manifest.ID{Kind: t.Select.Kind, Name: t.Select.Name}},
-			candidates); t.Select.Name != "" && strings.HasPrefix(hint, didYouMean) {
-			advice = hint
-		}
-		warnings = append(warnings, manifest.Problem{File: t.File, Line: t.Line, Warning: true,
-			Message: "replacements: select selects nothing: " + advice})
 	}
 	return warnings
 }

@@ -57,26 +57,6 @@ func replacementsOf(files *FileSystem, k *Kustomization) (all []Replacement) {
 	return all
 }
 
-// ReplacementTarget is a target of a replacement with its position.
-type ReplacementTarget struct {
-	*types.TargetSelector
-	File string // relative to the root
-	Line int    // of its selector
-}
-
-// ReplacementTargets returns the targets of the replacements of a kustomization.
-func (s *Sources) ReplacementTargets(k *Kustomization) (all []ReplacementTarget) {
-	for _, r := range replacementsOf(s.FS, k) {
-		for i, target := range r.Targets {
-			if r.node != nil && target != nil && target.Select != nil {
-				all = append(all, ReplacementTarget{target, Relative(r.file),
-					node.Line(r.node, "targets", strconv.Itoa(i), "select")})
-			}
-		}
-	}
-	return all
-}
-
 // FindReplacement returns the position of the replacement in an error of kustomize, or "".
 func (s *Sources) FindReplacement(message string) (file string, line int) {
 	for _, k := range s.sorted() {
