@@ -62,7 +62,8 @@ func (in Input) Warnings() (warnings []manifest.Problem) {
 	in.index = references.NewIndex(slices.Concat(in.Objects, in.Installed))
 	rules := []func(Input) []manifest.Problem{
 		missingNamespaces, missingController, missingGatePolicy, unpinnedController, scaledTwice, invalidImages,
-		repeatedJobs, unresolvedReferences, idleSelectors, unknownProbePorts, ofKinds,
+		repeatedJobs, unresolvedReferences, idleSelectors, unknownProbePorts, neverWorking, scaledByTwo,
+		blockedEvictions, unspreadPods, ofKinds,
 	}
 	found := make([][]manifest.Problem, len(rules))
 	parallel.For(len(rules), func(i int) { found[i] = rules[i](in) })

@@ -1,0 +1,188 @@
+package warn
+
+import (
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"example.com/gatehouse/kind/pod"
+	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/references"
+)
+
+// neverWorking warns of objects that the API server accepts and whose controller never does what they say.
+func neverWorking(in Input) (warnings []manifest.Problem) {
+	rules := map[string]func(manifest.Object) []manifest.Problem{
+		"StatefulSet.apps": longStatefulSet, "CronJob.batch": neverDue, "Service": ignoredSelector,
+		"ConfigMap": missingContent, "Secret": missingContent,
+	}
+	for _, o := range in.Objects {
+		if rule := rules[o.GroupVersionKind().GroupKind().String()]; rule != nil && !o.IsRendered() {
+			warnings = append(warnings, rule(o)...)
+		}
+	}
+	return warnings
+}
+
+// longStatefulSet warns of a StatefulSet with too long a name: its Pods get the label controller-revision-hash, of the
+// name, a hyphen and a hash of up to 10 characters. See ControllerRevisionName in pkg/controller/history of Kubernetes.
+func longStatefulSet(o manifest.Object) []manifest.Problem {
+	const most = validation.LabelValueMaxLength - len("-") - 10
+	if len(o.GetName()) <= most || strings.Contains(o.GetName(), "$") {
+		return nil
+	}
+	return []manifest.Problem{warning(o, "metadata.name", o.GetName(),
+		"has %d characters, so no Pod starts: with a hash it is the value of their label controller-revision-hash: "+
+			"write at most %d", len(o.GetName()), most)}
+}
+
+// neverDue warns of a schedule without a date, such as 30 February. The controller reads it by the same library:
+// pkg/controller/cronjob of Kubernetes.
+func neverDue(o manifest.Object) []manifest.Problem {
+	text, _ := decoding.At(o.Object, []string{"spec", "schedule"}).(string)
+	schedule, err := cron.ParseStandard(text)
+	beforeLeapYear := time.Date(2027, 3, 1, 0, 0, 0, 0, time.UTC)
+	if err != nil || !schedule.Next(beforeLeapYear).IsZero() {
+		return nil
+	}
+	return []manifest.Problem{warning(o, "spec.schedule", text, "%q never comes: correct the day or the month", text)}
+}
+
+// ignoredSelector warns of a selector of a Service of type ExternalName: pkg/controller/endpointslice of Kubernetes
+// leaves it alone.
+func ignoredSelector(o manifest.Object) []manifest.Problem {
+	selector, _ := decoding.At(o.Object, []string{"spec", "selector"}).(map[string]any)
+	if decoding.At(o.Object, []string{"spec", "type"}) != "ExternalName" || len(selector) == 0 {
+		return nil
+	}
+	return []manifest.Problem{warning(o, "spec.selector", nil,
+		"has no effect on a Service of type ExternalName: remove it, or the type")}
+}
+
+// missingContent warns of pointers of Git LFS in place of content: the checkout has no content.
+func missingContent(o manifest.Object) (warnings []manifest.Problem) {
+	for _, field := range []string{"data", "binaryData", "stringData"} {
+		data, _ := o.Object[field].(map[string]any)
+		for _, key := range slices.Sorted(maps.Keys(data)) {
+			text, _ := data[key].(string)
+			if field == "binaryData" || field == "data" && o.GetKind() == "Secret" {
+				content, _ := base64.StdEncoding.DecodeString(text)
+				text = string(content)
+			}
+			if strings.HasPrefix(text, "version https://git-lfs.github.com/spec/v1\n") &&
+				strings.Contains(text, "\noid sha256:") {
+				warnings = append(warnings, warning(o, manifest.JoinField([]string{field, key}), nil,
+					"is a pointer of Git LFS, not the file: run git lfs pull before render"))
+			}
+		}
+	}
+	return warnings
+}
+
+// scaledByTwo warns of a second HorizontalPodAutoscaler of a workload: with two of them none scales it. See
+// ambiguousSelector in pkg/controller/podautoscaler of Kubernetes.
+func scaledByTwo(in Input) (warnings []manifest.Problem) {
+	first := map[pod.Workload]manifest.Object{}
+	for _, o := range in.Objects {
+		a, scales := pod.ReadAutoscaler(o.Unstructured)
+		if !scales || o.IsRendered() || o.GroupVersionKind().Group != "autoscaling" ||
+			strings.Contains(a.Target.Name, "$") {
+			continue
+		}
+		other, isThere := first[a.Target]
+		if !isThere {
+			first[a.Target] = o
+			continue
+		}
+		warnings = append(warnings, warning(o, "spec.scaleTargetRef.name", a.Target.Name,
+			"%s scales %s %s as well, so neither of the two does: remove one, or join their metrics", other,
+			a.Target.Kind, a.Target.Name))
+	}
+	return warnings
+}
+
+// blockedEvictions warns of a PodDisruptionBudget that requires all Pods of the only workload that it selects: no
+// node can be drained. See getExpectedPodCount in pkg/controller/disruption of Kubernetes.
+func blockedEvictions(in Input) (warnings []manifest.Problem) {
+	isScaled := map[pod.Workload]bool{}
+	for _, o := range in.Objects {
+		if a, scales := pod.ReadAutoscaler(o.Unstructured); scales {
+			isScaled[a.Target] = true
+		}
+	}
+	for _, o := range in.Objects {
+		least := pod.Number(o.Unstructured, 0, "spec", "minAvailable")
+		s, ok := references.SelectorOf(o)
+		if !ok || o.GetKind() != "PodDisruptionBudget" || o.IsRendered() || least <= 0 {
+			continue
+		}
+		selected := in.index.Selected(s)
+		if len(selected) != 1 || isScaled[pod.WorkloadOf(selected[0].Unstructured)] {
+			continue
+		}
+		kind := selected[0].GetKind()
+		replicas := pod.Number(selected[0].Unstructured, 1, "spec", "replicas")
+		if kind != "Deployment" && kind != "StatefulSet" || replicas == 0 || replicas > least {
+			continue
+		}
+		warnings = append(warnings, warning(o, "spec.minAvailable", least,
+			"%s has %s, so no node with one of them can be drained: lower minAvailable, or run more", selected[0].Object,
+			countPods(replicas)))
+	}
+	return warnings
+}
+
+func countPods(n int64) string {
+	if n == 1 {
+		return "1 Pod"
+	}
+	return fmt.Sprintf("%d Pods", n)
+}
+
+// unspreadPods warns of a topology spread constraint whose labels no Pods of the environment have, also not those
+// that it is to spread: it spreads nothing.
+func unspreadPods(in Input) (warnings []manifest.Problem) {
+	for _, o := range in.Objects {
+		if o.IsRendered() || !manifest.MakesPods(o.Unstructured) {
+			continue
+		}
+		template, _ := manifest.PodTemplatePath(o.GetKind())
+		at := slices.Concat(template, []string{"spec", "topologySpreadConstraints"})
+		constraints, _ := decoding.At(o.Object, at).([]any)
+		for i, constraint := range constraints {
+			selector, _ := decoding.At(constraint, []string{"labelSelector"}).(map[string]any)
+			wanted, _ := selector["matchLabels"].(map[string]any)
+			s := references.Selector{From: o, Labels: map[string]string{}, Selects: "Pod"}
+			for key, value := range wanted {
+				s.Labels[key] = fmt.Sprint(value)
+			}
+			if len(wanted) == 0 || len(selector) > 1 || strings.Contains(fmt.Sprint(wanted), "$") ||
+				len(in.index.Selected(s)) > 0 {
+				continue
+			}
+			field := manifest.JoinField(slices.Concat(at, []string{fmt.Sprintf("[%d]", i), "labelSelector"}))
+			warnings = append(warnings, warning(o, field, nil,
+				"selects no Pods here, also not its own, so it spreads nothing: write labels of the Pods, %s",
+				metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: labelsAt(o, template)})))
+		}
+	}
+	return warnings
+}
+
+// labelsAt returns the labels of a Pod template.
+func labelsAt(o manifest.Object, template []string) map[string]string {
+	labels := map[string]string{}
+	own, _ := decoding.At(o.Object, slices.Concat(template, []string{"metadata", "labels"})).(map[string]any)
+	for key, value := range own {
+		labels[key] = fmt.Sprint(value)
+	}
+	return labels
+}
