@@ -136,9 +136,13 @@ func reviewRun(before, after *run, now time.Time) kind.Effect {
 	case after == nil && before.presumablyRan(now):
 		return kind.Effect{Type: RunDone,
 			What: kind.Say("is removed: it was due %s; if it is still running, it is stopped", before.Schedule)}
-	case after == nil:
+	case after == nil && before.Suspend:
 		return kind.Effect{Type: kind.RunCanceled,
 			What: kind.Say("does not run any more at %s: %s", before.Schedule, before.Command)}
+	case after == nil:
+		return kind.Effect{Type: kind.RunCanceled,
+			What: kind.Say("does not run any more at %s: %s", before.Schedule, before.Command),
+			Risk: "its work is not done"}
 	case after.started:
 		return kind.Effect{}
 	case before != nil && before.digest == after.digest:

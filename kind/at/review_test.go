@@ -47,7 +47,7 @@ func TestReviewReportsRuns(t *testing.T) {
 		{"new, and past its deadline", nil, at(past, deadline), RunMissed, true},
 		{"new, past its deadline and suspended", nil, at(past, both(deadline, suspended)), RunMissed, true},
 		{"new, and within its deadline", nil, at(justPast, deadline), kind.RunAtOnce, true},
-		{"removed before it ran", at(future, nil), nil, kind.RunCanceled, false},
+		{"removed before it ran", at(future, nil), nil, kind.RunCanceled, true},
 		{"removed after it ran", at(past, nil), nil, RunDone, false},
 		{"removed while it was suspended", at(past, suspended), nil, kind.RunCanceled, false},
 		{"another command", at(future, nil), at(future, another), kind.RunPlanned, false},

@@ -20,9 +20,9 @@ import (
 // Marker is the first line of every comment. Programs find the comment to update by it.
 const Marker = "<!-- gatehouse-diff -->"
 
-// Markdown returns a comment for GitHub or GitLab: tables of the frame and of the effects on each cluster,
-// then folded diffs. It begins with the worst of all. A comment of more than limit bytes omits diffs, and then rows, by their ranks. It names
-// omitted objects, counts omitted risks, and refers to the command.
+// Markdown returns a comment for GitHub or GitLab: a summary, tables of the frame and of the effects on each cluster,
+// then folded diffs. A comment of more than limit bytes omits diffs, and then rows, by their ranks. It names omitted
+// objects, counts omitted effects, and refers to the command.
 func (r *Review) Markdown(limit int, command string) string {
 	c := r.comment()
 	others := tableOfOthers(r.Frame)
@@ -138,13 +138,20 @@ type told struct {
 
 // told returns the rows of an environment, in the order of their first effects.
 func (e EnvironmentReview) told() (rows []*told) {
-	of, texts := map[manifest.ID][]effect.Effect{}, map[manifest.ID]string{}
+	of, by := map[manifest.ID][]effect.Effect{}, map[manifest.ID]*manifest.ID{}
 	for _, c := range e.Changes {
-		texts[c.Object] = ptr.Deref(c.InstalledBy, manifest.ID{}).WithGroup()
+		by[c.Object] = c.InstalledBy
 	}
 	for _, found := range e.Effects {
 		of[found.Object] = append(of[found.Object], found)
-		texts[found.Object] += fmt.Sprintf("\n%q %q %s", found.What, found.Risk, found.Rank)
+	}
+	textOf := func(o manifest.ID) string {
+		var b strings.Builder
+		fmt.Fprintf(&b, "%q", ptr.Deref(by[o], manifest.ID{}))
+		for _, found := range of[o] {
+			fmt.Fprintf(&b, "\n%q %q %s", found.What, found.Risk, found.Rank)
+		}
+		return b.String()
 	}
 	byText := map[string]*told{}
 	for _, found := range e.Effects {
@@ -152,11 +159,12 @@ func (e EnvironmentReview) told() (rows []*told) {
 		if effects == nil {
 			continue
 		}
+		text := textOf(found.Object)
 		of[found.Object] = nil
-		row := byText[texts[found.Object]]
+		row := byText[text]
 		if row == nil {
 			row = &told{effects: effects}
-			byText[texts[found.Object]], rows = row, append(rows, row)
+			byText[text], rows = row, append(rows, row)
 		}
 		row.objects = append(row.objects, found.Object)
 	}

@@ -110,7 +110,7 @@ func TestEffectsOfChanges(t *testing.T) {
 			"Deployment ns/a: 4 → 1 Pod, until HorizontalPodAutoscaler ns/h scales it to 2 to 9 Pods (fewer Pods run until then: 1 is the default of spec.replicas)",
 		}},
 		{"a number that an autoscaler had", fill(deployment, "REPLICAS=4") + "\n---\n" + scaler("1, maxReplicas: 9"), unsized + "\n---\n" + scaler("1, maxReplicas: 9"), nil},
-		{"fewer Pods at most", scaler("2, maxReplicas: 9"), scaler("1, maxReplicas: 8"), []string{"HorizontalPodAutoscaler ns/h: changes spec.maxReplicas: 9 → 8; spec.minReplicas: 2 → 1 (it decides how many Pods run under load: spec.maxReplicas)"}},
+		{"fewer Pods at most", scaler("2, maxReplicas: 9"), scaler("1, maxReplicas: 8"), []string{"HorizontalPodAutoscaler ns/h: changes spec.maxReplicas: 9 → 8; spec.minReplicas: 2 → 1 (it decides how many Pods run under load: spec.maxReplicas; fewer Pods run without load: spec.minReplicas)"}},
 		{"more memory by an autoscaler", limited + "\n---\n" + scaler("1, maxReplicas: 9"), limited + "\n---\n" + scaler("3, maxReplicas: 9"), nil},
 		{"an autoscaler that goes", scaler("1, maxReplicas: 9"), "", []string{"HorizontalPodAutoscaler ns/h: is removed (its workload keeps its current number of Pods, or the number in its spec)"}},
 		{"an autoscaler of KEDA", "", "{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, metadata: {name: k, namespace: ns}, spec: {scaleTargetRef: {name: a}, maxReplicaCount: 3}}", nil},

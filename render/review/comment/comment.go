@@ -281,7 +281,8 @@ func (c *Comment) note(command string) string {
 		}
 	}
 	var lacks []string
-	for _, of := range []struct{ mark, noun string }{{"⚠️", "risk"}, {"❔", "unknown effect"}, {"", "known effect"}} {
+	nouns := []struct{ mark, noun string }{{"⚠️", "risk"}, {"❔", "unknown effect"}, {"", "known effect"}}
+	for _, of := range nouns {
 		if n := counts[of.mark]; n > 0 {
 			lacks = append(lacks, string(kind.Count(n, of.noun)))
 		}

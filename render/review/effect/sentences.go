@@ -73,8 +73,8 @@ func OfFields(c compare.Change, fields []compare.FieldChange, risky sets.Set[str
 	return e
 }
 
-// SayFields lists fields with their values. If there are too many, it counts the fields of the longest branches
-// that are few enough.
+// SayFields lists fields with their values. If there are too many, it counts the fields of the longest branches that
+// are few enough: of those with many fields or, if that is not enough, of all.
 func SayFields(fields []compare.FieldChange, most int, say func(compare.FieldChange) kind.Sentence) kind.Sentence {
 	var said []kind.Sentence
 	if len(fields) <= most {
@@ -95,19 +95,28 @@ func SayFields(fields []compare.FieldChange, most int, say func(compare.FieldCha
 		}
 		return path
 	}
-	for depth := deepest; depth > 0 && (said == nil || len(said) > most); depth-- {
+	const many = 10
+	for step := range 2 * deepest {
+		depth, least := deepest-step/2, many
+		if step%2 == 1 {
+			least = 2
+		}
 		said = nil
 		for from := 0; from < len(fields); {
 			path, to := branch(from, depth), from+1
 			for to < len(fields) && branch(to, depth) == path {
 				to++
 			}
-			if to-from == 1 {
-				said = append(said, say(fields[from]))
-			} else {
-				said = append(said, kind.Say("%s (%s)", path, kind.Count(int64(to-from), "field")))
+			if to-from >= least {
+				said, from = append(said, kind.Say("%s (%s)", path, kind.Count(int64(to-from), "field"))), to
+				continue
 			}
-			from = to
+			for ; from < to; from++ {
+				said = append(said, say(fields[from]))
+			}
+		}
+		if len(said) <= most {
+			break
 		}
 	}
 	return Join(said, "; ")

@@ -146,6 +146,17 @@ var allocated = regexp.MustCompile(
 // stays reports whether the API server keeps a field that a change removes.
 func stays(w *world.World, c compare.Change, f compare.FieldChange) bool { return w.Keeps(c, f) }
 
+// isMoved reports whether a field of an existing object changes.
+func isMoved(_ *world.World, c compare.Change, _ compare.FieldChange) bool { return c.Before != nil }
+
+// isGone reports whether a field is removed.
+func isGone(_ *world.World, _ compare.Change, f compare.FieldChange) bool { return f.After == nil }
+
+// changesRepository reports whether an image comes from another repository.
+func changesRepository(_ *world.World, _ compare.Change, f compare.FieldChange) bool {
+	return f.Before != nil && f.After != nil && world.Repository(*f.Before) != world.Repository(*f.After)
+}
+
 // isNever reports whether the schedule of a CronJob has no date.
 func isNever(_ []string, schedule string) bool {
 	parsed, err := cron.ParseStandard(schedule)

@@ -39,6 +39,7 @@ var kustomizations = []guard{
 // helmReleases guard the fields of a HelmRelease that decide beyond the objects of its chart.
 var helmReleases = []guard{
 	{fields: at("spec.values"), when: showsNothing, risk: unseen},
+	{fields: at("spec.values")},
 	{fields: at(
 		"spec.chart", "spec.chartRef", "spec.commonMetadata", "spec.driftDetection", "spec.install.crds",
 		"spec.install.createNamespace", "spec.install.skipCRDs", "spec.kubeConfig", "spec.postRenderers",

@@ -15,6 +15,7 @@ import (
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/review/effect"
 	"example.com/gatehouse/render/review/world"
+	"example.com/gatehouse/render/verdict/apiserver"
 	"example.com/gatehouse/render/verdict/secret"
 )
 
@@ -30,6 +31,8 @@ type guard struct {
 	// severity is that of the risk; 0 for a serious one.
 	severity effect.Severity
 }
+
+const grave = effect.Grave
 
 const (
 	connects   = "it changes who can connect to Pods, where their connections go, or who can read them"
@@ -84,6 +87,8 @@ var settings = []guard{
 
 // scaler guards the number of Pods under load.
 var scaler = []guard{
+	{fields: at("spec.minReplicas", "spec.minReplicaCount"), when: falls, risk: "fewer Pods run without load"},
+	{fields: at("spec.minReplicas", "spec.minReplicaCount"), when: rises},
 	{fields: at("spec.maxReplicas", "spec.maxReplicaCount", "spec.scaleTargetRef"), limits: true,
 		risk: "it decides how many Pods run under load"},
 	{lost: "its workload keeps its current number of Pods, or the number in its spec"},
@@ -94,20 +99,28 @@ var guards = map[string][]guard{
 	"HorizontalPodAutoscaler.autoscaling": scaler,
 	"ScaledObject.keda.sh":                scaler,
 
+	"VerticalPodAutoscaler.autoscaling.k8s.io": {{fields: at("spec.updatePolicy.updateMode"),
+		isRisk: oneOf("Auto", "InPlaceOrRecreate", "Recreate"), risk: "its Pods are evicted to get other resources"}},
+
 	"CronJob.batch":              cronJobs,
 	"LimitRange":                 limits,
 	"PodDisruptionBudget.policy": budgets,
 	"ResourceQuota":              quotas,
 
-	"MutatingAdmissionPolicy.admissionregistration.k8s.io":        {{risk: admits, lost: unmutated}},
-	"MutatingAdmissionPolicyBinding.admissionregistration.k8s.io": {{risk: admits, lost: unmutated}},
-	"MutatingWebhookConfiguration.admissionregistration.k8s.io":   {{risk: admits, lost: unmutated}},
-	"ValidatingAdmissionPolicy.admissionregistration.k8s.io":      {{risk: admits, lost: unadmitted}},
+	"MutatingAdmissionPolicy.admissionregistration.k8s.io": {{risk: admits, lost: unmutated,
+		severity: grave}},
+	"MutatingAdmissionPolicyBinding.admissionregistration.k8s.io": {{risk: admits, lost: unmutated,
+		severity: grave}},
+	"MutatingWebhookConfiguration.admissionregistration.k8s.io": {{risk: admits, lost: unmutated,
+		severity: grave}},
+	"ValidatingAdmissionPolicy.admissionregistration.k8s.io": {{risk: admits, lost: unadmitted,
+		severity: grave}},
 	"ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io": {{risk: admits,
-		lost: "objects that its policy refused are admitted"}},
-	"ValidatingWebhookConfiguration.admissionregistration.k8s.io": {{risk: admits, lost: unadmitted}},
+		lost: "objects that its policy refused are admitted", severity: grave}},
+	"ValidatingWebhookConfiguration.admissionregistration.k8s.io": {{risk: admits, lost: unadmitted,
+		severity: grave}},
 	"APIService.apiregistration.k8s.io": {{risk: servesAPI,
-		lost: "all requests for its API fail"}},
+		lost: "all requests for its API fail", severity: grave}},
 	"CustomResourceDefinition.apiextensions.k8s.io": {{fields: at("spec.conversion"),
 		risk: "its webhook reads and changes all objects of this kind"}},
 	"ClusterTrustBundle.certificates.k8s.io": {{risk: "it decides which certificates Pods trust"}},
@@ -136,6 +149,8 @@ var guards = map[string][]guard{
 			fields: at("spec.externalName"), isRisk: except(),
 			risk: "its clients connect to this host", lost: "its clients no longer connect to this host",
 		},
+		{fields: at("spec.externalTrafficPolicy"), limits: true, risk: "its Pods see other addresses of clients: " +
+			"policies of addresses no longer fit, or nodes without its Pods refuse connections"},
 		{fields: at("spec.publishNotReadyAddresses"), isRisk: oneOf("true"),
 			risk: "requests reach Pods that are not ready"},
 		{lost: "clients cannot resolve its name"},
@@ -148,7 +163,8 @@ var guards = map[string][]guard{
 		{fields: at("metadata.labels"),
 			risk: "policies and webhooks select Namespaces by their labels: they may no longer apply to it, or " +
 				"allow it more", limits: true},
-		{lost: "all objects in it are deleted, whether they are in this repository or not"},
+		{lost: "all objects in it are deleted, whether they are in this repository or not",
+			severity: grave},
 	},
 	".toolkit.fluxcd.io":              sources,
 	".notification.toolkit.fluxcd.io": {{lost: "its events are no longer sent or received"}},
@@ -164,10 +180,18 @@ var guards = map[string][]guard{
 	"PriorityClass.scheduling.k8s.io": {{risk: schedules}},
 	"RuntimeClass.node.k8s.io":        {{risk: isolates, lost: "new Pods that name it are refused"}},
 
-	"PersistentVolume": {{fields: at("spec.persistentVolumeReclaimPolicy"),
-		isRisk: oneOf("Delete", "Recycle"), risk: losesData}, {lost: "claims lose their data, unless it is retained"}},
-	"PersistentVolumeClaim":       {{lost: "its data is lost, unless its volume is retained"}},
-	"StorageClass.storage.k8s.io": {{risk: stores, lost: "new claims that name it get no volume"}},
+	"PersistentVolume": {
+		{fields: at("spec.persistentVolumeReclaimPolicy"), isRisk: oneOf("Delete", "Recycle"), risk: losesData,
+			severity: grave},
+		{fields: at("spec.claimRef", "spec.csi", "spec.hostPath", "spec.iscsi", "spec.local", "spec.nfs"),
+			when: isMoved, risk: "another claim gets its data, or its claim gets the data of others", severity: grave},
+		{fields: at("spec.hostPath"), isRisk: except(), risk: "its claim has these files of a node", severity: grave},
+		{lost: "claims lose their data, unless it is retained", severity: grave},
+	},
+	"PersistentVolumeClaim": {{lost: "its data is lost, unless its volume is retained", severity: grave}},
+	"StorageClass.storage.k8s.io": {{fields: annotations("storageclass.kubernetes.io/is-default-class"),
+		risk: "new claims without a class get another one, or wait for one", limits: true},
+		{risk: stores, lost: "new claims that name it get no volume"}},
 	"StatefulSet.apps": {{fields: at("spec.persistentVolumeClaimRetentionPolicy.whenDeleted",
 		"spec.persistentVolumeClaimRetentionPolicy.whenScaled"), isRisk: oneOf("Delete"), risk: losesData}},
 	"ServiceAccount": {
@@ -195,18 +219,18 @@ type Risk struct {
 
 // Risks returns the risks of the changed fields of an object.
 func Risks(w *world.World, c compare.Change) (risks []Risk) {
-	rows, hasPods := guardsOf(w, c), len(w.Templates(c.After)) > 0
-	if hasPods {
-		rows = slices.Concat(privileges, rows)
-	}
 	if c.After == nil {
 		return nil
 	}
+	hasPods := len(w.Templates(c.After)) > 0
+	rows := slices.Concat(guardsOf(w, c), ofAll)
+	if _, isBuiltIn := apiserver.Newest.Lookup(c.After.GroupVersionKind()); hasPods {
+		rows = slices.Concat(privileges, volumes, rows)
+	} else if !isBuiltIn && w.Kinds.Find(c.After.GroupVersionKind()) == nil {
+		rows = slices.Concat(rows, privileges, ofPodsByName)
+	}
 	if !hasPods && c.Before != nil {
 		risks = lostDigests(w, c)
-	}
-	if len(rows) == 0 {
-		return risks
 	}
 	for _, f := range leaves(w, c) {
 		for _, g := range rows {
@@ -239,8 +263,8 @@ func Loss(w *world.World, c compare.Change) (kind.Sentence, effect.Severity) {
 	return "", 0
 }
 
-// guardsOf returns the guards of an object by its kind, or by the longest end of its group. The first guard of
-// a field counts.
+// guardsOf returns the guards of an object by its kind, by the longest end of its group, or by the table of kinds. The
+// first guard of a field counts.
 func guardsOf(w *world.World, c compare.Change) []guard {
 	o := c.Object().Unstructured
 	if w.IsParameter(o) {
@@ -253,6 +277,11 @@ func guardsOf(w *world.World, c compare.Change) []guard {
 	for _, group, ok := strings.Cut(kind, "."); ok; _, group, ok = strings.Cut(group, ".") {
 		if rows := guards["."+group]; rows != nil {
 			return rows
+		}
+	}
+	for _, k := range kinds {
+		if k.match.MatchString(kind) {
+			return k.guards
 		}
 	}
 	return nil

@@ -18,9 +18,10 @@ import (
 
 // row is a field whose changes are ordinary.
 type row struct {
-	name   string                                                             // for tests
-	kinds  *regexp.Regexp                                                     // with their groups; nil for all
-	fields *regexp.Regexp                                                     // of paths; in a row of Pods behind the field of a template, which is * there
+	name  string         // for tests
+	kinds *regexp.Regexp // with their groups; nil for all
+	// Of paths. A field of a Pod template begins with * in place of the field of the template.
+	fields *regexp.Regexp
 	when   func(w *world.World, c compare.Change, f compare.FieldChange) bool // nil for all changes
 }
 
@@ -41,8 +42,9 @@ var rows = []row{
 	},
 	{
 		name: "notes",
-		fields: regexp.MustCompile(`^metadata\.annotations(\.description|\[(kubernetes\.io/(change-cause|description)|` +
-			`controller-gen\.kubebuilder\.io/version|artifacthub\.io/[^\]]*)\])$`),
+		fields: regexp.MustCompile(`^metadata\.annotations(\.description|\[(` +
+			`kubernetes\.io/(change-cause|description)|controller-gen\.kubebuilder\.io/version|` +
+			`artifacthub\.io/[^\]]*)\])$`),
 	},
 	{
 		name: "restarts", // Pods are replaced by the same
@@ -53,9 +55,10 @@ var rows = []row{
 	{name: "versions of images", fields: regexp.MustCompile(`^\*spec\.(initC|c)ontainers\[[^\]]*\]\.image$`),
 		when: isNewVersion},
 	{
-		name:   "resources",
-		fields: regexp.MustCompile(`^\*spec\.(initC|c)ontainers\[[^\]]*\]\.resources\.(limits|requests)\.(cpu|memory)$`),
-		when:   keepsClass,
+		name: "resources",
+		fields: regexp.MustCompile(`^\*spec\.(initC|c)ontainers\[[^\]]*\]\.resources\.(limits|requests)\.` +
+			`(cpu|memory)$`),
+		when: keepsClass,
 	},
 	{
 		name:   "replicas",

@@ -29,7 +29,8 @@ func (c *comparison) reviewPods(change compare.Change, pods world.PodChange) (e 
 			had = append([][]grant{c.before.grants[old]}, c.after.of(old)[1:]...)
 		}
 	}
-	rights, risk, severity := c.sayAccount(now, had, compare.Without(cloudRoles(c.after.accounts[now]), cloudRoles(before)))
+	rights, risk, severity := c.sayAccount(now, had,
+		compare.Without(cloudRoles(c.after.accounts[now]), cloudRoles(before)))
 	switch isUnknown := c.after.accounts[now] == nil && now.Name != "default" && len(c.after.grants[now]) == 0; {
 	case rights == "" && isUnknown && (was == nil || old != now):
 		rights, risk = "has unknown rights: it is not in this environment", "may get more rights"

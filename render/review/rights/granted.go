@@ -125,6 +125,10 @@ func (c *comparison) sayGains(gains []gain, everywhere kind.Sentence) (may, can 
 		}
 		severity = max(severity, severityOf(i))
 	}
+	const most = 8
+	if more := len(told) - most; more > 1 {
+		told = append(told[:most], kind.Say("and do %d other things", more))
+	}
 	if len(told) > 0 {
 		can = "can " + effect.Join(told, ", ")
 	}

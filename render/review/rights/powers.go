@@ -19,8 +19,9 @@ func allowsAll(r rbacv1.PolicyRule) bool {
 // power is a set of requests that let a subject do more than their rules say.
 // https://kubernetes.io/docs/concepts/security/rbac-good-practices/#privilege-escalation-risks
 type power struct {
-	can                     kind.Sentence
-	verbs, group, resources string
+	can kind.Sentence
+	// Empty resources are all of a group. A group ends with * if others may follow.
+	verbs, groups, resources string
 	// isOfCluster excludes resources without a namespace from the rights in a namespace.
 	isOfCluster bool
 }
@@ -73,11 +74,61 @@ var (
 		{"give their rights to others", anyWrite, rbacv1.GroupName, "roles,rolebindings", false},
 		{"mount files of nodes", "create", "", "persistentvolumes", true},
 		{"lower the Pod Security of namespaces", "update,patch", "", "namespaces", false},
+		{"apply any object with the rights of a controller", anyWrite, deliveryGroups, "", false},
+		{"apply any object with the rights of a controller", anyWrite, "argoproj.io",
+			"applications,applicationsets,appprojects", false},
+		{"run Pods as any ServiceAccount of their namespace", anyWrite, podGroups, "", false},
+		{"run privileged Pods", "use", "security.openshift.io,policy,extensions",
+			"securitycontextconstraints,podsecuritypolicies", false},
+		{"change admission policies", anyChange, "constraints.gatekeeper.sh,kyverno.io,policies.kyverno.io," +
+			"policies.kubewarden.io,security.openshift.io,templates.gatekeeper.sh", "", false},
+		{"answer all requests of an API", anyWrite, "apiregistration.k8s.io", "apiservices", true},
+		{"read and change objects of custom kinds by webhooks, or delete all of a kind", anyChange,
+			"apiextensions.k8s.io", "customresourcedefinitions", true},
+		{"get rights in the cloud", anyWrite, "iam.*", "", false},
+		{"give Pods rights in the cloud", "update,patch", "", "serviceaccounts", false},
+		{"read any secret of a store", anyWrite,
+			"external-secrets.io,secrets-store.csi.x-k8s.io,secrets.hashicorp.com", "", false},
+		{"place Pods on any node, past taints and scheduling gates", "create", "", "bindings,pods/binding", false},
 	}
 
 	lesser = []power{
+		{"reach all ports of Pods and Services, past NetworkPolicies", "get,create,update,patch,delete", "",
+			"pods/proxy,services/proxy", false},
+		{"reach all ports of Pods, past NetworkPolicies", "get,create", "", "pods/portforward", false},
+		{"redirect connections of Services", anyWrite, ",discovery.k8s.io", "endpoints,endpointslices,services", false},
+		{"redirect requests from outside of the cluster", anyWrite, routeGroups, "", false},
+		{"redirect requests from outside of the cluster", anyWrite, "extensions,networking.k8s.io",
+			"ingressclasses,ingresses", false},
+		{"open and block connections of Pods", anyChange, "cilium.io,crd.antrea.io,crd.projectcalico.org," +
+			"policy.networking.k8s.io,projectcalico.org,security.istio.io", "", false},
+		{"open and block connections of Pods", anyChange, "networking.k8s.io", "networkpolicies", false},
+		{"change the configuration of Pods and, in kube-system, of the cluster", anyWrite, "", "configmaps", false},
+		{"get certificates of their issuers", anyWrite, "cert-manager.io", "", false},
+		{"delete data", "delete,deletecollection", "", "namespaces,persistentvolumeclaims,persistentvolumes", false},
+		{"decide who stores data", anyChange, "snapshot.storage.k8s.io,storage.k8s.io",
+			"csidrivers,storageclasses,volumesnapshotclasses", true},
+		{"read logs and files of nodes", "get", "", "nodes/checkpoint,nodes/log", true},
+		{"read what Pods log", "get", "", "pods/log", false},
+		{"stop Pods", "create", ",policy", "pods/eviction", false},
+		{"stop Pods", "delete,deletecollection", "", "nodes,pods,replicationcontrollers", false},
+		{"stop Pods", "delete,deletecollection", "apps", "daemonsets,deployments,replicasets,statefulsets", false},
+		{"stop Pods", "update,patch", "apps", "deployments/scale,replicasets/scale,statefulsets/scale", false},
+		{"stop Pods", "update,patch", "", "nodes", true},
+		{"lift the limits of namespaces", anyChange, "", "limitranges,resourcequotas", false},
 		{kind.Say("use all that %s stands for, now and later", "*"), anyStar, "", "", false},
 	}
+)
+
+// Groups whose controllers make objects of what users write, make Pods, or serve requests from outside.
+const (
+	deliveryGroups = "apiextensions.crossplane.io,fleet.cattle.io,fluxcd.controlplane.io,helm.cattle.io," +
+		"helm.toolkit.fluxcd.io,kappctrl.k14s.io,kro.run,kustomize.toolkit.fluxcd.io,operators.coreos.com," +
+		"pkg.crossplane.io,source.toolkit.fluxcd.io"
+	podGroups = "actions.github.com,apps.kruise.io,argoproj.io,batch.volcano.sh,jobset.x-k8s.io,keda.sh," +
+		"kubeflow.org,kubevirt.io,monitoring.coreos.com,ray.io,serving.knative.dev,sparkoperator.k8s.io,tekton.dev"
+	routeGroups = "configuration.konghq.com,gateway.envoyproxy.io,gateway.networking.k8s.io,k8s.nginx.org," +
+		"networking.istio.io,projectcontour.io,route.openshift.io,traefik.io"
 )
 
 // Lists of verbs.
@@ -120,10 +171,23 @@ func (p power) isIn(r rbacv1.PolicyRule, scope string) bool {
 	hasAny := func(list string, matches func(string) bool) bool {
 		return slices.ContainsFunc(strings.Split(list, ","), matches)
 	}
-	return helpers.APIGroupMatches(&r, p.group) &&
+	namesResource := func(resource string) bool {
+		_, subresource, _ := strings.Cut(resource, "/")
+		return helpers.ResourceMatches(&r, resource, subresource)
+	}
+	if p.resources == "" {
+		isAny := slices.Contains(r.APIGroups, "*") && slices.Contains(r.Resources, "*")
+		return hasAny(p.verbs, func(verb string) bool { return helpers.VerbMatches(&r, verb) }) &&
+			(isAny || hasAny(p.groups, func(group string) bool { return namesGroup(r, group) }))
+	}
+	return hasAny(p.groups, func(group string) bool { return helpers.APIGroupMatches(&r, group) }) &&
 		hasAny(p.verbs, func(verb string) bool { return helpers.VerbMatches(&r, verb) }) &&
-		hasAny(p.resources, func(resource string) bool {
-			_, subresource, _ := strings.Cut(resource, "/")
-			return helpers.ResourceMatches(&r, resource, subresource)
-		})
+		hasAny(p.resources, namesResource)
+}
+
+// namesGroup reports whether a rule names a group.
+func namesGroup(r rbacv1.PolicyRule, group string) bool {
+	prefix, isPrefix := strings.CutSuffix(group, "*")
+	return slices.Contains(r.APIGroups, group) || isPrefix &&
+		slices.ContainsFunc(r.APIGroups, func(other string) bool { return strings.HasPrefix(other, prefix) })
 }
