@@ -99,6 +99,8 @@ func (r *Repository) looksAt(name string) (looks map[string]bool, areAll bool) {
 // stage reads. A HelmRelease with a chartRef takes the chart of a HelmChart.
 func installsFolder(d source.Document) bool {
 	switch d.Kind {
+	case "ApplicationSet":
+		return true
 	case "Kustomization":
 		return node.Text(node.Field(d.Node(), "spec"), "path") != ""
 	case "HelmRelease", "HelmChart":

@@ -55,8 +55,12 @@ func (in *input) follow(repository *Repository, objects []manifest.Object) (all 
 		own := in.ownSource(world)
 		for _, o := range next {
 			if isApplicationSet(o) {
-				problems = append(problems, warning(o, "is not judged: Argo CD makes its Applications in the cluster: commit "+
-					"them, as argocd appset generate prints them")...)
+				if f, err := in.expandSet(repository, o); err == nil {
+					all, world = append(all, f), append(world, f.built...)
+				} else {
+					problems = append(problems, warning(o, fmt.Sprintf("is not judged, for its %v: commit the Applications "+
+						"that argocd appset generate prints", err))...)
+				}
 			}
 			for _, p := range placesOf(o) {
 				if len(all) == maxFollowed {
@@ -111,6 +115,9 @@ func (in *input) dropRepeated(f *followed, have map[manifest.ID]manifest.Object)
 	var kept []manifest.Object
 	for i, o := range f.applied() {
 		id := o.IDInNamespace()
+		if o.GetNamespace() == "" && f.namespace != "" {
+			id.Namespace = f.namespace
+		}
 		other, isRepeated := have[id]
 		if !isRepeated || flux.HasVariables(id.Name+id.Namespace) { // unknown values may make another name
 			have[id] = o

@@ -118,12 +118,16 @@ func placesOfApplication(o manifest.Object) (all []place) {
 		field = func(int) string { return "spec.source.path" }
 	}
 	to := spec.Destination
+	object := o.Committed()
+	if isApplicationSet(object) { // it made the Application
+		object = o
+	}
 	for i, s := range spec.Sources {
 		if s.Path == "" || s.Chart != "" || s.Helm != nil || s.Plugin != nil {
 			continue
 		}
 		all = append(all, place{
-			Overlay: s.Kustomize, object: o.Committed(), field: field(i), folder: path.Join("/", s.Path),
+			Overlay: s.Kustomize, object: object, field: field(i), folder: path.Join("/", s.Path),
 			isElsewhere: !delivery.IsInCluster(to.Name, to.Server), namespace: to.Namespace,
 			directory: cmp.Or(s.Directory, &directory{}),
 		})

@@ -1,0 +1,363 @@
+package render
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"github.com/Masterminds/sprig/v3"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
+)
+
+// applicationSet has the fields of an ApplicationSet of Argo CD that make its Applications.
+type applicationSet struct {
+	GoTemplate        bool
+	GoTemplateOptions []string
+	Generators        []generator
+	Template          map[string]any
+	TemplatePatch     string
+}
+
+// generator is a generator that needs nothing but files, or any other one without a field.
+type generator struct {
+	List *struct{ Elements []map[string]any }
+	Git  *struct {
+		Directories []struct {
+			Path    string
+			Exclude bool
+		}
+		Files  []struct{ Path string }
+		Values map[string]string
+	}
+	Matrix   *applicationSet
+	Selector any
+}
+
+// maxGenerated bounds the Applications of an ApplicationSet.
+const maxGenerated = 1000
+
+// expandSet returns the Applications of an ApplicationSet as its controller makes them, from the files of the repository
+// (applicationset/generators and applicationset/utils of Argo CD).
+func (in *input) expandSet(repository *Repository, o manifest.Object) (*followed, error) {
+	var set applicationSet
+	if err := decodeField(o, "spec", &set); err != nil {
+		return nil, err
+	}
+	if set.TemplatePatch != "" {
+		return nil, errors.New("spec.templatePatch")
+	}
+	e := expansion{applicationSet: set, files: repository.fileSystem(), repository: repository}
+	var all []params
+	for _, g := range set.Generators {
+		found, err := e.generate(g, nil)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	if len(all) > maxGenerated {
+		return nil, fmt.Errorf("over %d Applications", maxGenerated)
+	}
+	f := &followed{input: in, place: place{object: o.Committed()}}
+	for _, p := range all {
+		content, err := e.fill(set.Template, p)
+		if err != nil {
+			return nil, err
+		}
+		application, _ := content.(map[string]any)
+		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": o.GetAPIVersion(), "kind": "Application"}}
+		maps.Copy(u.Object, application)
+		if u.GetName() == "" {
+			return nil, errors.New("spec.template.metadata.name")
+		}
+		u.SetNamespace(cmp.Or(u.GetNamespace(), o.GetNamespace()))
+		made := manifest.Object{Unstructured: u, Written: u, InGit: &o, Origin: o.Origin, Delivery: f}
+		made.File = made.Origin
+		f.built = append(f.built, made)
+	}
+	return f, nil
+}
+
+// expansion makes the parameters of an ApplicationSet.
+type expansion struct {
+	applicationSet
+	files      *source.FileSystem
+	repository *Repository
+}
+
+// params are the parameters of one Application.
+type params map[string]any
+
+// generate returns the parameters of a generator. Outer are those of the generator before it in a matrix.
+func (e expansion) generate(g generator, outer params) (all []params, err error) {
+	switch {
+	case g.List != nil:
+		for _, element := range g.List.Elements {
+			all = append(all, e.flat(element, ""))
+		}
+	case g.Git != nil && len(g.Git.Directories) > 0:
+		all, err = e.directories(g, outer)
+	case g.Git != nil && len(g.Git.Files) > 0:
+		all, err = e.filesOf(g, outer)
+	case g.Matrix != nil && len(g.Matrix.Generators) == 2:
+		all, err = e.matrix(g.Matrix.Generators)
+	default:
+		return nil, errors.New("a generator other than list, git and a matrix of these")
+	}
+	if g.Selector != nil {
+		return nil, errors.New("selector of a generator")
+	}
+	return all, err
+}
+
+// matrix returns each pair of parameters of two generators.
+func (e expansion) matrix(generators []generator) (all []params, err error) {
+	first, err := e.generate(generators[0], nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, outer := range first {
+		second, err := e.generate(generators[1], outer)
+		if err != nil {
+			return nil, err
+		}
+		for _, inner := range second {
+			both := maps.Clone(outer)
+			maps.Copy(both, inner)
+			all = append(all, both)
+		}
+		if len(all) > maxGenerated {
+			return nil, fmt.Errorf("over %d Applications", maxGenerated)
+		}
+	}
+	return all, nil
+}
+
+// directories returns the parameters of the folders that patterns select.
+func (e expansion) directories(g generator, outer params) (all []params, err error) {
+	var patterns, excluded []string
+	for _, d := range g.Git.Directories {
+		pattern, err := e.text(d.Path, outer)
+		if err != nil {
+			return nil, err
+		}
+		if d.Exclude {
+			excluded = append(excluded, pattern)
+		} else {
+			patterns = append(patterns, pattern)
+		}
+	}
+	for _, name := range e.find(func(name string, isDir bool) bool {
+		return isDir && matchesAny(patterns, name) && !matchesAny(excluded, name)
+	}) {
+		p := params{}
+		e.setPath(p, name)
+		all = append(all, p)
+	}
+	if len(all) == 0 { // perhaps of another repository
+		return nil, errors.New("no folder of this repository matches " + strings.Join(patterns, ", "))
+	}
+	return all, nil
+}
+
+// filesOf returns the parameters in the files that patterns select.
+func (e expansion) filesOf(g generator, outer params) (all []params, err error) {
+	var patterns []string
+	for _, f := range g.Git.Files {
+		pattern, err := e.text(f.Path, outer)
+		if err != nil {
+			return nil, err
+		}
+		patterns = append(patterns, pattern)
+	}
+	for _, name := range e.find(func(name string, isDir bool) bool { return !isDir && matchesAny(patterns, name) }) {
+		content, err := e.files.ReadAny("/" + name)
+		if err != nil {
+			return nil, err
+		}
+		var list []map[string]any
+		if err := yaml.Unmarshal(content, &list); err != nil {
+			var one map[string]any
+			if err := yaml.Unmarshal(content, &one); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			list = append(list, one)
+		}
+		for _, values := range list {
+			p := e.flat(values, "")
+			e.setPath(p, path.Dir(name))
+			if at, ok := p["path"].(map[string]any); ok {
+				at["filename"] = path.Base(name)
+			} else {
+				p["path.filename"] = path.Base(name)
+			}
+			all = append(all, p)
+		}
+	}
+	if len(all) == 0 {
+		return nil, errors.New("no file of this repository matches " + strings.Join(patterns, ", "))
+	}
+	return all, nil
+}
+
+// find returns the names in the repository that match, sorted, except hidden ones.
+func (e expansion) find(matches func(name string, isDir bool) bool) (names []string) {
+	var visit func(folder string)
+	visit = func(folder string) {
+		entries, err := e.repository.files.ReadDir(folder)
+		if errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		for _, entry := range entries {
+			name := path.Join(folder, entry.Name())
+			if strings.HasPrefix(entry.Name(), ".") {
+				continue
+			}
+			if matches(name, entry.IsDir()) {
+				names = append(names, name)
+			}
+			if entry.IsDir() {
+				visit(name)
+			}
+		}
+	}
+	visit(".")
+	return names
+}
+
+// matchesAny reports whether a name matches a pattern of package path, in which ** stands for any folders.
+func matchesAny(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		parts := strings.Split(pattern, "**")
+		if len(parts) == 1 {
+			ok, err := path.Match(pattern, name)
+			return ok && err == nil
+		}
+		expression := "^"
+		for i, part := range parts {
+			if i > 0 {
+				expression += ".*"
+			}
+			expression += strings.ReplaceAll(regexp.QuoteMeta(part), `\*`, "[^/]*")
+		}
+		ok, err := regexp.MatchString(expression+"$", name)
+		return ok && err == nil
+	})
+}
+
+// setPath adds the parameters of a folder.
+func (e expansion) setPath(p params, name string) {
+	segments, base := strings.Split(name, "/"), path.Base(name)
+	normalized := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(base), "-"), "-")
+	if e.GoTemplate {
+		list := make([]any, len(segments))
+		for i, s := range segments {
+			list[i] = s
+		}
+		p["path"] = map[string]any{"path": name, "basename": base, "basenameNormalized": normalized, "segments": list}
+		return
+	}
+	p["path"], p["path.basename"], p["path.basenameNormalized"] = name, base, normalized
+	for i, s := range segments {
+		p["path["+strconv.Itoa(i)+"]"] = s
+	}
+}
+
+var notInNames = regexp.MustCompile("[^-a-z0-9.]+")
+
+// flat returns parameters as templates take them: Go templates as they are, and others by their joined names.
+func (e expansion) flat(values map[string]any, prefix string) params {
+	p := params{}
+	for name, value := range values {
+		below, isMap := value.(map[string]any)
+		switch {
+		case e.GoTemplate:
+			p[name] = value
+		case isMap:
+			maps.Copy(p, e.flat(below, prefix+name+"."))
+		default:
+			p[prefix+name] = fmt.Sprint(value)
+		}
+	}
+	return p
+}
+
+// fill returns content with parameters in place of its templates.
+func (e expansion) fill(content any, p params) (any, error) {
+	switch content := content.(type) {
+	case string:
+		return e.text(content, p)
+	case map[string]any:
+		filled := map[string]any{}
+		for key, value := range content {
+			name, err := e.text(key, p)
+			if err != nil {
+				return nil, err
+			}
+			if filled[name], err = e.fill(value, p); err != nil {
+				return nil, err
+			}
+		}
+		return filled, nil
+	case []any:
+		filled := make([]any, len(content))
+		for i, value := range content {
+			var err error
+			if filled[i], err = e.fill(value, p); err != nil {
+				return nil, err
+			}
+		}
+		return filled, nil
+	}
+	return content, nil
+}
+
+var simpleTemplate = regexp.MustCompile(`\{\{([^{}]*)\}\}`)
+
+// text returns a text with parameters in place of its templates.
+func (e expansion) text(text string, p params) (string, error) {
+	if !strings.Contains(text, "{{") {
+		return text, nil
+	}
+	if !e.GoTemplate {
+		return simpleTemplate.ReplaceAllStringFunc(text, func(match string) string {
+			value, isKnown := p[strings.TrimSpace(match[2:len(match)-2])]
+			if !isKnown {
+				return match // as the controller leaves it
+			}
+			return fmt.Sprint(value)
+		}), nil
+	}
+	functions := sprig.TxtFuncMap()
+	for _, name := range []string{"env", "expandenv", "getHostByName"} { // Argo CD has none of these
+		delete(functions, name)
+	}
+	functions["toYaml"] = func(v any) (string, error) {
+		content, err := yaml.Marshal(v)
+		return strings.TrimSuffix(string(content), "\n"), err
+	}
+	functions["normalize"] = func(s string) string {
+		return strings.Trim(notInNames.ReplaceAllString(strings.ToLower(s), "-"), "-.")
+	}
+	t, err := template.New("").Funcs(functions).Option(e.GoTemplateOptions...).Parse(text)
+	if err != nil {
+		return "", fmt.Errorf("spec.template: %w", err)
+	}
+	var b strings.Builder
+	if err := t.Execute(&b, map[string]any(p)); err != nil {
+		return "", fmt.Errorf("spec.template: %w", err)
+	}
+	return b.String(), nil
+}
