@@ -107,7 +107,7 @@ disk fails midway, the error lists the changed files; render again.`,
 	addOutputFlag(cmd, &f.output, []string{"text", "json", "github"})
 	cmd.AddCommand(newInitCommand(kinds), newNewCommand(kinds, args), newDiffCommand(kinds), newExplainCommand(kinds),
 		newChartsCommand(kinds), newPublishCommand(kinds), newSyncCommand(kinds), newApplyCommand(kinds),
-		newDeleteCommand(kinds), newUpgradeCommand(kinds), newVersionCommand())
+		newDeleteCommand(kinds), newUpgradeCommand(kinds), newImagesCommand(kinds), newVersionCommand())
 	checkTopics(cmd)
 	return cmd
 }

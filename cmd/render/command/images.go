@@ -1,0 +1,112 @@
+package command
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/compare"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verbs/images"
+)
+
+type imagesFlags struct {
+	render.Selection
+	root   string
+	base   string
+	output string
+}
+
+// imagesReport is a list of images as JSON.
+type imagesReport struct {
+	Base   string             `json:"base,omitempty"`
+	Images []images.Image     `json:"images"`
+	Errors []manifest.Problem `json:"errors"`
+}
+
+func newImagesCommand(kinds *registry.Kinds) *cobra.Command {
+	var f imagesFlags
+	cmd := &cobra.Command{
+		Use:   "images [--env NAME...] [--base REVISION]",
+		Short: "List the images that the objects of environments name",
+		Long: `List each image of containers, init containers and image volumes, and of fields that are
+called image in objects of other kinds, one a line. With --base, compare with a commit as
+"render diff --base" does: + marks an image that is new, and - one that nothing names any
+more. -o json has the environments, objects and fields. It asks no registry.
+
+Exit codes: 0 success; 2 error.`,
+		Example: `  # List the images of all environments
+  render images
+
+  # Scan the images that a branch adds
+  render images --base origin/main -o json | jq -r '.images[] | select(.isNew).image'`,
+		Args: environmentsAreFlags,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runImages(cmd, kinds, f) },
+	}
+	addSelectionFlags(cmd, &f.Selection, "list the environment `NAME`, a folder of environments/ (repeatable)",
+		"list every environment (the default)")
+	addRootFlag(cmd, &f.root)
+	cmd.Flags().StringVar(&f.base, "base", "", "compare with a git `REVISION`, as a pull request into it does")
+	addOutputFlag(cmd, &f.output, []string{"text", "json"})
+	return cmd
+}
+
+func runImages(cmd *cobra.Command, kinds *registry.Kinds, f imagesFlags) error {
+	f.All = f.All || len(f.Names) == 0
+	return inRepository(cmd, kinds, f.root, (*render.Repository).RLock,
+		func(repository *render.Repository, p *progress) error {
+			d, err := compare.New(cmd.Context(), repository, f.Selection, f.base, func(environment, step string) {
+				p.step(environment + ": " + step)
+			})
+			if err != nil {
+				return err
+			}
+			p.stop()
+			return printImages(cmd, d, f)
+		})
+}
+
+func printImages(cmd *cobra.Command, d *compare.Diff, f imagesFlags) error {
+	var problems []manifest.Problem
+	for _, e := range d.Environments {
+		problems = append(problems, e.Problems...)
+	}
+	errs, _ := manifest.SplitProblems(problems)
+	for _, problem := range errs {
+		fmt.Fprintln(cmd.ErrOrStderr(), problem)
+	}
+	report := imagesReport{d.Base, []images.Image{}, errs}
+	for _, image := range images.List(d) {
+		if f.base == "" {
+			if image.IsOld { // in rendered/ alone
+				continue
+			}
+			image.IsNew = false
+		}
+		report.Images = append(report.Images, image)
+	}
+	if f.output == "json" {
+		if err := printJSON(cmd.OutOrStdout(), report); err != nil {
+			return err
+		}
+	} else {
+		for _, image := range report.Images {
+			mark := ""
+			switch {
+			case image.IsNew:
+				mark = "+ "
+			case image.IsOld:
+				mark = "- "
+			case f.base != "":
+				mark = "  "
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), mark+image.Image)
+		}
+	}
+	if len(errs) > 0 {
+		return exitCode(exitError)
+	}
+	return nil
+}
