@@ -78,7 +78,8 @@ func (r *Repository) checkFolder(name string) error {
 }
 
 // entries returns the folders that tools sync clusters by: the path of a Kustomization of Flux in the folder itself, the
-// path that a FluxInstance names, and a folder of Kustomizations or Applications that no other one delivers.
+// path that a FluxInstance names, and a folder of Kustomizations or Applications that no other one delivers. Without any
+// they are the overlays.
 func (r *Repository) entries() []string {
 	entries, delivered, folders := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, s := range r.findSyncs(".") {
@@ -121,7 +122,42 @@ func (r *Repository) entries() []string {
 	for entry := range entries {
 		names = append(names, cleanName("./"+entry))
 	}
+	if len(names) == 0 {
+		names = r.overlays()
+	}
 	slices.Sort(names)
+	return names
+}
+
+// overlays returns the folders with a kustomization that no other kustomization lists.
+func (r *Repository) overlays() (names []string) {
+	files := r.fileSystem()
+	listed, overlays := map[string]bool{}, []string{}
+	var visit func(folder string)
+	visit = func(folder string) {
+		var k types.Kustomization
+		if content, err := files.ReadAny(files.KustomizationFile("/" + folder)); err == nil &&
+			yaml.Unmarshal(content, &k) == nil { // an invalid one may be of anything
+			for _, name := range slices.Concat(k.Resources, k.Components, k.Bases) {
+				listed[path.Join(folder, name)] = true
+			}
+			if k.Kind != types.ComponentKind && folder != "." {
+				overlays = append(overlays, folder)
+			}
+		}
+		entries, _ := r.files.ReadDir(folder) // an unreadable folder has no overlays
+		for _, entry := range entries {
+			if entry.IsDir() && !strings.HasPrefix(entry.Name(), ".") {
+				visit(path.Join(folder, entry.Name()))
+			}
+		}
+	}
+	visit(".")
+	for _, folder := range overlays {
+		if !listed[folder] {
+			names = append(names, cleanName("./"+folder))
+		}
+	}
 	return names
 }
 
