@@ -39,8 +39,9 @@ func Build(paths *Paths, m *memo.Memo) (objects []manifest.Object, problems []ma
 		switch {
 		case isDuplicate.MatchString(err.Error()):
 			p = explainCollision(paths, p)
-		case hasNoField.MatchString(err.Error()):
-			p = explainOperation(paths, p, hasNoField.FindStringSubmatch(err.Error())[1])
+		case hasNoField.MatchString(p.Message):
+			match := hasNoField.FindStringSubmatch(p.Message)
+			p = explainOperation(paths, p, match[1], match[2])
 		case isUnmatched.MatchString(err.Error()):
 			for folder, candidates := range candidatesByFolder(paths, nil) {
 				problems = append(problems, unmatchedDocuments(paths.Patches[folder], candidates)...)

@@ -26,7 +26,8 @@ var (
 	isDuplicate = regexp.MustCompile(`already registered id|produces ID conflict|behavior must be merge or replace`)
 
 	// hasNoField matches the error of an operation of a JSON patch on a field that an object does not have.
-	hasNoField = regexp.MustCompile(`operation does not apply: [^:]*path: "?(/[^\s:"]*)`)
+	hasNoField = regexp.MustCompile(
+		`(?:(add|\w+) operation does not apply: [^:]*|error in remove for )path: ["']?(/[^\s:"']*)`)
 
 	// referrals matches the error of an ambiguous reference.
 	referrals = regexp.MustCompile(`found multiple possible referrals: ([^\n]*)`)

@@ -217,9 +217,13 @@ func deletesAll(paths *Paths) manifest.Problem {
 		Message: "builds to nothing: list resources"}
 }
 
-// explainOperation adds the object to the problem of an operation on a field that it does not have.
-func explainOperation(paths *Paths, p manifest.Problem, path string) manifest.Problem {
+// explainOperation adds the object to the problem of an operation on a field that it does not have. To add a field, an
+// object needs the field around it.
+func explainOperation(paths *Paths, p manifest.Problem, operation, path string) manifest.Problem {
 	keys := node.JSONPointer(path)
+	if operation == "add" {
+		keys = keys[:len(keys)-1]
+	}
 	for i := range paths.All {
 		of := &paths.All[i]
 		for n, folder := range of.Folders {
