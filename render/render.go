@@ -2,7 +2,8 @@
 // environments of plain Kubernetes manifests, rendered/<name>. Its output depends only on the
 // files of the repository: on no cluster, clock, network or other program.
 //
-// Rendering is a row of stages: read, build, judge, expand, override, judge, lay out. Each is
+// Rendering is a row of stages: read, build, judge, expand, override, judge, lay out. A build follows the
+// deliveries among its objects to other folders. Each stage is
 // a function from values to values and problems. A stage reports every problem that it finds;
 // after an error no later stage runs.
 //
