@@ -48,8 +48,8 @@ type generator struct {
 // maxGenerated bounds the Applications of an ApplicationSet.
 const maxGenerated = 1000
 
-// expandSet returns the Applications of an ApplicationSet as its controller makes them, from the files of the repository
-// (applicationset/generators and applicationset/utils of Argo CD).
+// expandSet returns the Applications of an ApplicationSet as its controller makes them, from the files of the
+// repository (applicationset/generators and applicationset/utils of Argo CD).
 func (in *input) expandSet(repository *Repository, o manifest.Object) (*followed, error) {
 	var set applicationSet
 	if err := decodeField(o, "spec", &set); err != nil {

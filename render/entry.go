@@ -77,9 +77,9 @@ func (r *Repository) checkFolder(name string) error {
 	return nil
 }
 
-// entries returns the folders that tools sync clusters by: the path of a Kustomization of Flux in the folder itself, the
-// path that a FluxInstance names, and a folder of Kustomizations or Applications that no other one delivers. Without any
-// they are the overlays.
+// entries returns the folders that tools sync clusters by: the path of a Kustomization of Flux in the folder itself,
+// the path that a FluxInstance names, and a folder of Kustomizations or Applications that no other one delivers.
+// Without any they are the overlays.
 func (r *Repository) entries() []string {
 	entries, delivered, folders := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, s := range r.findSyncs(".") {
@@ -161,7 +161,7 @@ func (r *Repository) overlays() (names []string) {
 	return names
 }
 
-// folderSync is a Kustomization of Flux, a FluxInstance, or a source of an Application of Argo CD, in a file of a folder.
+// folderSync is a Kustomization of Flux, a FluxInstance, or a source of an Application of Argo CD.
 type folderSync struct {
 	folder, path string // from the root; "." for the root, or without a path
 	kind         string // of the source of Flux
@@ -182,7 +182,8 @@ func (r *Repository) findSyncs(folder string) (all []folderSync) {
 			all = append(all, r.findSyncs(name)...)
 		case entry.Type().IsRegular() && source.IsYAML(name):
 			content, err := r.files.ReadFile(name)
-			if err == nil && (bytes.Contains(content, []byte("fluxcd")) || bytes.Contains(content, []byte("argoproj"))) {
+			isOfTool := bytes.Contains(content, []byte("fluxcd")) || bytes.Contains(content, []byte("argoproj"))
+			if err == nil && isOfTool {
 				all = append(all, syncsIn(folder, content)...)
 			}
 		}
@@ -208,7 +209,8 @@ func syncsIn(folder string, content []byte) (all []folderSync) {
 		}
 		switch manifest.Group(o.APIVersion) + "/" + o.Kind {
 		case "kustomize.toolkit.fluxcd.io/Kustomization":
-			all = append(all, folderSync{folder: folder, path: path.Join(".", o.Spec.Path), kind: o.Spec.SourceRef.Kind})
+			s := folderSync{folder: folder, path: path.Join(".", o.Spec.Path), kind: o.Spec.SourceRef.Kind}
+			all = append(all, s)
 		case "fluxcd.controlplane.io/FluxInstance":
 			all = append(all, folderSync{folder: folder, path: path.Join(".", o.Spec.Sync.Path), isInstance: true})
 		case "argoproj.io/Application":

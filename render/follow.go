@@ -58,14 +58,14 @@ func (in *input) follow(repository *Repository, objects []manifest.Object) (all 
 				if f, err := in.expandSet(repository, o); err == nil {
 					all, world = append(all, f), append(world, f.built...)
 				} else {
-					problems = append(problems, warning(o, fmt.Sprintf("is not judged, for its %v: commit the Applications "+
-						"that argocd appset generate prints", err))...)
+					problems = append(problems, warning(o, fmt.Sprintf("is not judged, for its %v: commit the "+
+						"Applications that argocd appset generate prints", err))...)
 				}
 			}
 			for _, p := range placesOf(o) {
 				if len(all) == maxFollowed {
-					return all, append(problems, warning(o, fmt.Sprintf("is not followed: the environment delivers more "+
-						"than %d folders", maxFollowed))...)
+					return all, append(problems, warning(o, fmt.Sprintf("is not followed: the environment delivers "+
+						"more than %d folders", maxFollowed))...)
 				}
 				if p = in.resolve(repository, p); p.isForeign(own, repository.fileSystem()) {
 					foreign = append(foreign, p)
@@ -105,7 +105,8 @@ func notFollowed(foreign []place) []manifest.Problem {
 func (in *input) resolve(repository *Repository, p place) place {
 	if p.isFlux {
 		at := in.locate(manifest.NewProblem(p.object, "", manifest.Value{}, ""))
-		p.folder = path.Join("/", repository.resolveSource(p.sourceKind(), path.Dir(at.File), source.Relative(p.folder)))
+		folder := repository.resolveSource(p.sourceKind(), path.Dir(at.File), source.Relative(p.folder))
+		p.folder = path.Join("/", folder)
 	}
 	return p
 }
@@ -126,8 +127,8 @@ func (in *input) dropRepeated(f *followed, have map[manifest.ID]manifest.Object)
 		}
 		if !reflect.DeepEqual(o.Object, other.Object) {
 			where := in.locate(manifest.NewProblem(other, "", manifest.Value{}, "")).Position()
-			p := f.Blame(manifest.NewProblem(o, "", manifest.Value{}, fmt.Sprintf("is in %s as well, with other content: "+
-				"the tool applies one over the other, again and again; remove or rename one", where)))
+			p := f.Blame(manifest.NewProblem(o, "", manifest.Value{}, fmt.Sprintf("is in %s as well, with other "+
+				"content: the tool applies one over the other, again and again; remove or rename one", where)))
 			p.Warning = true
 			warnings = append(warnings, p)
 		}
@@ -289,8 +290,8 @@ func (f *followed) Object() manifest.Object { return f.object }
 func (f *followed) Blame(p manifest.Problem) manifest.Problem {
 	p.Subject = p.Subject.Committed()
 	located := f.locate(p)
-	isOwn := f.overlay != "" && located.File == source.Relative(f.overlay) && (located.Line == 0 || located.Line > f.lines)
-	if !isOwn {
+	isOwn := f.overlay != "" && located.File == source.Relative(f.overlay)
+	if !isOwn || located.Line > 0 && located.Line <= f.lines {
 		return located
 	}
 	of := manifest.NewProblem(f.object, "spec", manifest.Value{}, strings.TrimPrefix(p.Object+": "+p.Message, ": "))

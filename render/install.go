@@ -62,7 +62,8 @@ func (b *built) placeInstalled(r *release.Installed) (objects []manifest.Object)
 	return objects
 }
 
-// addInstalled adds the objects that controllers install by applied and delivered objects, and their CustomResourceDefinitions to local
+// addInstalled adds the objects that controllers install by applied and delivered objects, and their
+// CustomResourceDefinitions to local
 // unless it has them.
 func (b *built) addInstalled(in *input, applied []manifest.Object) {
 	var definitions []manifest.Object

@@ -21,7 +21,8 @@ import (
 // problems.
 func (in *input) judge(b built) (stored []manifest.Object, problems []manifest.Problem) {
 	stored, problems = b.checker.Objects(b.objects)
-	return stored, slices.Concat(b.invalid, problems, b.judgeFollowed(), in.duplicates(tree.Layout(b.objects, b.checker.IsNamespaced)))
+	repeated := in.duplicates(tree.Layout(b.objects, b.checker.IsNamespaced))
+	return stored, slices.Concat(b.invalid, problems, b.judgeFollowed(), repeated)
 }
 
 // judgeRendered returns the problems of rendered objects at their cause: in the overrides, if
@@ -66,7 +67,8 @@ func (in *input) admit(checker *verdict.Checker, objects []manifest.Object, b bu
 		return in.locate(p).Position()
 	}
 	followed := b.followedObjects(func(f *followed) []manifest.Object { return f.checker(checker).Applied(f.built) })
-	problems := blameDeliveries(checker.Admit(slices.Concat(own, followed, b.admissible()), position, warn.IsController))
+	all := slices.Concat(own, followed, b.admissible())
+	problems := blameDeliveries(checker.Admit(all, position, warn.IsController))
 	for i, p := range problems {
 		if p.Subject.Delivery != nil || p.File != "" {
 			continue

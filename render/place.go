@@ -91,7 +91,8 @@ func placeOfKustomization(o manifest.Object) []place {
 	}
 	ref := spec.SourceRef
 	return []place{{
-		Overlay: spec.Overlay, object: o.Committed(), field: "spec.path", folder: path.Join("/", spec.Path), isFlux: true,
+		Overlay: spec.Overlay, object: o.Committed(), field: "spec.path", folder: path.Join("/", spec.Path),
+		isFlux:      true,
 		source:      strings.Join([]string{ref.Kind, cmp.Or(ref.Namespace, o.GetNamespace()), ref.Name}, "/"),
 		isElsewhere: spec.Suspend || spec.KubeConfig != nil,
 	}}

@@ -68,7 +68,8 @@ func Open(dir string, kinds *registry.Kinds) (*Repository, error) {
 		return nil, fmt.Errorf("open the folder that holds %s: %w", tree.EnvironmentsFolder, err)
 	}
 	r := &Repository{kinds: kinds, root: root, dir: resolved, files: source.Disk(root, resolved), shared: &memo.Memo{}}
-	if r.locked = filepath.Join(resolved, tree.EnvironmentsFolder); r.fileSystem().IsDir("/" + tree.EnvironmentsFolder) {
+	if r.fileSystem().IsDir("/" + tree.EnvironmentsFolder) {
+		r.locked = filepath.Join(resolved, tree.EnvironmentsFolder)
 		return r, nil
 	}
 	if r.locked = resolved; len(r.entries()) == 0 {

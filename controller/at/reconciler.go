@@ -229,7 +229,8 @@ func (r *Reconciler) record(ctx context.Context, at *cnatv1alpha1.At, m moment, 
 		return err
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: decision.Status.Run.PodName}}
-	return r.reportRefusal(ctx, newSnapshot(recorded, nil, m), pod, fmt.Errorf("record the start of Pod %s: %w", pod.Name, errIgnored))
+	return r.reportRefusal(ctx, newSnapshot(recorded, nil, m), pod,
+		fmt.Errorf("record the start of Pod %s: %w", pod.Name, errIgnored))
 }
 
 // hasRecord reports whether a stored status has the start that was to be recorded.

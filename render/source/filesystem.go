@@ -36,7 +36,8 @@ func NewFileSystem(revision Revision, dir string, look func(name string)) *FileS
 		look = func(string) {}
 	}
 	return &FileSystem{FileSystem: filesys.MakeFsInMemory(),
-		seen: &seen{revision: revision, dir: dir, look: look, resolved: map[string]resolution{}, files: map[string][]byte{}}}
+		seen: &seen{revision: revision, dir: dir, look: look, resolved: map[string]resolution{},
+			files: map[string][]byte{}}}
 }
 
 // With returns a file system with some files in place of, or beside, the files of the revision.

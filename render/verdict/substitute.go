@@ -106,7 +106,8 @@ func (c *Checker) judgeSubstituted(o manifest.Object, applied flux.Result) (*uns
 }
 
 // substitutionProblems returns the problems of the substitution itself.
-func substitutionProblems(values *flux.PostBuild, o manifest.Object, applied flux.Result) (problems []manifest.Problem) {
+func substitutionProblems(values *flux.PostBuild, o manifest.Object,
+	applied flux.Result) (problems []manifest.Problem) {
 	for _, use := range applied.Missing {
 		problems = append(problems, useProblem(o, use, fmt.Sprintf("the variable %s is not set, so Flux refuses all "+
 			"objects: add it to %s, write a default as in ${%[1]s:=value}, or $${ for a ${ that is none of Flux",

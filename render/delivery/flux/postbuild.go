@@ -102,7 +102,8 @@ func (t *text) UnmarshalYAML(node *yaml.Node) error {
 // Substitutes reports whether Flux may change an object. By default it substitutes nothing without any value
 // (substituteStrategy in api/v1 of kustomize-controller).
 func (b *PostBuild) Substitutes(o manifest.Object) bool {
-	return b != nil && (b.Values == nil || len(b.Values) > 0 || b.Always) && o.GetAnnotations()[Switch] != Off && o.GetLabels()[Switch] != Off && mayChange(o)
+	hasValues := b != nil && (b.Values == nil || len(b.Values) > 0 || b.Always)
+	return hasValues && o.GetAnnotations()[Switch] != Off && o.GetLabels()[Switch] != Off && mayChange(o)
 }
 
 // Applied returns objects as Flux applies them. An object with a substitution that fails stays as it is.

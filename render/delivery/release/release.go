@@ -62,7 +62,7 @@ type Release struct {
 	Err error `json:"-"`
 
 	refs        map[string]bool   // of an Application
-	elsewhere   map[string]string // Files that may be in another repository, as they are written; empty for optional ones
+	elsewhere   map[string]string // Files that may be in another repository, as written; empty for optional ones
 	isChart     bool              // and not perhaps other files in Folder
 	sources     []valueSource     // the weakest first
 	errSource   valueSource       // of Err

@@ -103,7 +103,8 @@ func (p *target) adopt(o Options, prefix string, d *delivery) (*adoption, error)
 		return nil, d.err
 	}
 	a := &adoption{delivery: d, overlay: path.Join("/", d.Path)}
-	a.environment = prefix + cmp.Or(o.Environment, d.name()+d.suffix, path.Base(path.Join(filepath.ToSlash(p.top), d.Path)))
+	a.environment = prefix + cmp.Or(o.Environment, d.name()+d.suffix,
+		path.Base(path.Join(filepath.ToSlash(p.top), d.Path)))
 	top := path.Join("/", p.prefix)
 	environments := path.Join(top, tree.EnvironmentsFolder)
 	a.folder = path.Join(environments, a.environment)

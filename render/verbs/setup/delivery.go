@@ -87,8 +87,8 @@ func readDeliveries(file string) (all []*delivery, objects []*yamlv3.Node, err e
 	if err := errors.Join(errs...); err != nil || len(all) > 0 {
 		return all, objects, err
 	}
-	return nil, nil, fmt.Errorf("--from %s: has neither a Kustomization of Flux nor an Application of Argo CD: %s", file,
-		cmp.Or(generated, "name a file with one, or the folder of an overlay"))
+	return nil, nil, fmt.Errorf("--from %s: has neither a Kustomization of Flux nor an Application of Argo CD: %s",
+		file, cmp.Or(generated, "name a file with one, or the folder of an overlay"))
 }
 
 // ofSources returns the Application for each of its sources that kustomize builds, or else without a source.

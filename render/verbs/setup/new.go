@@ -67,7 +67,8 @@ func Add(ctx context.Context, repository *render.Repository, s Spec, progress fu
 		return nil, err
 	}
 	defer root.Close()
-	e, err := readOverlay(source.NewFileSystem(source.Disk(root, repository.Dir()), repository.Dir(), nil), s.Environment)
+	files := source.NewFileSystem(source.Disk(root, repository.Dir()), repository.Dir(), nil)
+	e, err := readOverlay(files, s.Environment)
 	if err != nil {
 		return nil, err
 	}
