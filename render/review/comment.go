@@ -190,7 +190,7 @@ func (t *told) name(nameOf func(manifest.ID) string, most int) string {
 // tableOf returns the table for environments with equal changes. The effects on an object share a row. Names of
 // omitted rows end with of.
 func tableOf(alike []EnvironmentReview, of string) *comment.Section {
-	const most, mostNamed = 12, 6 // names in a brief title, and in a row
+	const most, brief, mostNamed = 24, 12, 6 // names in a title, a brief one, and a row
 	e := alike[0]
 	t := &comment.Section{Open: "| | Object | What happens |\n|-|-|-|\n", End: "\n"}
 	installed := map[manifest.ID]string{}
@@ -210,7 +210,7 @@ func tableOf(alike []EnvironmentReview, of string) *comment.Section {
 	}
 	f := e.facts()
 	about := heading{f.risks, f.unknown}
-	t.Title = comment.Line{Text: titleOf(alike, len(alike), about), Brief: titleOf(alike, most, about),
+	t.Title = comment.Line{Text: titleOf(alike, most, about), Brief: titleOf(alike, brief, about),
 		Name: codeSpan(e.Name)}
 	return t
 }

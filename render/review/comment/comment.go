@@ -66,7 +66,7 @@ func linesOf(sections []*Section) (lines []*Line) {
 // Long is the length of a text that has a brief one.
 const Long = 4096
 
-const mostAlike = 50 // names below a diff
+const mostAlike = 10 // names below a diff
 
 // CompareRanks orders lines by rank: risks by their severity, then titles, unknown lines, and known ones; small diffs
 // first.
