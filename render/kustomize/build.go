@@ -43,8 +43,9 @@ func Build(paths *Paths, m *memo.Memo) (objects []manifest.Object, problems []ma
 			match := hasNoField.FindStringSubmatch(p.Message)
 			p = explainOperation(paths, p, match[1], match[2])
 		case isUnmatched.MatchString(err.Error()):
-			for folder, candidates := range candidatesByFolder(paths, nil) {
-				problems = append(problems, unmatchedDocuments(paths.Patches[folder], candidates)...)
+			candidates := candidatesByFolder(paths, nil)
+			for folder := range paths.Loaded {
+				problems = append(problems, unmatchedDocuments(paths.Patches[folder], candidates[folder])...)
 			}
 		}
 		if len(problems) == 0 {

@@ -143,6 +143,9 @@ func unmatchedDocuments(patches []buildpath.Patch, candidates []buildpath.Candid
 				}
 			}
 			switch slices.Sort(versions); {
+			case len(candidates) == 0:
+				problems = append(problems, at(manifest.Problem{Message: "the patch selects nothing, as this folder " +
+					"loads no objects: list them under resources, or move the patch to the folder that loads them"}, d))
 			case slices.Contains(versions, d.APIVersion):
 			case len(versions) > 0:
 				advice := "write apiVersion: " + strings.Join(slices.Compact(versions), " or ")
@@ -169,7 +172,7 @@ func closest(d source.Document, candidates []buildpath.Candidate) string {
 				id.Namespace = ""
 			}
 			switch {
-			case id.Name == d.Name:
+			case id.Name == d.Name && mayBeMeant(d, c.GVK):
 				shown := fmt.Sprintf("%s (apiVersion: %s)", manifest.ID{Kind: c.GVK.Kind, Namespace: id.Namespace,
 					Name: id.Name}, c.GVK.ApiVersion())
 				if sameName = append(sameName, shown); c.GVK.Kind == d.Kind ||
@@ -191,6 +194,13 @@ func closest(d source.Document, candidates []buildpath.Candidate) string {
 		return strings.TrimPrefix(hint, ": ")
 	}
 	return "correct or remove it"
+}
+
+// mayBeMeant reports whether a patch may be meant for an object of another kind: a custom kind, or one of the same group.
+// A Deployment is not the PodDisruptionBudget of its name.
+func mayBeMeant(d source.Document, gvk resid.Gvk) bool {
+	isBuiltin := !strings.Contains(gvk.Group, ".") || strings.HasSuffix(gvk.Group, ".k8s.io")
+	return !isBuiltin || gvk.Group == d.Group || d.Kind == "" || manifest.DidYouMean(d.Kind, []string{gvk.Kind}) != ""
 }
 
 // hasTarget reports whether one of the patches has a target.

@@ -52,14 +52,25 @@ func creationProblems(o manifest.Object, served apiserver.Kind, decoded kind.Obj
 	return problems
 }
 
+// invalidSelector is the detail of an error of a selector that names no label.
+const invalidSelector = "invalid label selector"
+
 // mostSpecific drops errors if a better one exists for the same field: it is required, or has a
 // shorter list of supported values.
+//
+// The error of a label within a selector has its reason.
 func mostSpecific(errs field.ErrorList) field.ErrorList {
 	ofField := map[string]field.ErrorList{}
 	for _, err := range errs {
 		ofField[err.Field] = append(ofField[err.Field], err)
 	}
+	isWithin := func(err, other *field.Error) bool { return strings.HasPrefix(other.Field, err.Field+".") }
 	return slices.DeleteFunc(errs, func(err *field.Error) bool {
+		if err.Detail == invalidSelector && slices.ContainsFunc(errs, func(other *field.Error) bool {
+			return isWithin(err, other)
+		}) {
+			return true
+		}
 		return slices.ContainsFunc(ofField[err.Field], func(other *field.Error) bool {
 			if other.Type == field.ErrorTypeRequired {
 				return err.Type != field.ErrorTypeRequired

@@ -62,7 +62,7 @@ changes: do not use --watch there.
 
 Exit codes: 0 success, or with --check, rendered/ is up to date; 1 with --check,
 rendered/ is out of date, or has files that no index lists; 1 with --staged, git add is
-missing; 2 error; 130 --watch ended by Ctrl-C. On an error nothing is written. If the
+missing; 2 error; 130 ended by Ctrl-C. On an error nothing is written. If the
 disk fails midway, the error lists the changed files; render again.`,
 		Example: `  # Render rendered/prod
   render --env prod
@@ -104,6 +104,7 @@ disk fails midway, the error lists the changed files; render again.`,
 		"render the environments that may differ since the branch left the git `REVISION`")
 	cmd.MarkFlagsMutuallyExclusive("env", "changed-since")
 	addModeFlags(cmd, &f)
+	cmd.SetFlagErrorFunc(suggestFlag)
 	addOutputFlag(cmd, &f.output, []string{"text", "json", "github"})
 	cmd.AddCommand(newInitCommand(kinds), newNewCommand(kinds, args), newDiffCommand(kinds), newExplainCommand(kinds),
 		newChartsCommand(kinds), newPublishCommand(kinds), newSyncCommand(kinds), newApplyCommand(kinds),

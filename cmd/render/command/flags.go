@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -115,4 +116,26 @@ func aboutGates(kinds *registry.Kinds, text string) string {
 		return ""
 	}
 	return strings.ReplaceAll(text, "%s", gated.String())
+}
+
+// flagNames matches the names of flags in their usage.
+var flagNames = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z-]+)`)
+
+// suggestFlag adds the flag that an unknown one may be meant to be, such as --env for --environment.
+func suggestFlag(cmd *cobra.Command, err error) error {
+	name, isUnknown := strings.CutPrefix(err.Error(), "unknown flag: --")
+	if !isUnknown {
+		return err
+	}
+	var known []string
+	hint := ""
+	for _, match := range flagNames.FindAllStringSubmatch(cmd.Flags().FlagUsages(), -1) {
+		if known = append(known, match[1]); strings.HasPrefix(name, match[1]) {
+			hint = fmt.Sprintf(": did you mean %q?", match[1])
+		}
+	}
+	if hint == "" {
+		hint = manifest.DidYouMean(name, known)
+	}
+	return errors.New(err.Error() + strings.Replace(hint, `"`, `"--`, 1))
 }

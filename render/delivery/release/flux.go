@@ -71,7 +71,8 @@ type reference struct {
 func (in index) ofHelmRelease(o manifest.Object) []Release {
 	spec := manifest.As[helmRelease](o.Unstructured).Spec
 	r := Release{
-		Source: o, isChart: true, valuesField: "spec.values", Values: map[string]any{},
+		Source: o, isChart: true, valuesField: "spec.values", filesField: "spec.chart.spec.valuesFiles[0]",
+		Values:      map[string]any{},
 		Name:        shorten(cmp.Or(spec.ReleaseName, strings.TrimPrefix(spec.TargetNamespace+"-"+o.GetName(), "-"))),
 		Namespace:   cmp.Or(spec.TargetNamespace, o.NamespaceOrDefault()),
 		SkipCRDs:    spec.Install.CRDs == "Skip" || spec.Install.SkipCRDs,

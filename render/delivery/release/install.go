@@ -86,6 +86,9 @@ func (i Installer) install(r Release, locked []charts.Locked,
 	rendered := i.renderOnce(r, archive, digest)
 	for _, p := range rendered.problems {
 		of := r.problem(manifest.SplitField(p.Field), p.Message)
+		if p.Code == charts.ValuesFile {
+			of = manifest.NewProblem(r.Source, r.filesField, p.Value, p.Message)
+		}
 		of.Warning = r.isUnsure() || p.Warning
 		problems = append(problems, of)
 	}
@@ -276,7 +279,8 @@ func (r Release) entry(archive string) charts.Entry {
 func (i Installer) render(r Release, archive string) (result rendered) {
 	made, problems := charts.Render(i.Files, r.entry(archive), i.Cluster())
 	for _, p := range problems {
-		own := manifest.Problem{Message: p.Message, Field: p.Field, Warning: p.Warning || p.Code == charts.OwnRule}
+		own := manifest.Problem{Message: p.Message, Field: p.Field, Code: p.Code, Value: p.Value,
+			Warning: p.Warning || p.Code == charts.OwnRule}
 		if p.File != "" {
 			own.Message = p.Position() + ": " + p.Message
 		}

@@ -67,6 +67,7 @@ type Release struct {
 	sources     []valueSource     // the weakest first
 	errSource   valueSource       // of Err
 	valuesField string            // of Source
+	filesField  string            // the first of Files
 	locate      Locate
 }
 

@@ -316,3 +316,31 @@ func TestAChartThatAsksTheClusterMayFailHereAlone(t *testing.T) {
 		}
 	}
 }
+
+// A library may copy all values and make all objects in one line of a template.
+func TestCopiedValuesAreCauses(t *testing.T) {
+	files := tree{"/charts/app/Chart.yaml": "apiVersion: v2\nname: app\nversion: 1.0.0\n",
+		"/charts/app/templates/_l.tpl": `{{ define "init" }}{{ $_ := set . "Values" (fromYaml (toYaml .Values)) }}{{ end }}
+{{ define "all" }}{{ range .Values.parts }}
+---
+{{ toYaml . }}
+{{- end }}{{ end }}`,
+		"/charts/app/templates/a.yaml": `{{ include "init" . }}{{ include "all" . }}`}
+	values := map[string]any{"parts": map[string]any{"main": map[string]any{"replicas": 7, "policy": "Sometimes"},
+		"side": map[string]any{"replicas": 8, "limit": 8}}, "other": "same text", "another": "same text"}
+	rendered, problems := Render(files, Entry{HelmChart: types.HelmChart{Name: "app", ReleaseName: "web"}, Installed: &Installed{Archive: "/charts/app", Values: values}}, Cluster{Kubernetes: "1.37.0"})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	at := Position{"/charts/app/templates/a.yaml", 1}
+	for _, test := range []struct{ field, text, want string }{
+		{"spec.replicas", "7", "parts.main.replicas"}, {"spec.replicas", "8", "parts.side.replicas"},
+		{"spec.imagePullPolicy", "Sometimes", "parts.main.policy"}, {"spec.port", "7", "parts.main.replicas"}, {"spec.a", "same text", ""},
+		{"spec.b", "none", ""},
+	} {
+		cause, ok := rendered.Settings.Cause(at, strings.Split(test.field, "."), test.text)
+		if got := manifest.JoinField(cause.Keys); ok != (test.want != "") || ok && got != test.want {
+			t.Errorf("%s %s: %q %v, want %q", test.field, test.text, got, ok, test.want)
+		}
+	}
+}

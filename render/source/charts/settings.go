@@ -113,9 +113,34 @@ func (s *Settings) Unread() []string {
 
 // Cause returns the setting that a line of a template writes to a field with some text: of the settings that the
 // line reads, the only one with this text and a path as similar to the field.
+//
+// If the line reads none, templates may have copied it: it is then the only one of all settings with this text, or with
+// this text and as similar a path.
 func (s *Settings) Cause(at Position, field []string, text string) (cause Setting, ok bool) {
-	longest := -1
-	for _, setting := range s.Read(at.File, at.Line, at.Line) {
+	read := s.Read(at.File, at.Line, at.Line)
+	if slices.ContainsFunc(read, func(setting Setting) bool { return setting.hasText(text) }) {
+		return mostSimilar(read, field, text, 0)
+	}
+	least := 1
+	if _, err := strconv.ParseFloat(text, 64); err != nil && len(text) > len("false") {
+		least = 0 // the text is rare
+	}
+	return mostSimilar(s.all(), field, text, least)
+}
+
+// all returns all settings.
+func (s *Settings) all() (all []Setting) {
+	eachScalar(nil, s.values, func(keys []string, value any) {
+		all = append(all, Setting{keys, position(s.layers, keys), value})
+	})
+	return all
+}
+
+// mostSimilar returns the only setting with a text whose path is most similar to a field: in a least number of keys at
+// the end.
+func mostSimilar(settings []Setting, field []string, text string, least int) (cause Setting, ok bool) {
+	longest := least - 1
+	for _, setting := range settings {
 		if text == "" || !setting.hasText(text) {
 			continue
 		}

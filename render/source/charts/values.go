@@ -16,6 +16,7 @@ import (
 	"helm.sh/helm/v4/pkg/chart/common"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 	"sigs.k8s.io/kustomize/kyaml/yaml/merge2"
 	"sigs.k8s.io/yaml"
@@ -34,7 +35,11 @@ func (e Entry) values(files Files, c *loaded) (values map[string]any, layers []l
 	if e.Installed != nil {
 		values, layers, err := e.Installed.merge(files, c)
 		if err != nil {
-			return nil, nil, []manifest.Problem{{Message: "values: " + err.Error()}}
+			p := manifest.Problem{Message: "values: " + err.Error()}
+			if file := (fileError{}); errors.As(err, &file) {
+				p.Code, p.Value.Is = ValuesFile, file.name
+			}
+			return nil, nil, []manifest.Problem{p}
 		}
 		return values, layers, nil
 	}
@@ -106,11 +111,11 @@ func (i *Installed) merge(files Files, c *loaded) (values map[string]any, layers
 	for _, name := range i.Files {
 		content, file, err := i.valuesFile(files, c, name)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, fileError{err, name}
 		}
 		more, err := loader.LoadValues(bytes.NewReader(content))
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", strings.TrimPrefix(name, "/"), err)
+			return nil, nil, fileError{fmt.Errorf("%s: %w", strings.TrimPrefix(name, "/"), err), name}
 		}
 		values = loader.MergeMaps(values, more)
 		if file != "" {
@@ -118,6 +123,14 @@ func (i *Installed) merge(files Files, c *loaded) (values map[string]any, layers
 		}
 	}
 	return loader.MergeMaps(values, i.Values), append([]layer{{values: i.Values}}, layers...), nil
+}
+
+// ValuesFile is the code of an error of one of Files, which is the value of the problem.
+const ValuesFile metav1.CauseType = "ValuesFile"
+
+type fileError struct {
+	error
+	name string
 }
 
 // valuesFile returns a file of values, and its path in the repository unless it is in an archive.

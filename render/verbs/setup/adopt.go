@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -81,6 +82,10 @@ func (p *target) readFrom(o Options, made *Result) (err error) {
 // fromTop returns the path of a folder from the top of the git repository.
 func (p *target) fromTop(folder string) (string, error) {
 	resolved, err := resolve(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("--from %s: there is no such folder or file: name the folder of an overlay, or a file of "+
+			"Flux Kustomizations or Argo CD Applications", folder)
+	}
 	if err != nil {
 		return "", fmt.Errorf("--from: %w", err)
 	}
