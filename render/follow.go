@@ -67,7 +67,7 @@ func (in *input) follow(repository *Repository, objects []manifest.Object) (all 
 					return all, append(problems, warning(o, fmt.Sprintf("is not followed: the environment delivers "+
 						"more than %d folders", maxFollowed))...)
 				}
-				if p = in.resolve(repository, p); p.isForeign(own, repository.fileSystem()) {
+				if p = in.resolve(repository, p); p.isForeign(own, world, repository.fileSystem()) {
 					foreign = append(foreign, p)
 					continue
 				}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"example.com/gatehouse/render/delivery"
@@ -34,15 +35,19 @@ func (p place) sourceKind() string {
 }
 
 // isForeign reports whether another source than that of the environment has the folder. An external artifact has parts
-// of other sources, perhaps of this repository.
-func (p place) isForeign(own string, files *source.FileSystem) bool {
+// of other sources, perhaps of this repository, and nobody knows whether a source in the world is this repository.
+func (p place) isForeign(own string, world []manifest.Object, files *source.FileSystem) bool {
 	switch {
 	case !p.isFlux || p.isElsewhere:
 		return false
-	case p.sourceKind() == "ExternalArtifact":
-		return !files.IsDir(p.folder)
+	case own != "" && p.sourceKind() != "ExternalArtifact":
+		return p.source != own
+	case files.IsDir(p.folder):
+		return false
 	}
-	return own != "" && p.source != own
+	return p.sourceKind() == "ExternalArtifact" || slices.ContainsFunc(world, func(o manifest.Object) bool {
+		return strings.Join([]string{o.GetKind(), o.GetNamespace(), o.GetName()}, "/") == p.source
+	})
 }
 
 // directory has the fields of an Application for a folder without a kustomization.

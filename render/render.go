@@ -359,7 +359,8 @@ func (p *pipeline) rendering(repository *Repository) *Rendering {
 
 // warnings returns the warnings about the objects and about unknown values of variables.
 func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) []manifest.Problem {
-	environment := warn.Input{Kinds: p.kinds, Objects: objects, Local: p.local, IsNamespaced: p.checker.IsNamespaced,
+	all := slices.Concat(objects, p.followedObjects((*followed).applied))
+	environment := warn.Input{Kinds: p.kinds, Objects: all, Local: p.local, IsNamespaced: p.checker.IsNamespaced,
 		Now: repository.Now, Renamed: kustomize.Renames(p.paths, p.built.objects)}
 	for _, r := range p.installed {
 		environment.Installed = append(environment.Installed, r.Objects...)
@@ -373,6 +374,9 @@ func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) [
 		if k.MetaData != nil {
 			environment.Elsewhere = append(environment.Elsewhere, k.MetaData.Annotations[warn.ElsewhereAnnotation])
 		}
+	}
+	if IsFolder(p.name) { // it is synced by a tool, from its own namespace
+		environment.Elsewhere = append(environment.Elsewhere, "Namespace flux-system, Namespace argocd")
 	}
 	return slices.Concat(environment.Warnings(), p.lostNamespaces(), p.unknownValues(objects))
 }
