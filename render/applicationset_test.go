@@ -63,10 +63,10 @@ func TestApplicationSetMakesApplications(t *testing.T) {
 	} {
 		o := manifest.Object{Unstructured: &unstructured.Unstructured{}}
 		content := "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: set, namespace: argocd}\nspec: " + test.spec
-		if err := yaml.Unmarshal([]byte(content), &o.Unstructured.Object); err != nil {
+		if err := yaml.Unmarshal([]byte(content), &o.Object); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		got := ""
+		var got string
 		f, err := (&input{}).expandSet(repository, o)
 		if err != nil {
 			got = "error: " + err.Error()

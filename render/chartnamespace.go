@@ -25,8 +25,8 @@ func (p *pipeline) lostNamespaces() (warnings []manifest.Problem) {
 		if names := found[i]; len(names) > 0 && c.Namespace != "" && c.Namespace != metav1.NamespaceDefault {
 			warnings = append(warnings, manifest.Problem{File: c.File, Line: node.Line(c.Node, "name"), Warning: true,
 				Message: fmt.Sprintf("chart %s: kustomize gives no namespace to objects of charts, and the templates "+
-					"give none to %s: they go to the namespace default, or that of the tool, and not to %s: set it by a "+
-					"value of the chart, or by a patch", c.Name, manifest.FirstOf(3, names), c.Namespace)})
+					"give none to %s: they go to the namespace default, or that of the tool, and not to %s: set it by "+
+					"a value of the chart, or by a patch", c.Name, manifest.FirstOf(3, names), c.Namespace)})
 		}
 	}
 	return warnings

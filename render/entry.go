@@ -3,7 +3,6 @@ package render
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -85,48 +84,49 @@ func (r *Repository) entries() []string {
 	for _, s := range r.findSyncs(".") {
 		s.path = r.resolveSource(s.kind, s.folder, s.path)
 		isOwn := isWithin(s.folder, s.path)
-		switch {
-		case s.path != "." && (isOwn || s.isInstance):
+		if s.path != "." && (isOwn || s.isInstance) {
 			entries[s.path] = true
-		case !s.isInstance && s.folder != ".":
+			continue
+		}
+		if s.folder != "." && !s.isInstance {
 			folders[s.folder] = true
 		}
-		if !s.isInstance && !isOwn && s.path != "." {
+		if s.path != "." && !isOwn {
 			r.addDelivered(delivered, s.path)
 		}
 	}
 	for folder := range folders {
-		isBelowAny := func(others map[string]bool) bool {
-			for at := folder; at != "."; at = path.Dir(at) {
-				if others[at] {
-					return true
-				}
-			}
-			return false
-		}
-		if isBelowAny(delivered) || isBelowAny(entries) {
-			delete(folders, folder)
+		if !isBelowAny(folder, delivered) && !isBelowAny(folder, entries) {
+			entries[folder] = true
 		}
 	}
-	maps.Copy(entries, folders)
-	for entry := range entries {
-		up := path.Dir(entry)
-		for up != "." && !entries[up] {
-			up = path.Dir(up)
-		}
-		if up != "." || delivered[entry] || r.checkFolder(cleanName("./"+entry)) != nil {
-			delete(entries, entry)
-		}
-	}
-	names := make([]string, 0, len(entries))
-	for entry := range entries {
-		names = append(names, cleanName("./"+entry))
-	}
+	names := r.topmost(entries, delivered)
 	if len(names) == 0 {
 		names = r.overlays()
 	}
 	slices.Sort(names)
 	return names
+}
+
+// topmost returns the names of the entries that are neither delivered nor below another one.
+func (r *Repository) topmost(entries, delivered map[string]bool) (names []string) {
+	for entry := range entries {
+		name := cleanName("./" + entry)
+		if !delivered[entry] && !isBelowAny(path.Dir(entry), entries) && r.checkFolder(name) == nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// isBelowAny reports whether a folder is one of others, or below one.
+func isBelowAny(folder string, others map[string]bool) bool {
+	for at := folder; at != "."; at = path.Dir(at) {
+		if others[at] {
+			return true
+		}
+	}
+	return false
 }
 
 // overlays returns the folders with a kustomization that no other kustomization lists.
@@ -138,7 +138,8 @@ func (r *Repository) overlays() (names []string) {
 		var k types.Kustomization
 		if content, err := files.ReadAny(files.KustomizationFile("/" + folder)); err == nil &&
 			yaml.Unmarshal(content, &k) == nil { // an invalid one may be of anything
-			for _, name := range slices.Concat(k.Resources, k.Components, k.Bases) {
+			all := slices.Concat(k.Resources, k.Components, k.Bases) //nolint:staticcheck // people use bases
+			for _, name := range all {
 				listed[path.Join(folder, name)] = true
 			}
 			if k.Kind != types.ComponentKind && folder != "." {

@@ -178,7 +178,7 @@ func (in *input) open(repository *Repository, p place, own string) (*followed, [
 		files = files.With(map[string][]byte{f.overlay: content})
 	}
 	child := *in
-	child.folder, child.overrides, child.targetCluster.postBuild = folder, "", nil
+	child.folder, child.overrides, child.postBuild = folder, "", nil
 	child.sources = source.Read(nil, in.shared, files, in.kinds.KustomizeConfig(), clusterOf, nil, folder)
 	f.input = &child
 	problems := slices.Concat(child.sources.Problems, child.sources.NumberProblems(), child.timeProblems())
@@ -222,8 +222,11 @@ func (f *followed) writeOverlay(files *source.FileSystem, folder string) ([]byte
 		}
 	} else {
 		content, err := files.ReadFile(file)
-		if err != nil || yaml.Unmarshal(content, &k) != nil { // an error where the kustomization is read
-			return nil, nil
+		if err != nil {
+			return nil, err
+		}
+		if err := yaml.Unmarshal(content, &k); err != nil {
+			return nil, nil //nolint:nilerr // an error where the kustomization is read
 		}
 		original = content
 	}
@@ -392,13 +395,14 @@ func (b *built) judgeFollowed() (problems []manifest.Problem) {
 
 // blameDeliveries turns problems of delivered objects into those of their deliveries, or locates them in their files.
 func blameDeliveries(problems []manifest.Problem) []manifest.Problem {
-	for i, p := range problems {
+	blamed := make([]manifest.Problem, 0, len(problems))
+	for _, p := range problems {
 		for p.Subject.Delivery != nil && p.File == "" {
 			p = p.Subject.Delivery.Blame(p)
 		}
-		problems[i] = p
+		blamed = append(blamed, p)
 	}
-	return problems
+	return blamed
 }
 
 // delivered returns the objects of followed folders as those of releases.

@@ -171,7 +171,7 @@ func (b *previousRendering) compareVerdicts(environments []EnvironmentDiff,
 			return err
 		}
 		isFailed := e.Checker == nil
-		e.Verdicts, e.Checker = CompareVerdicts(was, is), is.Checker()
+		e.Verdicts, e.Checker = OfVerdicts(was, is), is.Checker()
 		if isFailed {
 			for _, o := range is.Judged() {
 				e.Unchanged = append(e.Unchanged, o.Unstructured)

@@ -65,13 +65,7 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 		return nil, err
 	}
 	if selection.All {
-		names = slices.AppendSeq(names, maps.Keys(previous.listed))
-		if base != "" {
-			was, _ := previous.base.Environments() // an unreadable folder has none to compare with
-			names = append(names, slices.DeleteFunc(was, func(name string) bool { return !render.IsFolder(name) })...)
-		}
-		slices.Sort(names)
-		names = slices.Compact(names)
+		names = previous.withGone(names)
 	}
 	names, leftOut, warnings := repository.CheckedOut(names)
 	watchdog.Expect(len(names))
@@ -118,6 +112,17 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 		errs = append(errs, err)
 	}
 	return d, errors.Join(errs...)
+}
+
+// withGone adds the environments of the base to names, which may be gone.
+func (b *previousRendering) withGone(names []string) []string {
+	names = slices.AppendSeq(names, maps.Keys(b.listed))
+	if b.commit != "" {
+		was, _ := b.base.Environments() // an unreadable folder has none to compare with
+		names = append(names, slices.DeleteFunc(was, func(name string) bool { return !render.IsFolder(name) })...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // sides are the objects of an environment before and after, as Flux applies them.

@@ -44,8 +44,8 @@ func (v *Verdicts) IsEqual() bool {
 	return v == nil || len(v.Errors)+len(v.Warnings)+len(v.Gone)+len(v.Stored) == 0
 }
 
-// CompareVerdicts compares two verdicts on the same objects.
-func CompareVerdicts(before, after *render.Examination) *Verdicts {
+// OfVerdicts compares two verdicts on the same objects.
+func OfVerdicts(before, after *render.Examination) *Verdicts {
 	_, hadJudge := before.Definitions()
 	_, hasJudge := after.Definitions()
 	was, is := before.Problems, after.Problems

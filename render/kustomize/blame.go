@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/utils"
 
 	"example.com/gatehouse/render/decoding"
@@ -249,41 +250,57 @@ func (b *blame) setByEntry(e candidateEntry) *cause {
 		return &cause{file: k.File, line: b.paths.Sources.Line(k.File, append(slices.Clip(e.Keys), below...)...)}
 	}
 	field := strings.Join(b.keys, ".")
-	_, number, isNumbered := strings.Cut(strings.TrimSuffix(e.Name, "]"), "[")
-	i, _ := strconv.Atoi(number)
 	isName := field == "metadata.name"
 	switch {
 	case e.Name == "namespace":
-		isNamespace := field == "metadata.namespace" || isName && b.id.Kind == "Namespace"
-		return at(isNamespace && text == k.Namespace && !b.isOfChart)
-	case e.Name == "namePrefix" || e.Name == "nameSuffix":
-		affix := k.NamePrefix + k.NameSuffix
-		if e.Name == "namePrefix" {
-			affix = k.NamePrefix
-		}
-		found := at(isName && b.isAffix(affix))
-		if found != nil {
-			found.reason = "set by " + e.Name
-		}
-		return found
-	case !isNumbered:
-		return nil
+		return at(b.isNamespace(field) && text == k.Namespace && !b.isOfChart)
+	case e.Name == "namePrefix":
+		return at(isName && b.isAffix(k.NamePrefix)).setBy(e.Name)
+	case e.Name == "nameSuffix":
+		return at(isName && b.isAffix(k.NamePrefix+k.NameSuffix)).setBy(e.Name)
 	case strings.HasPrefix(e.Name, "replicas["):
-		r := k.Replicas[i]
-		isNamed := slices.ContainsFunc(e.Identities, func(id buildpath.Identity) bool { return id.Name == r.Name })
-		return at(isNamed && text == fmt.Sprint(r.Count) && b.paths.Sources.IsScale(field), "count")
+		return at(b.isReplicasOf(k.Replicas[indexIn(e.Name)], e, text) && b.paths.Sources.IsScale(field), "count")
 	case strings.HasPrefix(e.Name, "images["):
-		image := k.Images[i]
-		return at(b.keys[len(b.keys)-1] == "image" &&
-			(image.NewName != "" && strings.HasPrefix(text, image.NewName) ||
-				image.NewTag != "" && strings.HasSuffix(text, ":"+image.NewTag) ||
-				image.Digest != "" && strings.HasSuffix(text, "@"+image.Digest)))
+		return at(b.keys[len(b.keys)-1] == "image" && isImageOf(k.Images[indexIn(e.Name)], text))
 	case strings.HasPrefix(e.Name, "replacements["):
 		return b.setByReplacement(e)
 	case strings.HasPrefix(e.Name, "transformers["):
 		return b.setByTransformer(e, text)
 	}
 	return nil
+}
+
+// isNamespace reports whether a field is the namespace of the object, or the name of a Namespace.
+func (b *blame) isNamespace(field string) bool {
+	return field == "metadata.namespace" || field == "metadata.name" && b.id.Kind == "Namespace"
+}
+
+// isReplicasOf reports whether an entry of replicas sets a number for the object.
+func (b *blame) isReplicasOf(r types.Replica, e candidateEntry, number string) bool {
+	isNamed := slices.ContainsFunc(e.Identities, func(id buildpath.Identity) bool { return id.Name == r.Name })
+	return isNamed && number == fmt.Sprint(r.Count)
+}
+
+// setBy says which field is the cause, which may be nil.
+func (c *cause) setBy(field string) *cause {
+	if c != nil {
+		c.reason = "set by " + field
+	}
+	return c
+}
+
+// indexIn returns the index in the name of an entry, such as images[2].
+func indexIn(entry string) int {
+	_, number, _ := strings.Cut(strings.TrimSuffix(entry, "]"), "[")
+	i, _ := strconv.Atoi(number)
+	return i
+}
+
+// isImageOf reports whether an entry of images makes a part of an image.
+func isImageOf(entry types.Image, image string) bool {
+	return entry.NewName != "" && strings.HasPrefix(image, entry.NewName) ||
+		entry.NewTag != "" && strings.HasSuffix(image, ":"+entry.NewTag) ||
+		entry.Digest != "" && strings.HasSuffix(image, "@"+entry.Digest)
 }
 
 // label matches a name that every kind accepts if it is short.
@@ -355,9 +372,10 @@ func (b *blame) setByTransformer(e candidateEntry, text string) *cause {
 	isName := strings.Join(b.keys, ".") == "metadata.name"
 	for _, d := range b.paths.Sources.Documents(e.Kustomization.Paths[e.Loads]) {
 		for n := range node.All(d.Node()) {
-			isAffix := isName && len(n.Value) > 1 && (strings.HasPrefix(text, n.Value) || strings.HasSuffix(text, n.Value))
+			isEnd := strings.HasPrefix(text, n.Value) || strings.HasSuffix(text, n.Value)
+			isAffix := isName && len(n.Value) > 1 && isEnd
 			if n.Kind == yaml.ScalarNode && text != "" && (n.Value == text || isAffix && b.isAffix(n.Value)) {
-				return &cause{d.File, n.Line, "set by " + d.ID.String()}
+				return &cause{d.File, n.Line, "set by " + d.String()}
 			}
 		}
 	}

@@ -207,8 +207,8 @@ func deletesAll(paths *Paths) manifest.Problem {
 				if node.Text(d.Node(), "$patch") == "delete" {
 					return manifest.Problem{File: source.Relative(k.File),
 						Line: s.Line(k.File, p.Field, strconv.Itoa(p.Index)),
-						Message: p.Entry() + ": the patch deletes every object: a target selects all objects that it does " +
-							"not exclude: name what to delete in it"}
+						Message: p.Entry() + ": the patch deletes every object: a target selects all objects that it " +
+							"does not exclude: name what to delete in it"}
 				}
 			}
 		}

@@ -55,8 +55,8 @@ func UnmatchedTargets(paths *Paths, overrides string, built, rendered []manifest
 			}
 			switch {
 			case slices.ContainsFunc(candidates, p.Selects):
-				advice = "kustomize patches before " + laterFields(k, p.Target) + " of the same kustomization: select objects as " +
-					"they are before"
+				advice = "kustomize patches before " + laterFields(k, p.Target) + " of the same kustomization: " +
+					"select objects as they are before"
 			case slices.ContainsFunc(others, p.Selects):
 				advice = hint
 			}
@@ -70,7 +70,8 @@ func UnmatchedTargets(paths *Paths, overrides string, built, rendered []manifest
 // unmatched returns the warning of a patch whose target selects nothing.
 func unmatched(s *source.Sources, k *source.Kustomization, p buildpath.Patch, advice string) manifest.Problem {
 	field := p.Entry() + ".target"
-	return manifest.Problem{File: source.Relative(k.File), Line: s.Line(k.File, p.Field, strconv.Itoa(p.Index), "target"),
+	return manifest.Problem{File: source.Relative(k.File),
+		Line:  s.Line(k.File, p.Field, strconv.Itoa(p.Index), "target"),
 		Field: field, Message: field + ": selects nothing: " + advice, Warning: true}
 }
 
@@ -196,8 +197,8 @@ func closest(d source.Document, candidates []buildpath.Candidate) string {
 	return "correct or remove it"
 }
 
-// mayBeMeant reports whether a patch may be meant for an object of another kind: a custom kind, or one of the same group.
-// A Deployment is not the PodDisruptionBudget of its name.
+// mayBeMeant reports whether a patch may be meant for an object of another kind: a custom kind, or one of the same
+// group. A Deployment is not the PodDisruptionBudget of its name.
 func mayBeMeant(d source.Document, gvk resid.Gvk) bool {
 	isBuiltin := !strings.Contains(gvk.Group, ".") || strings.HasSuffix(gvk.Group, ".k8s.io")
 	return !isBuiltin || gvk.Group == d.Group || d.Kind == "" || manifest.DidYouMean(d.Kind, []string{gvk.Kind}) != ""

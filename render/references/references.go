@@ -346,27 +346,28 @@ func PartsOf(o manifest.Object, part Part) (names []string, isKnown bool) {
 		kind, _, _ := unstructured.NestedString(o.Object, "type")
 		return names, len(names) > 0 && kind != "kubernetes.io/service-account-token" && !isCompleted(o)
 	case part == Port && kindOf(o) == "Service":
-		ports, _ := decoding.At(o.Object, []string{"spec", "ports"}).([]any)
-		for _, item := range ports {
-			port, _ := item.(map[string]any)
-			for _, value := range []any{port["name"], port["port"]} {
-				if value != nil {
-					names = append(names, fmt.Sprint(value))
-				}
-			}
-		}
+		names = fieldsOfItems(o, "ports", "name", "port")
 		kind, _, _ := unstructured.NestedString(o.Object, "spec", "type")
-		return names, len(ports) > 0 && kind != "ExternalName" && !hasVariable(names)
+		return names, len(names) > 0 && kind != "ExternalName" && !hasVariable(names)
 	case part == Listener && kindOf(o) == "Gateway.gateway.networking.k8s.io":
-		listeners, _ := decoding.At(o.Object, []string{"spec", "listeners"}).([]any)
-		for _, item := range listeners {
-			listener, _ := item.(map[string]any)
-			name, _ := listener["name"].(string)
-			names = append(names, name)
-		}
+		names = fieldsOfItems(o, "listeners", "name")
 		return names, len(names) > 0 && !hasVariable(names)
 	}
 	return nil, false
+}
+
+// fieldsOfItems returns the values of fields of the items of a list in the spec of an object.
+func fieldsOfItems(o manifest.Object, list string, fields ...string) (values []string) {
+	items, _ := decoding.At(o.Object, []string{"spec", list}).([]any)
+	for _, item := range items {
+		content, _ := item.(map[string]any)
+		for _, field := range fields {
+			if value := content[field]; value != nil {
+				values = append(values, fmt.Sprint(value))
+			}
+		}
+	}
+	return values
 }
 
 func hasVariable(names []string) bool {

@@ -104,7 +104,7 @@ func (r *Review) facts() facts {
 func (r *Review) Routine() Routine { return r.facts().routine() }
 
 func (f facts) routine() Routine {
-	var against, about []string
+	against, about := make([]string, 0, 2+len(f.others)), []string{}
 	add := func(to *[]string, n int64, noun, rest string) {
 		if n > 0 {
 			*to = append(*to, string(kind.Count(n, noun))+rest)

@@ -279,7 +279,7 @@ func (r folderReader) resolve(name string, f loadField) (resolved string, isDir 
 	return resolved, isDir, ""
 }
 
-// similarPath returns a hint at the path that a missing one may be meant to be: with slashes, or one with a similar name
+// similarPath returns a hint at the path that a missing one may be meant to be: with slashes, or of a similar name
 // in place of the first name that is not there.
 func (r folderReader) similarPath(name string) string {
 	if strings.Contains(name, `\`) {

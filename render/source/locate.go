@@ -100,8 +100,8 @@ func (s *Sources) LocateText(id manifest.ID, field, keys []string) (file string,
 	return "", 0
 }
 
-// lineIn returns the line of keys in a text of YAML, of the innermost mapping around them, or of the text's first error;
-// 0 if it has none.
+// lineIn returns the line of keys in a text of YAML, of the innermost mapping around them, or of the text's first
+// error; 0 if it has none.
 func lineIn(content []byte, keys []string) int {
 	for _, d := range text.Split(content) {
 		var wrong text.Error

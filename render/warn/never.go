@@ -134,8 +134,8 @@ func blockedEvictions(in Input) (warnings []manifest.Problem) {
 			continue
 		}
 		warnings = append(warnings, warning(o, "spec.minAvailable", least,
-			"%s has %s, so no node with one of them can be drained: lower minAvailable, or run more", selected[0].Object,
-			countPods(replicas)))
+			"%s has %s, so no node with one of them can be drained: lower minAvailable, or run more",
+			selected[0].Object, countPods(replicas)))
 	}
 	return warnings
 }

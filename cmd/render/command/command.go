@@ -251,13 +251,8 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 		return fmt.Errorf("nothing was changed: print report: %w", err)
 	}
 	printRenderCommand(cmd.OutOrStdout(), cmd.ErrOrStderr(), update, f)
-	switch {
-	case update.Failed():
-		return exitCode(exitError)
-	case f.check && (update.Changes() || len(update.Orphans) > 0):
-		return exitCode(exitDiffers)
-	case f.check:
-		return nil
+	if f.check || update.Failed() {
+		return checkResult(update)
 	}
 	if err := update.Commit(); err != nil {
 		return err
@@ -267,6 +262,17 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 		err = exitCode(exitDiffers)
 	}
 	return err
+}
+
+// checkResult returns the exit code of an update that is not written.
+func checkResult(update *render.Update) error {
+	switch {
+	case update.Failed():
+		return exitCode(exitError)
+	case update.Changes() || len(update.Orphans) > 0:
+		return exitCode(exitDiffers)
+	}
+	return nil
 }
 
 func printUpdate(cmd *cobra.Command, repository *render.Repository, update *render.Update, f flags) error {

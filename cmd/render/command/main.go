@@ -42,7 +42,7 @@ func Main(kinds ...kind.Kind) {
 // withoutHelm drops the warnings of Helm about values, which quote these without a file.
 type withoutHelm struct{ io.Writer }
 
-var ofHelm = regexp.MustCompile(`^(?:warning: |Warning: Dependency |Warning: Dependencies |Conflict: |key \S+ is table)`)
+var ofHelm = regexp.MustCompile(`^(?:warning: |Warning: Dependenc(?:y|ies) |Conflict: |key \S+ is table)`)
 
 // Write implements io.Writer.
 func (w withoutHelm) Write(message []byte) (int, error) {

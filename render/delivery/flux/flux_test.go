@@ -117,7 +117,7 @@ func TestWithKnownLeavesOtherVariables(t *testing.T) {
 	text := "'${A} ${OTHER} $${A} ${A:=x} ${A:-y} ${OTHER:=z} ${A/b/c} $A'"
 	o, err := WithKnown(read(t, fmt.Sprintf(configMap, text))[0], map[string]string{"A": "v"})
 	const want = "v ${OTHER} $${A} v v ${OTHER:=z} ${A/b/c} $A"
-	if got := o.Unstructured.Object["data"].(map[string]any)["k"]; err != nil || got != want {
+	if got := o.Object["data"].(map[string]any)["k"]; err != nil || got != want {
 		t.Errorf("%v, want %s: %v", got, want, err)
 	}
 }

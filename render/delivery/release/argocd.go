@@ -70,7 +70,8 @@ func ofApplication(o manifest.Object) (all []Release) {
 		helm := fmt.Sprintf(field, i) + ".helm."
 		r := Release{
 			Source: o, isChart: decoding.At(o.Object, manifest.SplitField(strings.TrimSuffix(helm, "."))) != nil,
-			valuesField: helm + "valuesObject", filesField: helm + "valueFiles[0]", Chart: s.Chart, Version: s.TargetRevision,
+			valuesField: helm + "valuesObject", filesField: helm + "valueFiles[0]",
+			Chart: s.Chart, Version: s.TargetRevision,
 			Name:      cmp.Or(s.Helm.ReleaseName, o.GetName()),
 			Namespace: cmp.Or(s.Helm.Namespace, spec.Destination.Namespace, "default"),
 			SkipCRDs:  s.Helm.SkipCRDs, SkipSchemas: s.Helm.SkipSchemaValidation, Kubernetes: s.Helm.KubeVersion,

@@ -111,7 +111,8 @@ func (p *Paths) AddedMetadata(k *source.Kustomization) []map[string]string {
 
 // transformerMetadata returns the labels and annotations that a kustomization adds to all objects.
 func transformerMetadata(k *source.Kustomization) []map[string]string {
-	added := []map[string]string{k.CommonLabels, k.CommonAnnotations}
+	added := make([]map[string]string, 0, 2+len(k.Labels))
+	added = append(added, k.CommonLabels, k.CommonAnnotations)
 	for _, label := range k.Labels {
 		added = append(added, label.Pairs)
 	}

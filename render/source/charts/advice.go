@@ -56,7 +56,8 @@ func (a *adviser) advice(r *run, c change) string {
 		a.known[c.Position] = ": set the values by which the chart does without"
 		for _, keys := range r.candidates(c) {
 			if a.doesWithout(r, c, keys) {
-				a.known[c.Position] = ": set the value " + manifest.JoinField(keys) + ", by which the chart does without"
+				a.known[c.Position] = ": set the value " + manifest.JoinField(keys) +
+					", by which the chart does without"
 				break
 			}
 		}

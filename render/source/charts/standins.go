@@ -70,8 +70,8 @@ func standInCertificate(isOther bool) (certificate, key string) {
 		seed[0] = 1
 	}
 	private := ed25519.NewKeyFromSeed(seed)
-	content := &x509.Certificate{SerialNumber: big.NewInt(int64(1 + seed[0])), NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<32, 0),
-		IsCA: true, BasicConstraintsValid: true}
+	content := &x509.Certificate{SerialNumber: big.NewInt(int64(1 + seed[0])), NotBefore: time.Unix(0, 0),
+		NotAfter: time.Unix(1<<32, 0), IsCA: true, BasicConstraintsValid: true}
 	signed, err := x509.CreateCertificate(nil, content, content, private.Public(), private)
 	if err != nil {
 		panic(err) // it depends on no input

@@ -34,14 +34,7 @@ func (e Entry) values(files Files, c *loaded) (values map[string]any, layers []l
 	}
 	if e.Installed != nil {
 		values, layers, err := e.Installed.merge(files, c)
-		if err != nil {
-			p := manifest.Problem{Message: "values: " + err.Error()}
-			if file := (fileError{}); errors.As(err, &file) {
-				p.Code, p.Value.Is = ValuesFile, file.name
-			}
-			return nil, nil, []manifest.Problem{p}
-		}
-		return values, layers, nil
+		return values, layers, problemOfValues(err)
 	}
 	first, _ := c.raw("values.yaml")
 	if e.ValuesFile != "" {
@@ -123,6 +116,18 @@ func (i *Installed) merge(files Files, c *loaded) (values map[string]any, layers
 		}
 	}
 	return loader.MergeMaps(values, i.Values), append([]layer{{values: i.Values}}, layers...), nil
+}
+
+// problemOfValues returns the problem of an error of merge, if there is one.
+func problemOfValues(err error) []manifest.Problem {
+	if err == nil {
+		return nil
+	}
+	p := manifest.Problem{Message: "values: " + err.Error()}
+	if file := (fileError{}); errors.As(err, &file) {
+		p.Code, p.Value.Is = ValuesFile, file.name
+	}
+	return []manifest.Problem{p}
 }
 
 // ValuesFile is the code of an error of one of Files, which is the value of the problem.
@@ -231,7 +236,7 @@ func checkSchema(content []byte, values map[string]any, wrong func(message strin
 	}
 	if err != nil {
 		wrong("values.schema.json: " + err.Error())
-		return nil
+		return nil //nolint:nilerr // wrong has it
 	}
 	var invalid *jsonschema.ValidationError
 	if err = valid.Validate(plain(values)); err != nil && !errors.As(err, &invalid) {

@@ -105,8 +105,8 @@ func (d Document) checkKeys(n *yaml.Node) error {
 				fmt.Sprintf("malformed YAML: the key %q is nothing, and keys are text: put it in quotes", key.Value), 0}
 		case lines[key.Value] > 0:
 			return Error{child.Line,
-				fmt.Sprintf("malformed YAML: the key %q is in line "+otherLine+" as well: remove one, or write - before the "+
-					"first key of a list item, or --- between objects", key.Value), lines[key.Value]}
+				fmt.Sprintf("malformed YAML: the key %q is in line "+otherLine+" as well: remove one, or write - "+
+					"before the first key of a list item, or --- between objects", key.Value), lines[key.Value]}
 		default:
 			lines[key.Value] = key.Line
 		}

@@ -12,7 +12,8 @@ var (
 	escapeError = regexp.MustCompile(`unknown escape character|invalid Unicode character escape|hexdecimal number`)
 
 	// escaped matches a surrogate pair or another escape, with a backslash that is escaped itself.
-	escaped = regexp.MustCompile(`\\(?:u[dD][89abAB][[:xdigit:]]{2}\\u[dD][c-fC-F][[:xdigit:]]{2}|[uUx][[:xdigit:]]{0,8}|.)`)
+	escaped = regexp.MustCompile(`\\(?:u[dD][89abAB][[:xdigit:]]{2}\\u[dD][c-fC-F][[:xdigit:]]{2}|` +
+		`[uUx][[:xdigit:]]{0,8}|.)`)
 
 	// known matches the escapes of YAML, as kustomize reads it.
 	known = regexp.MustCompile(`^\\(?:x[[:xdigit:]]{2}|u[[:xdigit:]]{4}|U[[:xdigit:]]{8}|[0abt\tnvfre "'\\N_LP])`)
@@ -39,8 +40,8 @@ func badEscape(lines []string, last int, err error) (line int, wrong string) {
 // correctEscape returns the correction of an escape that YAML lacks, or "".
 func correctEscape(e string) string {
 	if half := surrogate.FindStringSubmatch(e); half != nil {
-		first, _ := strconv.ParseUint(half[1], 16, 32)
-		second, _ := strconv.ParseUint(half[2], 16, 32)
+		first, _ := strconv.ParseInt(half[1], 16, 32)
+		second, _ := strconv.ParseInt(half[2], 16, 32)
 		if r := utf16.DecodeRune(rune(first), rune(second)); r != '\ufffd' {
 			return "YAML has no escape " + e + ", which JSON has: write the character itself, " + string(r)
 		}

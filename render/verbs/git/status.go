@@ -56,7 +56,8 @@ func (r *Repository) Converted(ctx context.Context, files []string) (converted [
 	}
 	out, err := r.git(ctx, nil, append([]string{"ls-files", "--eol", "-z", "--"}, paths...)...)
 	for entry := range strings.SplitSeq(out, "\x00") {
-		if state, file, _ := strings.Cut(entry, "\t"); strings.HasPrefix(state, "i/lf") && !strings.Contains(state, "w/lf") {
+		state, file, _ := strings.Cut(entry, "\t")
+		if strings.HasPrefix(state, "i/lf") && !strings.Contains(state, "w/lf") {
 			converted = append(converted, file)
 		}
 	}

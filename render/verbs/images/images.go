@@ -51,8 +51,9 @@ func List(d *compare.Diff) []Image {
 	}
 	names := slices.Concat(slices.Collect(maps.Keys(before)), slices.Collect(maps.Keys(after)))
 	slices.Sort(names)
-	all := []Image{}
-	for _, name := range slices.Compact(names) {
+	names = slices.Compact(names)
+	all := make([]Image, 0, len(names))
+	for _, name := range names {
 		image := Image{name, len(after[name]) == 0, len(before[name]) == 0, after[name]}
 		if image.IsOld {
 			image.Used = before[name]
@@ -71,7 +72,8 @@ func fieldsOf(kinds *registry.Kinds, o *unstructured.Unstructured) map[string]st
 		return nil
 	}
 	switch o.GetKind() {
-	case "Application", "ApplicationSet", "ConfigMap", "CustomResourceDefinition", "HelmRelease", "Kustomization", "Secret":
+	case "Application", "ApplicationSet", "ConfigMap", "CustomResourceDefinition", "HelmRelease", "Kustomization",
+		"Secret":
 		return nil
 	}
 	found := map[string]string{}

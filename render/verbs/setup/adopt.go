@@ -83,8 +83,8 @@ func (p *target) readFrom(o Options, made *Result) (err error) {
 func (p *target) fromTop(folder string) (string, error) {
 	resolved, err := resolve(folder)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("--from %s: there is no such folder or file: name the folder of an overlay, or a file of "+
-			"Flux Kustomizations or Argo CD Applications", folder)
+		return "", fmt.Errorf("--from %s: there is no such folder or file: name the folder of an overlay, or a file "+
+			"of Flux Kustomizations or Argo CD Applications", folder)
 	}
 	if err != nil {
 		return "", fmt.Errorf("--from: %w", err)

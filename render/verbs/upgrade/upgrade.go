@@ -46,7 +46,7 @@ func Run(repository *render.Repository, selection render.Selection, version stri
 		if err != nil {
 			return nil, nil, err
 		}
-		compared := &Environment{name, before.Kubernetes(), version, compare.CompareVerdicts(before, after)}
+		compared := &Environment{name, before.Kubernetes(), version, compare.OfVerdicts(before, after)}
 		all, errs = append(all, compared), append(errs, compared.Both...)
 	}
 	return all, errs, nil
