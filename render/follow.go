@@ -181,6 +181,10 @@ func (in *input) open(repository *Repository, p place, own string) (*followed, [
 	child.folder, child.overrides, child.postBuild = folder, "", nil
 	child.sources = source.Read(nil, in.shared, files, in.kinds.KustomizeConfig(), clusterOf, nil, folder)
 	f.input = &child
+	if remote := remoteEntries(child.sources); len(remote) > 0 {
+		return nil, warning(p.object, "is not judged: rendering reads only this repository, and its folder takes "+
+			manifest.FirstOf(3, remote))
+	}
 	problems := slices.Concat(child.sources.Problems, child.sources.NumberProblems(), child.timeProblems())
 	if kustomize.HasSchema(child.sources) {
 		problems = append(problems, manifest.Problem{File: source.Relative(child.sources.Kustomizations[folder].File),
@@ -191,6 +195,15 @@ func (in *input) open(repository *Repository, p place, own string) (*followed, [
 		return nil, problems
 	}
 	return f, problems
+}
+
+// remoteEntries returns the entries of kustomizations that kustomize would fetch.
+func remoteEntries(s *source.Sources) (all []string) {
+	for _, k := range s.Kustomizations {
+		all = append(all, k.Remote...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // blame adds the source files and lines of problems.

@@ -83,8 +83,8 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) manife
 		}
 		p.Message = "patches: kustomize: " + readable(quotedPatch.ReplaceAllLiteralString(text, named))
 		if strings.Contains(text, "Multiple Strategic-Merge Patches") {
-			p.Message = "patches: several patches in one entry cannot have a target: write an entry for each, or " +
-				"leave out target"
+			p.Message = "patches: " + named + " has several patches, and an entry with a target takes one: write an " +
+				"entry for each, or leave out target"
 		}
 		if strings.Contains(text, "unable to parse") {
 			p.Message = "patches: this is neither an object to merge nor a list of JSON 6902 operations, which is " +

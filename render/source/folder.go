@@ -32,6 +32,8 @@ type Kustomization struct {
 
 	// CRLF are the files of generators with CRLF line ends: they are part of the generated object.
 	CRLF []string
+	// Remote are the entries that kustomize would fetch.
+	Remote []string
 
 	root     *yaml.Node // nil if it cannot be read
 	standIn  []byte     // its content with the configuration of the kinds, or nil
@@ -179,6 +181,9 @@ func (r folderReader) readValue(f loadField, entry string, value, target *yaml.N
 	}
 	if wrong := r.addPath(value.Value, f); wrong != "" {
 		r.report(r.File, value.Line, "%s", wrong)
+		if remote.MatchString(value.Value) {
+			r.Remote = append(r.Remote, value.Value)
+		}
 		return
 	}
 	resolved := r.Paths[value.Value]
