@@ -115,8 +115,9 @@ func (p *Plan) mayPass(s *Step, err error) bool {
 		return false
 	case isMissingName(err, p.names):
 		return true
-	case p.IsSettling: // the API server may still judge by the previous definition
-		return crd.IsPending() || apierrors.IsNotFound(err) && (crd != nil || namespace != nil)
+	case p.IsSettling: // the API server may still judge by the previous definition or Namespace
+		return crd.IsPending() || apierrors.IsForbidden(err) && namespace.IsPending() ||
+			apierrors.IsNotFound(err) && (crd != nil || namespace != nil)
 	case namespace.IsPending():
 		// Pod Security, for example
 		return cluster.IsMissingNamespace(err) || crd.IsPending() || apierrors.IsForbidden(err)
