@@ -4,11 +4,13 @@
 package warn
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -67,8 +69,15 @@ func (in Input) Warnings() (warnings []manifest.Problem) {
 	}
 	found := make([][]manifest.Problem, len(rules))
 	parallel.For(len(rules), func(i int) { found[i] = rules[i](in) })
-	return slices.Concat(found...)
+	warnings = slices.Concat(found...)
+	for i := range warnings {
+		warnings[i].Code = cmp.Or(warnings[i].Code, OwnRule)
+	}
+	return warnings
 }
+
+// OwnRule is the code of a warning that the API server does not give.
+const OwnRule metav1.CauseType = "OwnRule"
 
 func ofKinds(in Input) (warnings []manifest.Problem) {
 	if !slices.ContainsFunc(in.Kinds.All, func(k kind.Kind) bool { return k.Warnings != nil }) {

@@ -16,6 +16,7 @@ import (
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/warn"
 )
 
 const environment = "environments/prod"
@@ -103,7 +104,7 @@ func set(texts []string) []string {
 
 func (v *answer) add(p manifest.Problem) {
 	if p.Warning {
-		if isOfKubelet := strings.Contains(p.Message, "so no Pod starts"); !isOfKubelet {
+		if p.Code != warn.OwnRule {
 			v.warnings = append(v.warnings, p.Message)
 		}
 		return

@@ -134,8 +134,12 @@ func one(is bool) int {
 var index = regexp.MustCompile(`\[[^]]*\]`)
 
 // sameFields reports whether verdicts have the same fields. If the API server ended at the first error,
-// render may have more, and more exact ones.
+// render may have more, and more exact ones. Of a wrong selector render tells the wrong label alone.
 func sameFields(server, render answer) bool {
+	server.fields = slices.DeleteFunc(slices.Clone(server.fields), func(field string) bool {
+		return field == "spec.selector" && !slices.Contains(render.fields, field) &&
+			slices.ContainsFunc(server.fields, func(other string) bool { return strings.HasPrefix(other, field+".") })
+	})
 	if render.isPartial {
 		return len(server.fields) == 0 || isWithin(render.fields[0], server.fields[0]) ||
 			isWithin(index.ReplaceAllString(server.fields[0], ""), render.fields[0])
