@@ -84,9 +84,18 @@ func (w *world) kubectl(input string, arguments ...string) {
 	if folder == "" {
 		folder = filepath.Join("..", "..", "..", "..", "bin")
 	}
-	cmd := exec.CommandContext(w.Context(), filepath.Join(folder, "kubectl"), append([]string{"--kubeconfig", w.kubeconfig, "--namespace", w.namespace}, arguments...)...)
-	cmd.Stdin = strings.NewReader(input)
-	if out, err := cmd.CombinedOutput(); err != nil {
+	arguments = append([]string{"--kubeconfig", w.kubeconfig, "--namespace", w.namespace}, arguments...)
+	run := func() (string, error) {
+		cmd := exec.CommandContext(w.Context(), filepath.Join(folder, "kubectl"), arguments...)
+		cmd.Stdin = strings.NewReader(input)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	out, err := run()
+	if err != nil && strings.Contains(out, "AlreadyExists") { // the API server was new to the kind, and kubectl asked twice
+		out, err = run()
+	}
+	if err != nil {
 		w.Fatalf("kubectl %s: %v\n%s", strings.Join(arguments, " "), err, out)
 	}
 }
