@@ -24,14 +24,15 @@ const Marker = "<!-- gatehouse-diff -->"
 // then folded diffs. A comment of more than limit bytes omits diffs, and then rows, by their ranks. It names omitted
 // objects, counts omitted effects, and refers to the command.
 func (r *Review) Markdown(limit int, command string) string {
-	c := r.comment()
+	groups := r.groupAlike()
+	c := r.comment(groups)
 	others := tableOfOthers(r.Frame)
 	if len(r.Environments) == 0 {
 		isLast := len(c.Folds)+len(others) == 0
 		c.Tables = append(c.Tables, &comment.Section{Title: comment.Line{Text: r.nothing(isLast)}})
 	}
 	c.Tables = append(c.Tables, others...)
-	head := Marker + "\n" + r.summary(limit/8)
+	head := Marker + "\n" + r.summary(groups, limit/8)
 	return head + c.Compose(limit-len(head), command)
 }
 
@@ -47,7 +48,7 @@ func (r *Review) nothing(isLast bool) string {
 	return text
 }
 
-func (r *Review) comment() *comment.Comment {
+func (r *Review) comment(groups [][]EnvironmentReview) *comment.Comment {
 	c := &comment.Comment{}
 	if frame := tableOfFrame(r.Frame); len(frame.Lines) > 0 {
 		c.Tables = append(c.Tables, frame)
@@ -60,7 +61,6 @@ func (r *Review) comment() *comment.Comment {
 	if len(beside.Changes) > 0 {
 		c.Folds = append(c.Folds, foldOf([]EnvironmentReview{beside}, ""))
 	}
-	groups := r.groupAlike()
 	for _, alike := range groups {
 		of := ""
 		if len(groups) > 1 {
@@ -385,7 +385,7 @@ func (r *Review) Failure(problems []manifest.Problem, limit int, command string)
 		lines.WriteString(kind.Visible(p.String()) + "\n")
 	}
 	head := Marker + "\n"
-	if tables := slices.Concat(r.comment().Tables, tableOfOthers(r.Frame)); len(tables) > 0 {
+	if tables := slices.Concat(r.comment(r.groupAlike()).Tables, tableOfOthers(r.Frame)); len(tables) > 0 {
 		head += (&comment.Comment{Tables: tables}).Compose(limit/2, command)
 	}
 	head += fmt.Sprintf("### ❌ Does not render: %s\n\n", kind.Count(int64(len(problems)), "error"))

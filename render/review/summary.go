@@ -75,9 +75,9 @@ func imagesOf(e compare.EnvironmentDiff) sets.Set[string] {
 }
 
 // facts returns the facts of all environments, equal rows once, and of the files around them.
-func (r *Review) facts() facts {
+func (r *Review) facts(groups [][]EnvironmentReview) facts {
 	all := facts{images: sets.Set[string]{}, rolled: map[string]int64{}}
-	for _, alike := range r.groupAlike() {
+	for _, alike := range groups {
 		f, n := alike[0].facts(), len(alike)
 		all.risks, all.unknown, all.known = all.risks+f.risks, all.unknown+f.unknown, all.known+n*f.known
 		all.others = append(all.others, f.others...)
@@ -101,7 +101,7 @@ func (r *Review) facts() facts {
 }
 
 // Routine says whether the whole change is routine.
-func (r *Review) Routine() Routine { return r.facts().routine() }
+func (r *Review) Routine() Routine { return r.facts(r.groupAlike()).routine() }
 
 func (f facts) routine() Routine {
 	against, about := make([]string, 0, 2+len(f.others)), []string{}
@@ -136,7 +136,7 @@ type worst struct {
 }
 
 // worst returns the rows with a risk, the gravest first, and the number of all rows.
-func (r *Review) worst() (risks []worst, rows int) {
+func (r *Review) worst(groups [][]EnvironmentReview) (risks []worst, rows int) {
 	add := func(name string, e effect.Effect) {
 		if rows++; e.Risk == "" {
 			return
@@ -156,7 +156,7 @@ func (r *Review) worst() (risks []worst, rows int) {
 		e := effect.Effect{Effect: kind.Effect{What: kind.Sentence(c.Action), Risk: c.Risk}}.Judged()
 		add(kind.Say("%s", c.File).Format(manifest.CodeSpan), e)
 	}
-	for _, alike := range r.groupAlike() {
+	for _, alike := range groups {
 		nameOf, of := alike[0].names(), " of "+codeSpan(alike[0].Name)
 		if len(alike) > 1 {
 			of += fmt.Sprintf(" and %d more", len(alike)-1)
@@ -174,16 +174,17 @@ func (r *Review) worst() (risks []worst, rows int) {
 
 // summary returns the first lines of a comment: a sentence and, if the rows are many in several tables, the worst ones
 // in no more than room bytes.
-func (r *Review) summary(room int) string {
+func (r *Review) summary(groups [][]EnvironmentReview, room int) string {
 	const many, most = 10, 7
-	risks, rows := r.worst()
+	risks, rows := r.worst(groups)
 	if rows == 0 && len(r.Environments) == 0 {
 		return ""
 	}
-	said := r.Routine()
+	all := r.facts(groups)
+	said := all.routine()
 	if said.IsRoutine {
 		text := "Routine: " + strings.Join(said.Reasons, ", ") + "."
-		if len(r.facts().images) > 0 {
+		if len(all.images) > 0 {
 			text += " Nobody judged the content of new images."
 		}
 		return text + "\n\n"
@@ -193,7 +194,7 @@ func (r *Review) summary(room int) string {
 		mark, said.Reasons[0] = "⚠️ ", said.Reasons[0]+", "+risks[0].name+" first"
 	}
 	text := mark + strings.Join(said.Reasons, "; ") + ".\n\n"
-	isOneTable := len(r.Frame) == 0 && len(r.groupAlike()) == 1 // in this order
+	isOneTable := len(r.Frame) == 0 && len(groups) == 1 // in this order
 	if rows <= many || len(risks) == 0 || isOneTable {
 		return text
 	}
