@@ -306,9 +306,12 @@ func isImageOf(entry types.Image, image string) bool {
 // label matches a name that every kind accepts if it is short.
 var label = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
 
+// notInNames matches a character that no name has.
+var notInNames = regexp.MustCompile(`[^-.a-z0-9]`)
+
 // isAffix reports whether an affix, and not the name in the source object, makes a name wrong.
 func (b *blame) isAffix(affix string) bool {
-	return label.MatchString(b.id.Name) || regexp.MustCompile(`[^-.a-z0-9]`).MatchString(affix)
+	return label.MatchString(b.id.Name) || notInNames.MatchString(affix)
 }
 
 // setByReplacement returns the path of a replacement in an entry that selects the field, or nil.

@@ -10,8 +10,10 @@ import (
 
 	"github.com/robfig/cron/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/pod"
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
@@ -128,23 +130,16 @@ func blockedEvictions(in Input) (warnings []manifest.Problem) {
 		if len(selected) != 1 || isScaled[pod.WorkloadOf(selected[0].Unstructured)] {
 			continue
 		}
-		kind := selected[0].GetKind()
+		workload := selected[0].GetKind()
 		replicas := pod.Number(selected[0].Unstructured, 1, "spec", "replicas")
-		if kind != "Deployment" && kind != "StatefulSet" || replicas == 0 || replicas > least {
+		if workload != "Deployment" && workload != "StatefulSet" || replicas == 0 || replicas > least {
 			continue
 		}
 		warnings = append(warnings, warning(o, "spec.minAvailable", least,
 			"%s has %s, so no node with one of them can be drained: lower minAvailable, or run more",
-			selected[0].Object, countPods(replicas)))
+			selected[0].Object, kind.Count(replicas, "Pod")))
 	}
 	return warnings
-}
-
-func countPods(n int64) string {
-	if n == 1 {
-		return "1 Pod"
-	}
-	return fmt.Sprintf("%d Pods", n)
 }
 
 // unspreadPods warns of a topology spread constraint whose labels no Pods of the environment have, also not those
@@ -169,20 +164,12 @@ func unspreadPods(in Input) (warnings []manifest.Problem) {
 				continue
 			}
 			field := manifest.JoinField(slices.Concat(at, []string{fmt.Sprintf("[%d]", i), "labelSelector"}))
+			labels := slices.Concat(template, []string{"metadata", "labels"})
+			own, _, _ := unstructured.NestedStringMap(o.Object, labels...)
 			warnings = append(warnings, warning(o, field, nil,
 				"selects no Pods here, also not its own, so it spreads nothing: write labels of the Pods, %s",
-				metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: labelsAt(o, template)})))
+				metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: own})))
 		}
 	}
 	return warnings
-}
-
-// labelsAt returns the labels of a Pod template.
-func labelsAt(o manifest.Object, template []string) map[string]string {
-	labels := map[string]string{}
-	own, _ := decoding.At(o.Object, slices.Concat(template, []string{"metadata", "labels"})).(map[string]any)
-	for key, value := range own {
-		labels[key] = fmt.Sprint(value)
-	}
-	return labels
 }
