@@ -50,7 +50,7 @@ const maxGenerated = 1000
 
 // expandSet returns the Applications of an ApplicationSet as its controller makes them, from the files of the
 // repository (applicationset/generators and applicationset/utils of Argo CD).
-func (in *input) expandSet(repository *Repository, o manifest.Object) (*followed, error) {
+func (in *input) expandSet(repository *Repository, files *source.FileSystem, o manifest.Object) (*followed, error) {
 	var set applicationSet
 	if err := decodeField(o, "spec", &set); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (in *input) expandSet(repository *Repository, o manifest.Object) (*followed
 	if set.TemplatePatch != "" {
 		return nil, errors.New("spec.templatePatch")
 	}
-	e := expansion{applicationSet: set, files: repository.fileSystem(), repository: repository}
+	e := expansion{applicationSet: set, files: files, repository: repository}
 	var all []params
 	for _, g := range set.Generators {
 		found, err := e.generate(g, nil)

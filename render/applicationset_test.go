@@ -67,7 +67,7 @@ func TestApplicationSetMakesApplications(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		var got string
-		f, err := (&input{}).expandSet(repository, o)
+		f, err := (&input{}).expandSet(repository, repository.fileSystem(), o)
 		if err != nil {
 			got = "error: " + err.Error()
 		} else {

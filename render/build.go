@@ -6,6 +6,7 @@ import (
 	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
 	"example.com/gatehouse/render/verdict"
 )
@@ -24,6 +25,7 @@ type built struct {
 	invalid []manifest.Problem
 	// followed are the folders that Flux builds for Kustomizations of the environment.
 	followed []*followed
+	files    *source.FileSystem // of these folders
 	// releases are the charts that controllers install, and installed their objects in the cluster.
 	releases  []release.Release
 	installed []*release.Installed
@@ -44,7 +46,8 @@ func (in *input) build(repository *Repository) (b built, problems []manifest.Pro
 	if in.postBuild != nil {
 		applied = in.postBuild.Applied(b.objects)
 	}
-	b.followed, b.invalid = in.follow(repository, applied)
+	b.files = repository.fileSystem()
+	b.followed, b.invalid = in.follow(repository, b.files, applied)
 	b.addInstalled(in, applied)
 	b.judges = standIn(in.standIns, slices.Concat(b.objects, b.local))
 	b.checker, invalid = verdict.New(in.memo, in.kinds, in.kubernetes, b.judges)

@@ -81,8 +81,9 @@ func (r *Repository) checkFolder(name string) error {
 // Without any they are the overlays.
 func (r *Repository) entries() []string {
 	entries, delivered, folders := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	files := r.fileSystem()
 	for _, s := range r.findSyncs(".") {
-		s.path = r.resolveSource(s.kind, s.folder, s.path)
+		s.path = resolveSource(files, s.kind, s.folder, s.path)
 		isOwn := isWithin(s.folder, s.path)
 		if s.path != "." && (isOwn || s.isInstance) {
 			entries[s.path] = true
@@ -92,7 +93,7 @@ func (r *Repository) entries() []string {
 			folders[s.folder] = true
 		}
 		if s.path != "." && !isOwn {
-			r.addDelivered(delivered, s.path)
+			addDelivered(files, delivered, s.path)
 		}
 	}
 	for folder := range folders {
@@ -226,8 +227,7 @@ func syncsIn(folder string, content []byte) (all []folderSync) {
 
 // resolveSource returns the path of a folder of a source from the root. An artifact often has a part of the repository:
 // then it is the first folder above that has the path.
-func (r *Repository) resolveSource(kind, folder, name string) string {
-	files := r.fileSystem()
+func resolveSource(files *source.FileSystem, kind, folder, name string) string {
 	if kind != "OCIRepository" && kind != "ExternalArtifact" || files.IsDir(path.Join("/", name)) {
 		return name
 	}
@@ -241,8 +241,7 @@ func (r *Repository) resolveSource(kind, folder, name string) string {
 }
 
 // addDelivered adds a folder, and those that its kustomization lists.
-func (r *Repository) addDelivered(delivered map[string]bool, folder string) {
-	files := r.fileSystem()
+func addDelivered(files *source.FileSystem, delivered map[string]bool, folder string) {
 	if delivered[folder] || !filepath.IsLocal(folder) {
 		return
 	}
@@ -255,7 +254,7 @@ func (r *Repository) addDelivered(delivered map[string]bool, folder string) {
 	_ = yaml.Unmarshal(content, &k) // rendering reports the error
 	for _, name := range slices.Concat(k.Resources, k.Components) {
 		if name = path.Join(folder, name); filepath.IsLocal(name) && files.IsDir("/"+name) {
-			r.addDelivered(delivered, name)
+			addDelivered(files, delivered, name)
 		}
 	}
 }

@@ -30,6 +30,8 @@ type followed struct {
 	*input
 	place
 	built []manifest.Object
+	// applied are the objects of built as the tool applies them, with the variables of unknown values.
+	applied []manifest.Object
 	// postBuild has the values of the variables in built, if Flux substitutes any.
 	postBuild *flux.PostBuild
 	// overlay is the kustomization with the fields of the object, from the root, if it has such fields or if the tool
@@ -41,22 +43,49 @@ type followed struct {
 // maxFollowed bounds the folders of an environment that are followed.
 const maxFollowed = 2000
 
+// world has the objects of an environment that its deliveries refer to.
+type world struct {
+	configMaps map[manifest.ID]manifest.Object // the first of each ID
+	names      map[string]bool                 // as in place.source
+	own        string                          // the source of the environment itself, or nothing
+}
+
+// add adds objects. The Kustomization that syncs the folder of the environment has its source.
+func (w *world) add(objects []manifest.Object, folder string) {
+	for _, o := range objects {
+		if _, isThere := w.configMaps[o.ID()]; !isThere && o.GetKind() == "ConfigMap" {
+			w.configMaps[o.ID()] = o
+		}
+		w.names[sourceName(o.GetKind(), o.GetNamespace(), o.GetName())] = true
+		if w.own != "" || !isKustomization(o) {
+			continue
+		}
+		for _, p := range placesOf(o) {
+			if p.folder == folder {
+				w.own = p.source
+			}
+		}
+	}
+}
+
 // follow follows the deliveries among applied objects, and among the objects that these deliver, to the folders of the
-// repository. A folder below rendered/ or in environments/ is an environment of its own.
-func (in *input) follow(repository *Repository, objects []manifest.Object) (all []*followed,
+// repository, whose files are files. A folder below rendered/ or in environments/ is an environment of its own.
+func (in *input) follow(repository *Repository, files *source.FileSystem, objects []manifest.Object) (all []*followed,
 	problems []manifest.Problem) {
-	world, have := slices.Clone(objects), map[manifest.ID]manifest.Object{}
+	w, have := &world{map[manifest.ID]manifest.Object{}, map[string]bool{}, ""}, map[manifest.ID]manifest.Object{}
+	w.add(objects, in.folder)
 	for _, o := range objects {
 		have[o.IDInNamespace()] = o
 	}
 	var foreign []place
 	for next := objects; slices.ContainsFunc(next, isFollowed); {
 		first := len(all)
-		own := in.ownSource(world)
+		own := w.own
 		for _, o := range next {
 			if isApplicationSet(o) {
-				if f, err := in.expandSet(repository, o); err == nil {
-					all, world = append(all, f), append(world, f.built...)
+				if f, err := in.expandSet(repository, files, o); err == nil {
+					all = append(all, f)
+					w.add(f.built, in.folder)
 				} else {
 					problems = append(problems, warning(o, fmt.Sprintf("is not judged, for its %v: commit the "+
 						"Applications that argocd appset generate prints", err))...)
@@ -67,22 +96,23 @@ func (in *input) follow(repository *Repository, objects []manifest.Object) (all 
 					return all, append(problems, warning(o, fmt.Sprintf("is not followed: the environment delivers "+
 						"more than %d folders", maxFollowed))...)
 				}
-				if p = in.resolve(repository, p); p.isForeign(own, world, repository.fileSystem()) {
+				if p = in.resolve(files, p); p.isForeign(own, w, files) {
 					foreign = append(foreign, p)
 					continue
 				}
-				f, found := in.open(repository, p, own)
+				f, found := in.open(files, p, own)
 				if problems = append(problems, found...); f != nil {
 					problems = append(problems, f.build()...)
-					all, world = append(all, f), append(world, f.built...)
+					all = append(all, f)
+					w.add(f.built, in.folder)
 				}
 			}
 		}
 		next = nil
 		for _, f := range all[first:] {
-			problems = append(problems, f.setPostBuild(world)...)
+			problems = append(problems, f.setPostBuild(w)...)
 			problems = append(problems, in.dropRepeated(f, have)...)
-			next = append(next, f.applied()...)
+			next = append(next, f.applied...)
 		}
 	}
 	return all, append(problems, notFollowed(foreign)...)
@@ -102,10 +132,10 @@ func notFollowed(foreign []place) []manifest.Problem {
 }
 
 // resolve sets the folder of a place in the repository.
-func (in *input) resolve(repository *Repository, p place) place {
+func (in *input) resolve(files *source.FileSystem, p place) place {
 	if p.isFlux {
 		at := in.locate(manifest.NewProblem(p.object, "", manifest.Value{}, ""))
-		folder := repository.resolveSource(p.sourceKind(), path.Dir(at.File), source.Relative(p.folder))
+		folder := resolveSource(files, p.sourceKind(), path.Dir(at.File), source.Relative(p.folder))
 		p.folder = path.Join("/", folder)
 	}
 	return p
@@ -113,8 +143,8 @@ func (in *input) resolve(repository *Repository, p place) place {
 
 // dropRepeated drops the objects of a folder that the environment has already, and warns where they differ.
 func (in *input) dropRepeated(f *followed, have map[manifest.ID]manifest.Object) (warnings []manifest.Problem) {
-	var kept []manifest.Object
-	for i, o := range f.applied() {
+	var built, applied []manifest.Object
+	for i, o := range f.postBuild.Applied(f.built) {
 		id := o.IDInNamespace()
 		if o.GetNamespace() == "" && f.namespace != "" {
 			id.Namespace = f.namespace
@@ -122,7 +152,7 @@ func (in *input) dropRepeated(f *followed, have map[manifest.ID]manifest.Object)
 		other, isRepeated := have[id]
 		if !isRepeated || flux.HasVariables(id.Name+id.Namespace) { // unknown values may make another name
 			have[id] = o
-			kept = append(kept, f.built[i])
+			built, applied = append(built, f.built[i]), append(applied, o)
 			continue
 		}
 		if !reflect.DeepEqual(o.Object, other.Object) {
@@ -133,29 +163,13 @@ func (in *input) dropRepeated(f *followed, have map[manifest.ID]manifest.Object)
 			warnings = append(warnings, p)
 		}
 	}
-	f.built = kept
+	f.built, f.applied = built, applied
 	return warnings
-}
-
-// ownSource returns the source of the Kustomization that syncs the environment itself, or nothing.
-func (in *input) ownSource(world []manifest.Object) string {
-	for _, o := range world {
-		if !isKustomization(o) {
-			continue
-		}
-		for _, p := range placesOf(o) {
-			if p.folder == in.folder {
-				return p.source
-			}
-		}
-	}
-	return ""
 }
 
 // open reads the folder of a place. It returns nothing if the folder is of another repository, or if another cluster
 // or nobody gets its objects.
-func (in *input) open(repository *Repository, p place, own string) (*followed, []manifest.Problem) {
-	files := repository.fileSystem()
+func (in *input) open(files *source.FileSystem, p place, own string) (*followed, []manifest.Problem) {
 	top, _, _ := strings.Cut(source.Relative(p.folder), "/")
 	isOwn := p.folder == in.folder || isBelow(in.folder, strings.TrimSuffix(p.folder, "/"))
 	switch {
@@ -317,7 +331,7 @@ func (f *followed) Blame(p manifest.Problem) manifest.Problem {
 
 // setPostBuild sets the values of variables from the object and from the ConfigMaps of the world. If some are in the
 // cluster alone, the known ones are substituted here and the others are unknown.
-func (f *followed) setPostBuild(world []manifest.Object) (problems []manifest.Problem) {
+func (f *followed) setPostBuild(w *world) (problems []manifest.Problem) {
 	p := f.PostBuild
 	if len(p.Substitute)+len(p.SubstituteFrom) == 0 {
 		return nil
@@ -326,7 +340,7 @@ func (f *followed) setPostBuild(world []manifest.Object) (problems []manifest.Pr
 		In: "spec.postBuild of " + f.object.String()}
 	isPartial := false
 	for _, from := range p.SubstituteFrom {
-		values, isKnown := valuesOf(world, f.object.GetNamespace(), from.Kind, from.Name)
+		values, isKnown := w.values(from.Kind, f.object.GetNamespace(), from.Name)
 		isPartial = isPartial || !isKnown && !from.Optional
 		f.postBuild.Add(values)
 	}
@@ -350,36 +364,29 @@ func (f *followed) setPostBuild(world []manifest.Object) (problems []manifest.Pr
 	return problems
 }
 
-// valuesOf returns the values of a ConfigMap among objects.
-func valuesOf(world []manifest.Object, namespace, kind, name string) (values map[string]string, isKnown bool) {
-	for _, o := range world {
-		if o.GetKind() == "ConfigMap" && kind == "ConfigMap" && o.GetName() == name && o.GetNamespace() == namespace {
-			values = map[string]string{}
-			data, _ := o.Object["data"].(map[string]any)
-			for key, value := range data {
-				values[key], _ = value.(string)
-			}
-			return values, true
-		}
+// values returns the values of a ConfigMap.
+func (w *world) values(kind, namespace, name string) (values map[string]string, isKnown bool) {
+	o, isKnown := w.configMaps[manifest.ID{Kind: kind, Namespace: namespace, Name: name}]
+	if !isKnown {
+		return nil, false
 	}
-	return nil, false
-}
-
-// applied returns the objects as the tool applies them, with the variables of unknown values.
-func (f *followed) applied() []manifest.Object {
-	if f.postBuild == nil {
-		return f.built
+	values = map[string]string{}
+	data, _ := o.Object["data"].(map[string]any)
+	for key, value := range data {
+		values[key], _ = value.(string)
 	}
-	return f.postBuild.Applied(f.built)
+	return values, true
 }
 
 // setNamespace gives objects without a namespace that of an Application.
 func (f *followed) setNamespace(checker *verdict.Checker) {
-	for i, o := range f.built {
-		if f.namespace != "" {
-			f.built[i] = checker.WithNamespace(o, f.namespace)
-		}
+	if f.namespace == "" {
+		return
 	}
+	for i, o := range f.built {
+		f.built[i] = checker.WithNamespace(o, f.namespace)
+	}
+	f.applied = f.built // Argo CD substitutes nothing
 }
 
 // checker returns the judge of the objects.
@@ -389,10 +396,10 @@ func (f *followed) checker(of *verdict.Checker) *verdict.Checker {
 	return &checker
 }
 
-// followedObjects returns the objects of all followed folders that get returns.
-func (b *built) followedObjects(get func(*followed) []manifest.Object) (all []manifest.Object) {
+// followedObjects returns the applied objects of all followed folders.
+func (b *built) followedObjects() (all []manifest.Object) {
 	for _, f := range b.followed {
-		all = append(all, get(f)...)
+		all = append(all, f.applied...)
 	}
 	return all
 }
@@ -421,7 +428,7 @@ func blameDeliveries(problems []manifest.Problem) []manifest.Problem {
 // delivered returns the objects of followed folders as those of releases.
 func (b *built) delivered() (all []*release.Installed) {
 	for _, f := range b.followed {
-		all = append(all, &release.Installed{Release: release.Release{Source: f.object}, Objects: f.applied()})
+		all = append(all, &release.Installed{Release: release.Release{Source: f.object}, Objects: f.applied})
 	}
 	return all
 }
@@ -429,8 +436,8 @@ func (b *built) delivered() (all []*release.Installed) {
 // filesRead returns the source files of the environment and of followed folders, relative to the root.
 func (p *pipeline) filesRead() []string {
 	files := p.sources.FS.FilesRead()
-	for _, f := range p.followed {
-		files = append(files, f.sources.FS.FilesRead()...)
+	if len(p.followed) > 0 {
+		files = append(files, p.files.FilesRead()...)
 	}
 	slices.Sort(files)
 	return slices.Compact(files)

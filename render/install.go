@@ -37,9 +37,10 @@ func (e *Examination) Install(objects []manifest.Object, repository *Repository)
 	[]manifest.Problem) {
 	var b built
 	var found []manifest.Problem
-	b.followed, found = e.pipeline.follow(repository, objects)
-	delivered := b.followedObjects((*followed).applied)
-	all, problems := e.pipeline.install(e.pipeline.input, repository.fileSystem(),
+	files := repository.fileSystem()
+	b.followed, found = e.pipeline.follow(repository, files, objects)
+	delivered := b.followedObjects()
+	all, problems := e.pipeline.install(e.pipeline.input, files,
 		release.Find(slices.Concat(objects, delivered)))
 	problems = append(problems, found...)
 	for _, installed := range all {
@@ -69,7 +70,7 @@ func (b *built) addInstalled(in *input, applied []manifest.Object) {
 	var definitions []manifest.Object
 	known := map[string]bool{}
 	own := len(b.objects) + len(b.local)
-	delivered := b.followedObjects((*followed).applied)
+	delivered := b.followedObjects()
 	for i, o := range slices.Concat(b.objects, b.local, delivered) {
 		if !crd.Is(o.Unstructured) || i >= own && known[o.GetName()] {
 			continue

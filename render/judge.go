@@ -66,8 +66,11 @@ func (in *input) admit(checker *verdict.Checker, objects []manifest.Object, b bu
 		p.Subject = p.Subject.Committed()
 		return in.locate(p).Position()
 	}
-	followed := b.followedObjects(func(f *followed) []manifest.Object { return f.checker(checker).Applied(f.built) })
-	all := slices.Concat(own, followed, b.admissible())
+	all := slices.Clone(own)
+	for _, f := range b.followed {
+		all = append(all, f.checker(checker).Applied(f.built)...)
+	}
+	all = append(all, b.admissible()...)
 	problems := blameDeliveries(checker.Admit(all, position, warn.IsController))
 	for i, p := range problems {
 		if p.Subject.Delivery != nil || p.File != "" {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	"example.com/gatehouse/render/delivery"
@@ -36,7 +35,7 @@ func (p place) sourceKind() string {
 
 // isForeign reports whether another source than that of the environment has the folder. An external artifact has parts
 // of other sources, perhaps of this repository, and nobody knows whether a source in the world is this repository.
-func (p place) isForeign(own string, world []manifest.Object, files *source.FileSystem) bool {
+func (p place) isForeign(own string, w *world, files *source.FileSystem) bool {
 	switch {
 	case !p.isFlux || p.isElsewhere:
 		return false
@@ -45,10 +44,11 @@ func (p place) isForeign(own string, world []manifest.Object, files *source.File
 	case files.IsDir(p.folder):
 		return false
 	}
-	return p.sourceKind() == "ExternalArtifact" || slices.ContainsFunc(world, func(o manifest.Object) bool {
-		return strings.Join([]string{o.GetKind(), o.GetNamespace(), o.GetName()}, "/") == p.source
-	})
+	return p.sourceKind() == "ExternalArtifact" || w.names[p.source]
 }
+
+// sourceName names a source of Flux.
+func sourceName(kind, namespace, name string) string { return kind + "/" + namespace + "/" + name }
 
 // directory has the fields of an Application for a folder without a kustomization.
 type directory struct {
@@ -98,7 +98,7 @@ func placeOfKustomization(o manifest.Object) []place {
 	return []place{{
 		Overlay: spec.Overlay, object: o.Committed(), field: "spec.path", folder: path.Join("/", spec.Path),
 		isFlux:      true,
-		source:      strings.Join([]string{ref.Kind, cmp.Or(ref.Namespace, o.GetNamespace()), ref.Name}, "/"),
+		source:      sourceName(ref.Kind, cmp.Or(ref.Namespace, o.GetNamespace()), ref.Name),
 		isElsewhere: spec.Suspend || spec.KubeConfig != nil,
 	}}
 }

@@ -196,7 +196,7 @@ func (e *Examination) Judged() []manifest.Object {
 	for _, r := range e.pipeline.installed {
 		all = append(all, r.Objects...)
 	}
-	return append(all, e.pipeline.followedObjects((*followed).applied)...)
+	return append(all, e.pipeline.followedObjects()...)
 }
 
 // JudgeRest returns all problems, with those of the stages that did not run after an error: on the objects of
@@ -351,7 +351,7 @@ func (p *pipeline) rendering(repository *Repository) *Rendering {
 		Sources:     p.filesRead(),
 		CRLF:        p.sources.CRLF(),
 		PostBuild:   p.postBuild,
-		Unchecked:   p.unchecked(slices.Concat(objects, p.followedObjects((*followed).applied))),
+		Unchecked:   p.unchecked(slices.Concat(objects, p.followedObjects())),
 		Installed:   slices.Concat(p.installed, p.delivered()),
 		Charts:      p.sources.Charts,
 	}
@@ -359,7 +359,7 @@ func (p *pipeline) rendering(repository *Repository) *Rendering {
 
 // warnings returns the warnings about the objects and about unknown values of variables.
 func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) []manifest.Problem {
-	all := slices.Concat(objects, p.followedObjects((*followed).applied))
+	all := slices.Concat(objects, p.followedObjects())
 	environment := warn.Input{Kinds: p.kinds, Objects: all, Local: p.local, IsNamespaced: p.checker.IsNamespaced,
 		Now: repository.Now, Renamed: kustomize.Renames(p.paths, p.built.objects)}
 	for _, r := range p.installed {
