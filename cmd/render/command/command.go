@@ -218,14 +218,12 @@ func renderOnce(cmd *cobra.Command, kinds *registry.Kinds, f flags, look func(na
 // updateRendered renders environments and, without --check, writes them. All steps that can fail, printing
 // the report included, precede the first change.
 func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, p *progress) error {
+	ctx := cmd.Context()
+	var interrupted *interruption
 	if !f.check {
 		if err := repository.CheckRendered(f.Selection); err != nil {
 			return err
 		}
-	}
-	ctx := cmd.Context()
-	var interrupted *interruption
-	if !f.check {
 		ctx, interrupted = interruptible(cmd, p)
 		defer interrupted.end()
 	}

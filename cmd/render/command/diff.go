@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -171,13 +172,13 @@ func printDifferences(cmd *cobra.Command, d *compare.Diff, now time.Time, f diff
 		return err
 	}
 	program := os.Getenv("KUBECTL_EXTERNAL_DIFF")
+	reviewed := sync.OnceValue(func() *review.Review { return reviewOf(d, now) })
 	var err error
 	switch {
 	case f.output == "json":
-		reviewed := reviewOf(d, now)
-		err = printJSON(out, reviewReport{d.Base, d.Against, reviewed, routine(reviewed, d), r.errors, r.warnings})
+		err = printJSON(out, reviewReport{d.Base, d.Against, reviewed(), routine(reviewed(), d), r.errors, r.warnings})
 	case f.output == "markdown":
-		_, err = io.WriteString(out, comment(d, now, r, f))
+		_, err = io.WriteString(out, comment(reviewed(), d, r, f))
 	case program != "" && len(d.Changes()) > 0 && !d.Failed():
 		printFrame(errOut, d.Frame, func(compare.Change) {})
 		return printByProgram(cmd, program, d.Changes())
@@ -189,7 +190,7 @@ func printDifferences(cmd *cobra.Command, d *compare.Diff, now time.Time, f diff
 		return fmt.Errorf("print diff: %w", err)
 	case d.Failed():
 		return exitCode(exitError)
-	case f.requireRoutine && !routine(reviewOf(d, now), d).IsRoutine:
+	case f.requireRoutine && !routine(reviewed(), d).IsRoutine:
 		return exitCode(exitNotRoutine)
 	case d.Differs() && !f.requireRoutine:
 		return exitCode(exitDiffers)
@@ -288,15 +289,15 @@ const (
 )
 
 // comment returns a review as a comment for GitLab, in GitLab CI, or for GitHub.
-func comment(d *compare.Diff, now time.Time, r report, f diffFlags) string {
+func comment(reviewed *review.Review, d *compare.Diff, r report, f diffFlags) string {
 	limit := gitHubComment
 	if os.Getenv("GITLAB_CI") != "" {
 		limit = gitLabComment
 	}
 	if d.Failed() {
-		return reviewOf(d, now).Failure(r.errors, limit, f.command(d.Base))
+		return reviewed.Failure(r.errors, limit, f.command(d.Base))
 	}
-	return reviewOf(d, now).Markdown(limit, f.command(d.Base))
+	return reviewed.Markdown(limit, f.command(d.Base))
 }
 
 func reviewOf(d *compare.Diff, now time.Time) *review.Review {
