@@ -8,8 +8,10 @@ import (
 	"path"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
+	yamlv3 "go.yaml.in/yaml/v3"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
@@ -19,6 +21,7 @@ import (
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/node"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict"
 )
@@ -29,6 +32,7 @@ import (
 type followed struct {
 	*input
 	place
+	paths *kustomize.Paths
 	built []manifest.Object
 	// applied are the objects of built as the tool applies them, with the variables of unknown values.
 	applied []manifest.Object
@@ -38,6 +42,9 @@ type followed struct {
 	// lists the files. Its first lines are those of the file.
 	overlay string
 	lines   int
+	// original is the file without the fields of the object, if it exists; own and merged are the fields before and after.
+	original    *yamlv3.Node
+	own, merged map[string]any
 }
 
 // maxFollowed bounds the folders of an environment that are followed.
@@ -256,20 +263,23 @@ func (f *followed) writeOverlay(files *source.FileSystem, folder string) ([]byte
 			return nil, nil //nolint:nilerr // an error where the kustomization is read
 		}
 		original = content
+		var document yamlv3.Node
+		if err := yamlv3.Unmarshal(content, &document); err == nil {
+			f.original = node.Deref(document.Content[0])
+		}
 	}
 	exists := func(component string) bool { return files.Exists(path.Join(folder, component)) }
-	merged, err := fieldsOf(f.MergeInto(k, f.isFlux, exists))
-	if err != nil {
+	var err error
+	if f.merged, err = fieldsOf(f.MergeInto(k, f.isFlux, exists)); err != nil {
 		return nil, err
 	}
-	was, err := fieldsOf(k)
-	if err != nil {
+	if f.own, err = fieldsOf(k); err != nil {
 		return nil, err
 	}
 	f.lines = bytes.Count(original, []byte("\n")) + 1
 	changed := map[string]any{}
-	for name, value := range merged {
-		if before, isThere := was[name]; !isThere || string(asYAML(before)) != string(asYAML(value)) {
+	for name, value := range f.merged {
+		if before, isThere := f.own[name]; !isThere || string(asYAML(before)) != string(asYAML(value)) {
 			changed[name] = value
 			if isThere && len(original) > 0 { // its lines are no longer those of the file
 				f.lines, original = 0, nil
@@ -280,7 +290,7 @@ func (f *followed) writeOverlay(files *source.FileSystem, folder string) ([]byte
 	case len(changed) == 0 && len(original) > 0:
 		return nil, nil
 	case len(original) == 0:
-		f.lines, changed = 0, merged
+		f.lines, changed = 0, f.merged
 	}
 	f.overlay = file
 	return slices.Concat(original, []byte("\n"), asYAML(changed)), nil
@@ -303,8 +313,8 @@ func asYAML(content any) []byte {
 
 // build builds the folder.
 func (f *followed) build() []manifest.Problem {
-	paths := kustomize.FindPaths(f.sources, f.place.folder)
-	objects, problems := kustomize.Build(paths, f.shared)
+	f.paths = kustomize.FindPaths(f.sources, f.place.folder)
+	objects, problems := kustomize.Build(f.paths, f.shared)
 	f.built = slices.Clone(objects)
 	for i := range f.built {
 		f.built[i].Delivery, f.built[i].File = f, f.built[i].Origin
@@ -319,14 +329,41 @@ func (f *followed) Object() manifest.Object { return f.object }
 // fields are to blame.
 func (f *followed) Blame(p manifest.Problem) manifest.Problem {
 	p.Subject = p.Subject.Committed()
-	located := f.locate(p)
+	located := locate(f.input, f.paths, p)
 	isOwn := f.overlay != "" && located.File == source.Relative(f.overlay)
 	if !isOwn || located.Line > 0 && located.Line <= f.lines {
 		return located
 	}
-	of := manifest.NewProblem(f.object, "spec", manifest.Value{}, strings.TrimPrefix(p.Object+": "+p.Message, ": "))
+	name, index := f.sources.EntryAt(f.overlay, located.Line)
+	merged, _ := f.merged[name].([]any)
+	own, _ := f.own[name].([]any)
+	isOfFile := reflect.DeepEqual(f.own[name], f.merged[name]) ||
+		index < len(own) && index < len(merged) && reflect.DeepEqual(own[index], merged[index])
+	if isOfFile {
+		located.Line = node.Line(f.original, name, strconv.Itoa(index))
+		return located
+	}
+	field := f.fieldOf(name)
+	if len(merged) > 0 && index >= len(own) {
+		field += fmt.Sprintf("[%d]", index-len(own)) // the tool appends its items
+	}
+	of := manifest.NewProblem(f.object, field, manifest.Value{},
+		strings.TrimPrefix(located.Object+": "+located.Message, ": "))
 	of.Warning = p.Warning
 	return of
+}
+
+// fieldOf returns the field of the object that sets a field of the overlay.
+func (p place) fieldOf(name string) string {
+	switch {
+	case !p.isFlux:
+		return strings.TrimSuffix(p.field, "path") + "kustomize." + name
+	case name == "namespace":
+		return "spec.targetNamespace"
+	case name == "labels", name == "transformers":
+		return "spec.commonMetadata"
+	}
+	return "spec." + name
 }
 
 // setPostBuild sets the values of variables from the object and from the ConfigMaps of the world. If some are in the

@@ -7,13 +7,17 @@ import (
 
 // locate returns a problem with the file and line to change: of the entry of a kustomization that set the field last,
 // or else of the source object. It leaves a problem alone that has a file.
-func (p *pipeline) locate(problem manifest.Problem) manifest.Problem {
-	if problem.File == "" && p.paths != nil {
-		if blamed, ok := kustomize.Blame(p.paths, problem); ok {
+func locate(in *input, paths *kustomize.Paths, problem manifest.Problem) manifest.Problem {
+	if problem.File == "" && paths != nil {
+		if blamed, ok := kustomize.Blame(paths, problem); ok {
 			return blamed
 		}
 	}
-	return p.input.locate(problem)
+	return in.locate(problem)
+}
+
+func (p *pipeline) locate(problem manifest.Problem) manifest.Problem {
+	return locate(p.input, p.paths, problem)
 }
 
 // locateOverride returns a problem of an overridden object with its file and line in the overrides.

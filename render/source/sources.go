@@ -205,6 +205,22 @@ func (s *Sources) Line(file string, keys ...string) int {
 	return node.Line(s.Kustomizations[path.Dir(file)].root, keys...)
 }
 
+// EntryAt returns the last field of a kustomization that begins at a line or above, and the index of its item there.
+func (s *Sources) EntryAt(file string, line int) (name string, index int) {
+	for key, value := range node.Entries(s.Kustomizations[path.Dir(file)].root) {
+		if key.Line > line {
+			break
+		}
+		name, index = key.Value, 0
+		for i, item := range node.Items(value) {
+			if item.Line <= line {
+				index = i
+			}
+		}
+	}
+	return name, index
+}
+
 // quoted matches the parts of an error of kustomize that may be values of files.
 var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[^\s'"{}\[\],]+`)
 
