@@ -70,7 +70,7 @@ func (in *input) expandSet(repository *Repository, files *source.FileSystem, o m
 	if len(all) > maxGenerated {
 		return nil, fmt.Errorf("over %d Applications", maxGenerated)
 	}
-	f := &followed{input: in, place: place{object: o.Committed()}}
+	f := &followed{input: in, place: place{object: o.Committed(), id: o.IDInNamespace()}}
 	for _, p := range all {
 		content, err := e.fill(set.Template, p)
 		if err != nil {
@@ -159,7 +159,7 @@ func (e expansion) directories(g generator, outer params) (all []params, err err
 			patterns = append(patterns, pattern)
 		}
 	}
-	for _, name := range e.find(func(name string, isDir bool) bool {
+	for _, name := range e.repository.find(func(name string, isDir bool) bool {
 		return isDir && matchesAny(patterns, name) && !matchesAny(excluded, name)
 	}) {
 		p := params{}
@@ -182,7 +182,7 @@ func (e expansion) filesOf(g generator, outer params) (all []params, err error) 
 		}
 		patterns = append(patterns, pattern)
 	}
-	for _, name := range e.find(func(name string, isDir bool) bool { return !isDir && matchesAny(patterns, name) }) {
+	for _, name := range e.repository.find(func(name string, isDir bool) bool { return !isDir && matchesAny(patterns, name) }) {
 		content, err := e.files.ReadAny("/" + name)
 		if err != nil {
 			return nil, err
@@ -213,10 +213,10 @@ func (e expansion) filesOf(g generator, outer params) (all []params, err error) 
 }
 
 // find returns the names in the repository that match, sorted, except hidden ones.
-func (e expansion) find(matches func(name string, isDir bool) bool) (names []string) {
+func (r *Repository) find(matches func(name string, isDir bool) bool) (names []string) {
 	var visit func(folder string)
 	visit = func(folder string) {
-		entries, err := e.repository.files.ReadDir(folder)
+		entries, err := r.files.ReadDir(folder)
 		if errors.Is(err, fs.ErrNotExist) {
 			return
 		}

@@ -34,6 +34,8 @@ type followed struct {
 	place
 	paths *kustomize.Paths
 	built []manifest.Object
+	// whole are the objects as the tool applies them, with those that the environment has already.
+	whole []manifest.Object
 	// applied are the objects of built as the tool applies them, with the variables of unknown values.
 	applied []manifest.Object
 	// postBuild has the values of the variables in built, if Flux substitutes any.
@@ -151,7 +153,8 @@ func (in *input) resolve(files *source.FileSystem, p place) place {
 // dropRepeated drops the objects of a folder that the environment has already, and warns where they differ.
 func (in *input) dropRepeated(f *followed, have map[manifest.ID]manifest.Object) (warnings []manifest.Problem) {
 	var built, applied []manifest.Object
-	for i, o := range f.postBuild.Applied(f.built) {
+	f.whole = f.postBuild.Applied(f.built)
+	for i, o := range f.whole {
 		id := o.IDInNamespace()
 		if o.GetNamespace() == "" && f.namespace != "" {
 			id.Namespace = f.namespace

@@ -16,6 +16,7 @@ import (
 type place struct {
 	delivery.Overlay
 	object manifest.Object // as it is in git
+	id     manifest.ID     // as it is applied, IDInNamespace
 	field  string          // of the path
 	folder string          // from the root
 	source string          // names the source of Flux: KIND/NAMESPACE/NAME
@@ -96,7 +97,7 @@ func placeOfKustomization(o manifest.Object) []place {
 	}
 	ref := spec.SourceRef
 	return []place{{
-		Overlay: spec.Overlay, object: o.Committed(), field: "spec.path", folder: path.Join("/", spec.Path),
+		Overlay: spec.Overlay, object: o.Committed(), id: o.IDInNamespace(), field: "spec.path", folder: path.Join("/", spec.Path),
 		isFlux:      true,
 		source:      sourceName(ref.Kind, cmp.Or(ref.Namespace, o.GetNamespace()), ref.Name),
 		isElsewhere: spec.Suspend || spec.KubeConfig != nil,
@@ -133,7 +134,7 @@ func placesOfApplication(o manifest.Object) (all []place) {
 			continue
 		}
 		all = append(all, place{
-			Overlay: s.Kustomize, object: object, field: field(i), folder: path.Join("/", s.Path),
+			Overlay: s.Kustomize, object: object, id: o.IDInNamespace(), field: field(i), folder: path.Join("/", s.Path),
 			isElsewhere: !delivery.IsInCluster(to.Name, to.Server), namespace: to.Namespace,
 			directory: cmp.Or(s.Directory, &directory{}),
 		})

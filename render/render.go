@@ -22,6 +22,7 @@ import (
 	"cmp"
 	"path"
 	"slices"
+	"strings"
 
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/release"
@@ -361,7 +362,12 @@ func (p *pipeline) rendering(repository *Repository) *Rendering {
 func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) []manifest.Problem {
 	all := slices.Concat(objects, p.followedObjects())
 	environment := warn.Input{Kinds: p.kinds, Objects: all, Local: p.local, IsNamespaced: p.checker.IsNamespaced,
-		Now: repository.Now, Renamed: kustomize.Renames(p.paths, p.built.objects)}
+		Now: repository.Now, Renamed: kustomize.Renames(p.paths, p.built.objects), Deliveries: p.deliveries(objects)}
+	environment.IsPrepared = func() bool {
+		return len(repository.find(func(name string, _ bool) bool {
+			return strings.HasPrefix(path.Base(name), "helmfile")
+		})) > 0
+	}
 	for _, r := range p.installed {
 		environment.Installed = append(environment.Installed, r.Objects...)
 	}

@@ -48,6 +48,10 @@ type Input struct {
 	Renamed func(from manifest.Object, was manifest.ID) (now manifest.ID, ok bool)
 	// IsWritten reports whether an object's file in rendered/ exists, or the environment is not rendered yet.
 	IsWritten func(manifest.Object) bool
+	// Deliveries are what tools apply: first the environment itself.
+	Deliveries []Delivery
+	// IsPrepared reports whether people may install more in an empty cluster before.
+	IsPrepared func() bool
 
 	controllers []manifest.Object // the Objects that IsController accepts
 	index       *references.Index // of Objects and Installed
@@ -65,7 +69,7 @@ func (in Input) Warnings() (warnings []manifest.Problem) {
 	rules := []func(Input) []manifest.Problem{
 		missingNamespaces, missingController, missingGatePolicy, unpinnedController, scaledTwice, invalidImages,
 		repeatedJobs, unresolvedReferences, idleSelectors, unknownProbePorts, neverWorking, scaledByTwo,
-		blockedEvictions, unspreadPods, ofKinds,
+		blockedEvictions, unspreadPods, neverStarting, ofKinds,
 	}
 	found := make([][]manifest.Problem, len(rules))
 	parallel.For(len(rules), func(i int) { found[i] = rules[i](in) })

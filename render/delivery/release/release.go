@@ -24,8 +24,9 @@ import (
 
 // Release is a chart that a controller installs.
 type Release struct {
-	// Source is the HelmRelease or Application, as it is in git.
+	// Source is the HelmRelease or Application, as it is in git, and ID as it is applied, IDInNamespace.
 	Source manifest.Object `json:"-"`
+	ID     manifest.ID     `json:"-"`
 	// Chart, Version and Repository name the chart. Repository is a URL, or empty if unknown.
 	Chart, Version, Repository string
 	// RepositoryID is the HelmRepository that has the URL.
@@ -110,6 +111,7 @@ func Find(objects []manifest.Object) (all []Release) {
 		}
 	}
 	for i := range all {
+		all[i].ID = all[i].Source.IDInNamespace()
 		all[i].Source = all[i].Source.Committed()
 	}
 	return all

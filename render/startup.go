@@ -1,0 +1,125 @@
+package render
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"example.com/gatehouse/kind/crd"
+	"example.com/gatehouse/render/delivery"
+	"example.com/gatehouse/render/delivery/release"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source/charts"
+	"example.com/gatehouse/render/warn"
+)
+
+// deliveries returns what tools apply to an empty cluster: the objects of the environment, and those of each delivery.
+// It returns nothing if Flux is told to apply some kinds before others.
+func (p *pipeline) deliveries(objects []manifest.Object) []warn.Delivery {
+	folders, installed := map[manifest.ID][]*followed{}, map[manifest.ID][]*release.Installed{}
+	applied := slices.Clone(objects)
+	for _, f := range p.followed {
+		folders[f.id] = append(folders[f.id], f)
+		applied = append(applied, f.whole...)
+	}
+	for _, r := range p.startingReleases() {
+		installed[r.ID] = append(installed[r.ID], r)
+	}
+	isOfFlux := func(o manifest.Object) bool { return isKustomization(o) || o.GetKind() == "HelmRelease" }
+	all := []warn.Delivery{{IsApart: !slices.ContainsFunc(objects, isOfFlux)}}
+	addTo(&all[0], objects, true)
+	known := map[manifest.ID]bool{}
+	for _, o := range applied {
+		id := o.IDInNamespace()
+		if hasCustomStage(o) {
+			return nil
+		}
+		if known[id] || !Delivers(o) && !slices.Contains(otherDeliveries, o.GroupVersionKind().GroupKind()) {
+			continue
+		}
+		known[id] = true
+		if isKustomization(o) && all[0].Unstructured == nil && slices.ContainsFunc(placesOf(o), func(at place) bool {
+			return at.folder == p.folder
+		}) {
+			all[0].Object = o
+			continue
+		}
+		d := warn.Delivery{Object: o, IsOpen: !release.Is(o)}
+		for _, f := range folders[id] {
+			addTo(&d, f.whole, isKustomization(o))
+			d.IsOpen = false
+		}
+		for _, r := range installed[id] {
+			addTo(&d, r.Objects, false)
+			d.IsOpen = d.IsOpen || r.Archive == "" && (o.GetKind() == "HelmRelease" && (r.Chart == "" ||
+				strings.Contains(r.String(), "crd")) || o.GetKind() != "HelmRelease" && len(folders[id]) == 0)
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// otherDeliveries are kinds whose objects bring others that are not followed.
+var otherDeliveries = []schema.GroupKind{
+	{Group: "fluxcd.controlplane.io", Kind: "ResourceSet"}, {Group: "helm.cattle.io", Kind: "HelmChart"},
+	{Group: "operators.coreos.com", Kind: "Subscription"}, {Group: "gitops.kluctl.io", Kind: "KluctlDeployment"},
+	{Group: "fleet.cattle.io", Kind: "Bundle"},
+}
+
+// hasCustomStage reports whether an object sets the kinds that kustomize-controller applies before others.
+func hasCustomStage(o manifest.Object) bool {
+	mayHave := o.GetKind() == "FluxInstance" || o.GetKind() == "HelmRelease" || o.GetName() == "kustomize-controller"
+	return mayHave && manifest.Contains(o.Object, func(_ string, value any) bool {
+		text, _ := value.(string)
+		return strings.Contains(text, "--custom-apply-stage-kinds")
+	})
+}
+
+// addTo adds the objects that a tool applies to a delivery: by Flux definitions and Namespaces come first, and by Helm
+// files of definitions. Hooks have their own time.
+func addTo(d *warn.Delivery, objects []manifest.Object, isFlux bool) {
+	for _, o := range objects {
+		isChart := d.Unstructured != nil && d.GetKind() == "HelmRelease"
+		settings := delivery.Settings(o.Unstructured, delivery.Flux)
+		isFirst := isFlux && (crd.Is(o.Unstructured) || o.GetKind() == "Namespace") || isChart && release.IsCRDFile(o)
+		switch {
+		case isFlux && delivery.Find(settings, delivery.Ignored) != nil, isChart && o.GetAnnotations()["helm.sh/hook"] != "":
+		case isFirst:
+			d.First = append(d.First, o)
+		default:
+			d.Then = append(d.Then, o)
+		}
+	}
+}
+
+// startingReleases returns the releases with the objects that they have in an empty cluster: charts may leave objects
+// out whose kinds are not there.
+func (p *pipeline) startingReleases() []*release.Installed {
+	defined := map[schema.GroupKind]bool{}
+	for _, o := range slices.Concat(p.built.objects, p.local, p.followedObjects()) {
+		_, isOfChart := o.Delivery.(*release.Installed)
+		if crd.Is(o.Unstructured) && !isOfChart {
+			defined[crd.Kind(o.Unstructured)] = true
+		}
+	}
+	all, again := slices.Clone(p.installed), []release.Release{}
+	at := []int{}
+	for i, r := range all {
+		if slices.ContainsFunc(r.Objects, func(o manifest.Object) bool { return defined[o.GroupVersionKind().GroupKind()] }) {
+			again, at = append(again, r.Release), append(at, i)
+		}
+	}
+	empty := p.built
+	empty.cluster = func() charts.Cluster { return clusterOf(p.sources.Kustomizations[p.folder], nil) }
+	starting, _ := empty.install(p.input, p.sources.FS, again)
+	for i, r := range starting {
+		there := map[string]bool{}
+		for _, o := range r.Objects {
+			there[o.Origin] = true
+		}
+		r.Objects = slices.DeleteFunc(slices.Clone(all[at[i]].Objects), func(o manifest.Object) bool { return !there[o.Origin] })
+		all[at[i]] = r
+	}
+	return all
+}

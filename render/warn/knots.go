@@ -1,0 +1,175 @@
+package warn
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"example.com/gatehouse/render/manifest"
+)
+
+// knot is a group of steps that wait for each other, and for nothing else.
+type knot []*step
+
+// knots returns the groups of steps that wait for each other alone, by Tarjan's algorithm: a group is found once all
+// that it waits for is.
+func knots(all []*step) (found []knot) {
+	var stack knot
+	count, groups := 0, 0
+	var visit func(s *step)
+	visit = func(s *step) {
+		count++
+		s.order, s.lowest = count, count
+		stack = append(stack, s)
+		for _, l := range (knot{s}).links() {
+			if l.to != nil && l.to.order == 0 {
+				visit(l.to)
+			}
+			if l.to != nil && l.to.group == 0 {
+				s.lowest = min(s.lowest, l.to.lowest)
+			}
+		}
+		if s.lowest < s.order {
+			return
+		}
+		at := slices.Index(stack, s)
+		group := slices.Clone(stack[at:])
+		stack, groups = stack[:at], groups+1
+		for _, member := range group {
+			member.group = groups
+		}
+		if group.isLast() {
+			found = append(found, group)
+		}
+	}
+	for _, s := range all {
+		if !s.isDone && s.order == 0 {
+			visit(s)
+		}
+	}
+	return found
+}
+
+// isLast reports whether no step of a group waits for one of another group, and one waits.
+func (k knot) isLast() bool {
+	return !slices.ContainsFunc(k.links(), func(l link) bool { return l.to != nil && l.to.group != l.of.group })
+}
+
+// link is a need of a step, and a step that may meet it.
+type link struct {
+	need
+	of, to *step
+}
+
+// links returns the needs of blocked steps, the plainest first.
+func (k knot) links() (links []link) {
+	for _, s := range k {
+		for _, n := range s.needs {
+			if n.how == missing {
+				links = append(links, link{n, s, nil})
+			}
+			for i := 0; n.isUnmet() && i < len(n.by); i++ {
+				links = append(links, link{n, s, n.by[i]})
+			}
+		}
+	}
+	slices.SortStableFunc(links, func(a, b link) int { return int(a.how) - int(b.how) })
+	return links
+}
+
+// warning returns the warning of a knot: of the plainest need.
+func (k knot) warning() manifest.Problem {
+	links := k.links()
+	first := links[0]
+	if first.how == missing {
+		return warning(first.object, "spec.dependsOn", nil, "there is no %s, so Flux never applies it: name one that "+
+			"is there, or annotate the kustomization with %s: %[1]s", first.what, ElsewhereAnnotation)
+	}
+	circle, o, also := first.circle(), first.object, ""
+	because := first.of.of.name() + first.reason()
+	for _, l := range circle {
+		if l.how != inOrder {
+			because += ", which" + l.reason()
+		}
+	}
+	var more []string
+	for _, l := range links {
+		if name := l.object.String(); l.how <= inNamespace && name != o.String() && !slices.Contains(more, name) {
+			more = append(more, name)
+		}
+	}
+	if len(more) > 0 {
+		also = ", and nor do " + manifest.FirstOf(3, more)
+	}
+	if first.of.of.isOf("HelmRelease") {
+		o = first.of.of.Object
+	}
+	return warning(o, "", nil, "never comes up in an empty cluster%s: %s: %s", also, because, first.remedy(circle))
+}
+
+// name names a delivery.
+func (d *Delivery) name() string { return cmp.Or(d.Object.String(), "the sync of this environment") }
+
+// reason says what the delivery of a link waits for.
+func (l link) reason() string {
+	switch by := l.to.of.name(); l.how {
+	case ofKind, inNamespace:
+		return fmt.Sprintf(" applies nothing before there is %s, which %s brings", l.what, by)
+	case dependsOn:
+		return " depends on " + l.what
+	case forHealth:
+		return " waits for " + l.what
+	default:
+		return " " + by + " applies"
+	}
+}
+
+// circle returns the links by which the target of a link waits for the link's own step, the fewest.
+func (l link) circle() []link {
+	paths := map[*step][]link{l.to: {}}
+	for next := []*step{l.to}; len(next) > 0 && next[0] != l.of; next = next[1:] {
+		for _, other := range (knot{next[0]}).links() {
+			if _, isKnown := paths[other.to]; !isKnown {
+				paths[other.to] = append(slices.Clone(paths[next[0]]), other)
+				next = append(next, other.to)
+			}
+		}
+	}
+	return paths[l.of]
+}
+
+// remedy says how to untie the knot of a link and its circle.
+func (l link) remedy(circle []link) string {
+	find := func(how how) *progress {
+		i := slices.IndexFunc(circle, func(other link) bool { return other.how == how })
+		if i < 0 {
+			return nil
+		}
+		if how == asApplied {
+			return circle[i].to.of
+		}
+		return circle[i].of.of
+	}
+	depending, waiting, applying := find(dependsOn), find(forHealth), find(asApplied)
+	by, wait := l.to.of, ""
+	if by.isOf("HelmRelease") && applying != nil && !l.of.of.isOf("HelmRelease") {
+		if by = applying; !by.Wait && by.Unstructured != nil {
+			wait = ", and set wait: true in " + by.GetName()
+		}
+	}
+	switch {
+	case l.how == dependsOn && waiting != nil:
+		return "remove this dependsOn, or spec.wait of " + waiting.name()
+	case l.how == dependsOn:
+		return "remove one dependsOn"
+	case l.of.of.isOf("Application"):
+		return "annotate it with argocd.argoproj.io/sync-options: SkipDryRunOnMissingResource=true"
+	case depending != nil:
+		return fmt.Sprintf("let %s depend on %s, and remove that dependsOn of %s", l.of.of.name(), by.name(),
+			depending.name())
+	case by.Unstructured == nil:
+		return fmt.Sprintf("move %s to a Kustomization of its own, and %s to one with dependsOn on that", l.to.of.name(),
+			l.object)
+	}
+	return fmt.Sprintf("move it to a Kustomization of its own with dependsOn: [{name: %s}]%s", by.GetName(), wait)
+}
