@@ -198,8 +198,7 @@ func (in *input) override(b built, rendered []manifest.Object) (o overridden, pr
 		}
 	}
 	all := slices.Concat(rendered, o.objects)
-	return o, slices.Concat(kustomize.UnmatchedTargets(b.paths, in.overrides, b.objects, all),
-		kustomize.UnmatchedImages(b.paths, slices.Concat(b.objects, all)), kustomize.UnmeantMerges(b.paths, b.objects))
+	return o, kustomize.Ineffective(b.paths, in.overrides, b.objects, all)
 }
 
 // completeNames gives immutable objects their final names, with a hash.

@@ -34,6 +34,8 @@ type followed struct {
 	place
 	paths *kustomize.Paths
 	built []manifest.Object
+	// ineffective are the warnings of entries that change nothing.
+	ineffective []manifest.Problem
 	// whole are the objects as the tool applies them, with those that the environment has already.
 	whole []manifest.Object
 	// applied are the objects of built as the tool applies them, with the variables of unknown values.
@@ -319,6 +321,9 @@ func (f *followed) build() []manifest.Problem {
 	f.paths = kustomize.FindPaths(f.sources, f.place.folder)
 	objects, problems := kustomize.Build(f.paths, f.shared)
 	f.built = slices.Clone(objects)
+	if !manifest.HasErrors(problems) {
+		f.ineffective = kustomize.Ineffective(f.paths, "", objects, nil)
+	}
 	for i := range f.built {
 		f.built[i].Delivery, f.built[i].File = f, f.built[i].Origin
 	}
@@ -350,8 +355,12 @@ func (f *followed) Blame(p manifest.Problem) manifest.Problem {
 	if len(merged) > 0 && index >= len(own) {
 		field += fmt.Sprintf("[%d]", index-len(own)) // the tool appends its items
 	}
-	of := manifest.NewProblem(f.object, field, manifest.Value{},
-		strings.TrimPrefix(located.Object+": "+located.Message, ": "))
+	message := strings.TrimPrefix(located.Object+": "+located.Message, ": ")
+	if rest, ok := strings.CutPrefix(p.Field, fmt.Sprintf("%s[%d]", name, index)); ok {
+		field += rest
+		message = field + strings.TrimPrefix(p.Message, p.Field)
+	}
+	of := manifest.NewProblem(f.object, field, manifest.Value{}, message)
 	of.Warning = p.Warning
 	return of
 }
@@ -448,7 +457,7 @@ func (b *built) followedObjects() (all []manifest.Object) {
 func (b *built) judgeFollowed() (problems []manifest.Problem) {
 	for _, f := range b.followed {
 		_, found := f.checker(b.checker).Objects(f.built)
-		problems = append(problems, f.blame(found)...)
+		problems = append(problems, f.blame(slices.Concat(found, f.ineffective))...)
 	}
 	return problems
 }

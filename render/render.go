@@ -362,7 +362,7 @@ func (p *pipeline) rendering(repository *Repository) *Rendering {
 func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) []manifest.Problem {
 	all := slices.Concat(objects, p.followedObjects())
 	environment := warn.Input{Kinds: p.kinds, Objects: all, Local: p.local, IsNamespaced: p.checker.IsNamespaced,
-		Now: repository.Now, Renamed: kustomize.Renames(p.paths, p.built.objects), Deliveries: p.deliveries(objects)}
+		Now: repository.Now, Deliveries: p.deliveries(objects)}
 	environment.IsPrepared = func() bool {
 		return len(repository.find(func(name string, _ bool) bool {
 			return strings.HasPrefix(path.Base(name), "helmfile")
@@ -376,13 +376,34 @@ func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) [
 		_, err := repository.files.Lstat(o.File)
 		return noRendering != nil || err == nil
 	}
-	for _, k := range p.sources.Kustomizations {
-		if k.MetaData != nil {
-			environment.Elsewhere = append(environment.Elsewhere, k.MetaData.Annotations[warn.ElsewhereAnnotation])
-		}
-	}
+	p.addKustomizations(&environment)
 	if IsFolder(p.name) { // it is synced by a tool, from its own namespace
 		environment.Elsewhere = append(environment.Elsewhere, "Namespace flux-system, Namespace argocd")
 	}
-	return slices.Concat(environment.Warnings(), p.lostNamespaces(), p.unknownValues(objects))
+	return slices.Concat(blameDeliveries(environment.Warnings()), p.lostNamespaces(), p.unknownValues(objects))
+}
+
+// addKustomizations adds what the kustomizations of the environment and of followed folders say.
+func (p *pipeline) addKustomizations(to *warn.Input) {
+	all := []*kustomize.Paths{p.paths}
+	renamed := []func(manifest.Object, manifest.ID) (manifest.ID, bool){kustomize.Renames(p.paths, p.built.objects)}
+	for _, f := range p.followed {
+		if f.paths != nil {
+			all, renamed = append(all, f.paths), append(renamed, kustomize.Renames(f.paths, f.built))
+		}
+	}
+	for _, paths := range all {
+		to.Configured = append(to.Configured, kustomize.Configured(paths.Sources)...)
+		for _, k := range paths.Sources.Kustomizations {
+			if k.MetaData != nil {
+				to.Elsewhere = append(to.Elsewhere, k.MetaData.Annotations[warn.ElsewhereAnnotation])
+			}
+		}
+	}
+	to.Renamed = func(from manifest.Object, was manifest.ID) (now manifest.ID, ok bool) {
+		for i := 0; i < len(renamed) && !ok; i++ {
+			now, ok = renamed[i](from, was)
+		}
+		return now, ok
+	}
 }

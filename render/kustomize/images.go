@@ -70,10 +70,10 @@ func changeImage(image string, entry types.Image) string {
 	return image
 }
 
-// UnmatchedImages warns of entries of images: that no image of the built and rendered objects shows.
+// unmatchedImages warns of entries of images: that no image of the built and rendered objects shows.
 // kustomize ignores such entries. Kustomizations outside of the environment's folder may have entries
 // for other environments.
-func UnmatchedImages(paths *Paths, objects []manifest.Object) (warnings []manifest.Problem) {
+func unmatchedImages(paths *Paths, objects []manifest.Object) (warnings []manifest.Problem) {
 	var entries []types.Image
 	for _, k := range paths.Sources.Kustomizations {
 		entries = append(entries, k.Images...)

@@ -17,9 +17,9 @@ import (
 	"example.com/gatehouse/render/source/node"
 )
 
-// UnmeantMerges warns of strategic merge patches that merge lists otherwise than they say: a misspelled container is
+// unmeantMerges warns of strategic merge patches that merge lists otherwise than they say: a misspelled container is
 // added to an object, and items that share a merge key are lost, even if the patch names none of them.
-func UnmeantMerges(paths *Paths, built []manifest.Object) (warnings []manifest.Problem) {
+func unmeantMerges(paths *Paths, built []manifest.Object) (warnings []manifest.Problem) {
 	merging, naming := map[string][]buildpath.Patch{}, map[string][]buildpath.Patch{}
 	for folder, patches := range paths.Patches {
 		for _, p := range patches {
@@ -40,13 +40,16 @@ func UnmeantMerges(paths *Paths, built []manifest.Object) (warnings []manifest.P
 		if path == nil || path.IsGenerated {
 			continue
 		}
-		lost := lostItems(path.Document, o)
+		lost := lostItems(path.Document.Node(), path.Document.File, o)
 		for i, folder := range path.Folders {
 			c := paths.Candidate(*path, i)
 			for _, p := range naming[folder] {
 				if p.Changes(c) {
 					warnings = append(warnings, misspelledContainers(path.Document, p)...)
 				}
+			}
+			if lost == nil {
+				lost = lostOfPatches(merging[folder], c, o)
 			}
 			if n := slices.IndexFunc(merging[folder], func(p buildpath.Patch) bool {
 				return len(lost) > 0 && p.Changes(c)
@@ -112,44 +115,61 @@ var mergeKeys = map[string]string{
 	"ports": "containerPort", "hostAliases": "ip", "topologySpreadConstraints": "topologyKey",
 }
 
+// lostOfPatches returns the first items of lists in patches of an object that the built object lacks.
+func lostOfPatches(patches []buildpath.Patch, c buildpath.Candidate, o manifest.Object) (lost []lostItem) {
+	for _, p := range patches {
+		for _, d := range p.Documents {
+			if p.Documents = []source.Document{d}; isMerge(d) && p.Changes(c) {
+				lost = append(lost, lostItems(d.Node(), d.File, o)...)
+			}
+		}
+	}
+	return lost
+}
+
 // lostItem is an item of a list that an object lost to another with the same merge key.
 type lostItem struct {
 	list, key, value string
 	before, after    int // items with the value
+	file             string
 	line             int
 }
 
 // problem returns the warning of a lost item.
 func (l lostItem) problem(d source.Document, by string) manifest.Problem {
-	return manifest.Problem{Object: d.String(), File: source.Relative(d.File), Line: l.line, Warning: true,
+	return manifest.Problem{Object: d.String(), File: source.Relative(l.file), Line: l.line, Warning: true,
 		Message: fmt.Sprintf("%s: %d items have %s %s, and kustomize merges them into %d because %s patches the "+
 			"object: give each another %[3]s, or write the patch as JSON 6902 operations", l.list, l.before, l.key,
 			l.value, l.after, by)}
 }
 
-// lostItems returns the first items of each list in a source object that the built object has lost.
-func lostItems(d source.Document, o manifest.Object) (lost []lostItem) {
+// lostItems returns the first items of each list in a source object, or in a patch, that the built object lacks.
+func lostItems(root *yaml.Node, file string, o manifest.Object) (lost []lostItem) {
+	add := func(within *yaml.Node, list, key string, built any) {
+		lost = append(lost, lostOf(node.Field(within, list), lostItem{list: list, key: key, file: file},
+			decoding.At(built, []string{list}))...)
+	}
 	template, ok := manifest.PodTemplatePath(o.GetKind())
 	if !ok {
-		return lostOf(node.Field(node.Field(d.Node(), "spec"), "ports"), "ports", "port",
-			decoding.At(o.Object, []string{"spec", "ports"}))
+		add(node.Field(root, "spec"), "ports", "port", o.Object["spec"])
+		return lost
 	}
 	spec := slices.Concat(template, []string{"spec"})
-	_, root := node.Walk(d.Node(), spec, nil)
-	if root == nil {
+	_, within := node.Walk(root, spec, nil)
+	if within == nil {
 		return nil
 	}
 	is := decoding.At(o.Object, spec)
 	for _, list := range []string{"hostAliases", "topologySpreadConstraints"} {
-		lost = append(lost, lostOf(node.Field(root, list), list, mergeKeys[list],
-			decoding.At(is, []string{list}))...)
+		add(within, list, mergeKeys[list], is)
 	}
-	containers, _ := decoding.At(is, []string{"containers"}).([]any)
-	for _, was := range containersOf(d.Kind, d.Node(), "containers") {
-		for _, is := range containers {
-			if decoding.At(is, []string{"name"}) == node.Text(was, "name") {
-				lost = append(lost, lostOf(node.Field(was, "ports"), "ports", mergeKeys["ports"],
-					decoding.At(is, []string{"ports"}))...)
+	for _, list := range []string{"containers", "initContainers"} {
+		containers, _ := decoding.At(is, []string{list}).([]any)
+		for _, was := range node.Items(node.Field(within, list)) {
+			for _, is := range containers {
+				if decoding.At(is, []string{"name"}) == node.Text(was, "name") {
+					add(was, "ports", mergeKeys["ports"], is)
+				}
 			}
 		}
 	}
@@ -177,21 +197,24 @@ func hasRemovals(paths *Paths, path Path) bool {
 
 // lostOf returns the first item of a list in a source object that shares its merge key with another, if the built list
 // has fewer of them.
-func lostOf(list *yaml.Node, name, key string, built any) []lostItem {
+func lostOf(list *yaml.Node, l lostItem, built any) []lostItem {
 	count := map[string]int{}
 	now, _ := built.([]any)
 	for _, item := range now {
-		count[fmt.Sprint(decoding.At(item, []string{key}))]++
+		count[fmt.Sprint(decoding.At(item, []string{l.key}))]++
 	}
 	items := map[string][]*yaml.Node{}
 	for _, item := range node.Items(list) {
-		value := node.Text(item, key)
+		value := node.Text(item, l.key)
 		items[value] = append(items[value], item)
 	}
 	for _, item := range node.Items(list) {
-		value := node.Text(item, key)
-		if same := items[value]; value != "" && len(same) > 1 && count[value] > 0 && count[value] < len(same) {
-			return []lostItem{{name, key, value, len(same), count[value], same[1].Line}}
+		l.value = node.Text(item, l.key)
+		same := items[l.value]
+		l.before, l.after = len(same), count[l.value]
+		if l.value != "" && l.before > 1 && l.after > 0 && l.after < l.before {
+			l.line = same[1].Line
+			return []lostItem{l}
 		}
 	}
 	return nil

@@ -2,11 +2,16 @@ package kustomize
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/kustomize/kyaml/utils"
 
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/references"
+	"example.com/gatehouse/render/source"
 )
 
 // renamed is a built object with another name than its source object has.
@@ -49,6 +54,23 @@ func Renames(paths *Paths, built []manifest.Object) func(from manifest.Object, w
 		}
 		return now, ok
 	}
+}
+
+// Configured returns the fields that the configurations of kustomizations know to name objects.
+func Configured(s *source.Sources) (all []references.Configured) {
+	for _, folder := range slices.Sorted(maps.Keys(s.Kustomizations)) {
+		k := s.Kustomizations[folder]
+		for _, entry := range k.Configurations {
+			c, _ := s.ReadConfiguration(k.Paths[entry]) // kustomize reports the error
+			for _, r := range c.NameReference {
+				for _, from := range r.FieldSpecs {
+					path := utils.PathSplitter(strings.ReplaceAll(strings.Trim(from.Path, "/"), "[]", ""), "/")
+					all = append(all, references.Configured{From: from.Gvk, To: r.Gvk, Path: path})
+				}
+			}
+		}
+	}
+	return all
 }
 
 // isFor reports whether a kustomization on the build path of another object renamed the object, or adds the hash to

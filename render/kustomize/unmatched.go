@@ -18,10 +18,17 @@ import (
 	"example.com/gatehouse/render/source/node"
 )
 
-// UnmatchedTargets warns of patches and replacements whose target selects no object. kustomize ignores them. The
-// overrides are in a folder, "" without overrides. A component outside of the environment's folder may
-// have patches for other environments.
-func UnmatchedTargets(paths *Paths, overrides string, built, rendered []manifest.Object) (warnings []manifest.Problem) {
+// Ineffective warns of entries of kustomizations that change nothing, or something else than they say. The
+// overrides are in a folder, "" without overrides. Rendered has the objects before and after them.
+func Ineffective(paths *Paths, overrides string, built, rendered []manifest.Object) []manifest.Problem {
+	all := slices.Concat(built, rendered)
+	return slices.Concat(unmatchedTargets(paths, overrides, built, rendered), unmatchedImages(paths, all),
+		unmeantMerges(paths, built), idleFields(paths, all))
+}
+
+// unmatchedTargets warns of patches and replacements whose target selects no object. kustomize ignores them. A
+// component outside of the environment's folder may have patches for other environments.
+func unmatchedTargets(paths *Paths, overrides string, built, rendered []manifest.Object) (warnings []manifest.Problem) {
 	s, folder := paths.Sources, paths.Folder
 	if !slices.ContainsFunc(slices.Collect(maps.Values(s.Kustomizations)), func(k *source.Kustomization) bool {
 		return len(k.Replacements) > 0 || hasTarget(paths.Patches[k.Folder])
@@ -83,8 +90,9 @@ func unmatchedReplacements(s *source.Sources, k *source.Kustomization,
 			if r.Node == nil || t == nil || t.Select == nil {
 				continue
 			}
-			selector, err := buildpath.NewSelector(t.Select)
-			if err != nil || slices.ContainsFunc(candidates, buildpath.Patch{Selector: selector}.Selects) {
+			selected, err := selectedBy(candidates, t.Select)
+			if err != nil || len(selected) > 0 {
+				warnings = append(warnings, idleRejections(r, i, selected)...)
 				continue
 			}
 			advice := "correct it, or remove the target"
@@ -97,6 +105,31 @@ func unmatchedReplacements(s *source.Sources, k *source.Kustomization,
 				Line: node.Line(r.Node, "targets", strconv.Itoa(i), "select"), Warning: true,
 				Message: field + ": selects nothing: " + advice})
 		}
+	}
+	return warnings
+}
+
+// selectedBy returns the candidates that a selector selects.
+func selectedBy(candidates []buildpath.Candidate, by *types.Selector) (selected []buildpath.Candidate, err error) {
+	selector, err := buildpath.NewSelector(by)
+	for i := 0; i < len(candidates) && err == nil; i++ {
+		if selector.Selects(candidates[i]) {
+			selected = append(selected, candidates[i])
+		}
+	}
+	return selected, err
+}
+
+// idleRejections warns of rejections of a target of a replacement that reject nothing of what it selects.
+func idleRejections(r source.Replacement, i int, selected []buildpath.Candidate) (warnings []manifest.Problem) {
+	for j, rejected := range r.Targets[i].Reject {
+		if found, err := selectedBy(selected, rejected); err != nil || len(found) > 0 {
+			continue
+		}
+		warnings = append(warnings, manifest.Problem{File: source.Relative(r.File),
+			Line: node.Line(r.Node, "targets", strconv.Itoa(i), "reject", strconv.Itoa(j)), Warning: true,
+			Message: fmt.Sprintf("%s.targets[%d].reject[%d]: rejects nothing that the target selects: correct it, or "+
+				"remove it", r.Entry, i, j)})
 	}
 	return warnings
 }

@@ -11,13 +11,21 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// selectors are the fields that select Pods, or Services, of their namespace by labels.
-var selectors = map[string][]string{
-	"Service":                              {"spec", "selector"},
-	"PodDisruptionBudget.policy":           {"spec", "selector", "matchLabels"},
-	"NetworkPolicy.networking.k8s.io":      {"spec", "podSelector", "matchLabels"},
-	"PodMonitor.monitoring.coreos.com":     {"spec", "selector", "matchLabels"},
-	"ServiceMonitor.monitoring.coreos.com": {"spec", "selector", "matchLabels"},
+// selection is a field that selects objects of a kind by their labels.
+type selection struct {
+	path, selects string
+}
+
+// selectors are the fields that select objects by labels: of their own namespace, unless a field namespaceSelector is
+// beside the selector.
+var selectors = map[string][]selection{
+	"Service":                    {{"spec.selector", "Pod"}},
+	"PodDisruptionBudget.policy": {{"spec.selector.matchLabels", "Pod"}},
+	"NetworkPolicy.networking.k8s.io": {{"spec.podSelector.matchLabels", "Pod"},
+		{"spec.ingress[].from[].podSelector.matchLabels", "Pod"}, {"spec.egress[].to[].podSelector.matchLabels", "Pod"}},
+	"PodMonitor.monitoring.coreos.com":     {{"spec.selector.matchLabels", "Pod"}},
+	"ServiceMonitor.monitoring.coreos.com": {{"spec.selector.matchLabels", "Service"}},
+	"Probe.monitoring.coreos.com":          {{"spec.targets.ingress.selector.matchLabels", "Ingress"}},
 }
 
 // Selector is a field that selects objects by their labels.
@@ -25,29 +33,29 @@ type Selector struct {
 	From   manifest.Object
 	Path   []string
 	Labels map[string]string
-	// Selects is Pod or Service.
-	Selects string
+	// Selects is Pod, Service or Ingress.
+	Selects    string
+	Namespaces []string
 }
 
-// SelectorOf returns the selector of an object. A selector with variables, or with expressions, or of other
-// namespaces is left out.
-func SelectorOf(o manifest.Object) (s Selector, ok bool) {
-	path := selectors[kindOf(o)]
-	if path == nil {
-		return s, false
+// SelectorsOf returns the selectors of an object. A selector with variables, or with expressions, or of namespaces by
+// their labels is left out.
+func SelectorsOf(o manifest.Object) (all []Selector) {
+	for _, s := range selectors[kindOf(o)] {
+		visit(o.Object, manifest.SplitField(s.path), nil, func(_ map[string]any, at []string) {
+			around, _ := decoding.At(o.Object, at[:len(at)-1]).(map[string]any)
+			labels, _, err := unstructured.NestedStringMap(around, at[len(at)-1])
+			namespaces := []string{o.NamespaceOrDefault()}
+			if other, ok := decoding.At(o.Object, append(slices.Clone(at[:len(at)-2]), "namespaceSelector")).(map[string]any); ok {
+				namespaces, _, _ = unstructured.NestedStringSlice(other, "matchNames")
+			}
+			if err == nil && len(labels)*len(namespaces) > 0 && !hasVariable(slices.Collect(maps.Values(labels))) &&
+				around["matchExpressions"] == nil {
+				all = append(all, Selector{o, at, labels, s.selects, namespaces})
+			}
+		})
 	}
-	around, _ := decoding.At(o.Object, path[:len(path)-1]).(map[string]any)
-	labels, _, err := unstructured.NestedStringMap(o.Object, path...)
-	values := slices.Collect(maps.Values(labels))
-	namespaces := decoding.At(o.Object, []string{"spec", "namespaceSelector"})
-	if err != nil || len(labels) == 0 || hasVariable(values) || around["matchExpressions"] != nil || namespaces != nil {
-		return s, false
-	}
-	s = Selector{o, path, labels, "Pod"}
-	if o.GetKind() == "ServiceMonitor" {
-		s.Selects = "Service"
-	}
-	return s, true
+	return all
 }
 
 // Labelled is an object with the labels by which it, or its Pods, are selected.
@@ -68,8 +76,8 @@ func (in *Index) addLabelled(o manifest.Object) {
 	if template, ok := podTemplate(o); ok {
 		l.Template = template
 		l.Labels, _, _ = unstructured.NestedStringMap(o.Object, append(template, "metadata", "labels")...)
-	} else if kindOf(o) == "Service" {
-		all.selects, l.Labels = "Service", o.GetLabels()
+	} else if kind := o.GetKind(); kindOf(o) == "Service" || kindOf(o) == "Ingress.networking.k8s.io" {
+		all.selects, l.Labels = kind, o.GetLabels()
 	} else {
 		return
 	}
@@ -82,20 +90,29 @@ func (in *Index) addLabelled(o manifest.Object) {
 }
 
 // Selected returns the objects that a selector selects.
-func (in *Index) Selected(s Selector) []Labelled {
-	fewest := in.Selectable(s)
-	for key, value := range s.Labels {
-		some := in.labelled[scope{s.Selects, s.From.NamespaceOrDefault(), key, value}]
-		if len(some) < len(fewest) {
-			fewest = some
+func (in *Index) Selected(s Selector) (selected []Labelled) {
+	for _, namespace := range s.Namespaces {
+		fewest := in.labelled[scope{selects: s.Selects, namespace: namespace}]
+		for key, value := range s.Labels {
+			if some := in.labelled[scope{s.Selects, namespace, key, value}]; len(some) < len(fewest) {
+				fewest = some
+			}
+		}
+		for _, l := range fewest {
+			if s.Meets(l.Labels) {
+				selected = append(selected, l)
+			}
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(fewest), func(l Labelled) bool { return !s.Meets(l.Labels) })
+	return selected
 }
 
-// Selectable returns the objects of the kind and namespace that a selector selects.
-func (in *Index) Selectable(s Selector) []Labelled {
-	return in.labelled[scope{selects: s.Selects, namespace: s.From.NamespaceOrDefault()}]
+// Selectable returns the objects of the kind and the namespaces that a selector selects.
+func (in *Index) Selectable(s Selector) (all []Labelled) {
+	for _, namespace := range s.Namespaces {
+		all = append(all, in.labelled[scope{selects: s.Selects, namespace: namespace}]...)
+	}
+	return all
 }
 
 // Meets reports whether an object is selected.
@@ -134,23 +151,31 @@ func (s Selector) Misses(labels map[string]string) (key, meant string) {
 	return key, other + ": " + labels[other]
 }
 
-// PortNames returns the names of the ports with a protocol that the containers of an object's Pods have.
+// PortNames returns the names of the ports with a protocol, or any, that a Service has, or the
+// containers of an object's Pods.
 func (l Labelled) PortNames(protocol string) (names []string) {
+	if l.GetKind() == "Service" {
+		return PortsOf(l.Object.Object["spec"], protocol)
+	}
 	for _, list := range []string{"containers", "initContainers"} {
 		containers, _ := decoding.At(l.Object.Object, slices.Concat(l.Template, []string{"spec", list})).([]any)
 		for _, container := range containers {
 			if list == "initContainers" && decoding.At(container, []string{"restartPolicy"}) != "Always" {
 				continue // FindPort of Kubernetes' pkg/api/v1/pod/util.go looks at containers that stay
 			}
-			ports, _ := decoding.At(container, []string{"ports"}).([]any)
-			for _, item := range ports {
-				port, _ := item.(map[string]any)
-				if name, _ := port["name"].(string); name != "" && protocolOf(port) == protocol {
-					names = append(names, name)
-				}
-			}
+			names = append(names, PortsOf(container, protocol)...)
 		}
 	}
+	return names
+}
+
+// PortsOf returns the names of the ports of a container, or of a Service's spec, with a protocol, or of any if it is "".
+func PortsOf(container any, protocol string) (names []string) {
+	visit(container, []string{"ports", ""}, nil, func(port map[string]any, _ []string) {
+		if name, _ := port["name"].(string); name != "" && (protocol == "" || protocolOf(port) == protocol) {
+			names = append(names, name)
+		}
+	})
 	return names
 }
 

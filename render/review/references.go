@@ -25,7 +25,7 @@ func reviewReferences(w *world.World) (effects []effect.Effect) {
 	wasIn, isIn := references.NewIndex(before), references.NewIndex(after)
 	wasBroken := map[broken]bool{}
 	for _, o := range before {
-		for _, r := range references.Of(o) {
+		for _, r := range wasIn.Of(o) {
 			for _, n := range wasIn.Lacks(r) {
 				wasBroken[broken{o.ID(), manifest.JoinField(n.Path), n.Name}] = true
 			}
@@ -34,7 +34,7 @@ func reviewReferences(w *world.World) (effects []effect.Effect) {
 	removed := removedObjects(w)
 	for _, o := range after {
 		told := w.Reported(o.Unstructured)
-		for _, r := range references.Of(o) {
+		for _, r := range isIn.Of(o) {
 			for _, n := range isIn.Lacks(r) {
 				if b := (broken{o.ID(), manifest.JoinField(n.Path), n.Name}); !wasBroken[b] {
 					effects = append(effects, effect.Of(told, sayLacks(o, r, n))...)

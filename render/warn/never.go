@@ -11,6 +11,7 @@ import (
 	"github.com/robfig/cron/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"example.com/gatehouse/kind"
@@ -35,7 +36,8 @@ func neverWorking(in Input) (warnings []manifest.Problem) {
 }
 
 // longStatefulSet warns of a StatefulSet with too long a name: its Pods get the label controller-revision-hash, of the
-// name, a hyphen and a hash of up to 10 characters. See ControllerRevisionName in pkg/controller/history of Kubernetes.
+// name, a hyphen and a hash of up to 10 characters. See ControllerRevisionName in
+// pkg/controller/history/controller_history.go of Kubernetes.
 func longStatefulSet(o manifest.Object) []manifest.Problem {
 	const most = validation.LabelValueMaxLength - len("-") - 10
 	if len(o.GetName()) <= most || strings.Contains(o.GetName(), "$") {
@@ -47,7 +49,7 @@ func longStatefulSet(o manifest.Object) []manifest.Problem {
 }
 
 // neverDue warns of a schedule without a date, such as 30 February. The controller reads it by the same library:
-// pkg/controller/cronjob of Kubernetes.
+// pkg/controller/cronjob/cronjob_controllerv2.go of Kubernetes.
 func neverDue(o manifest.Object) []manifest.Problem {
 	text, _ := decoding.At(o.Object, []string{"spec", "schedule"}).(string)
 	schedule, err := cron.ParseStandard(text)
@@ -58,8 +60,8 @@ func neverDue(o manifest.Object) []manifest.Problem {
 	return []manifest.Problem{warning(o, "spec.schedule", text, "%q never comes: correct the day or the month", text)}
 }
 
-// ignoredSelector warns of a selector of a Service of type ExternalName: pkg/controller/endpointslice of Kubernetes
-// leaves it alone.
+// ignoredSelector warns of a selector of a Service of type ExternalName:
+// pkg/controller/endpointslice/endpointslice_controller.go of Kubernetes leaves it alone.
 func ignoredSelector(o manifest.Object) []manifest.Problem {
 	selector, _ := decoding.At(o.Object, []string{"spec", "selector"}).(map[string]any)
 	if decoding.At(o.Object, []string{"spec", "type"}) != "ExternalName" || len(selector) == 0 {
@@ -69,7 +71,8 @@ func ignoredSelector(o manifest.Object) []manifest.Problem {
 		"has no effect on a Service of type ExternalName: remove it, or the type")}
 }
 
-// missingContent warns of pointers of Git LFS in place of content: the checkout has no content.
+// missingContent warns of pointers of Git LFS in place of content: the checkout has no content, and MakePayload in
+// pkg/volume/configmap/configmap.go of Kubernetes writes what the object has.
 func missingContent(o manifest.Object) (warnings []manifest.Problem) {
 	for _, field := range []string{"data", "binaryData", "stringData"} {
 		data, _ := o.Object[field].(map[string]any)
@@ -89,14 +92,14 @@ func missingContent(o manifest.Object) (warnings []manifest.Problem) {
 	return warnings
 }
 
-// scaledByTwo warns of a second HorizontalPodAutoscaler of a workload: with two of them none scales it. See
-// ambiguousSelector in pkg/controller/podautoscaler of Kubernetes.
+// scaledByTwo warns of a second HorizontalPodAutoscaler of a workload, also by a ScaledObject of KEDA: with two of them
+// none scales it. See ambiguousSelector in pkg/controller/podautoscaler/horizontal.go of Kubernetes.
 func scaledByTwo(in Input) (warnings []manifest.Problem) {
 	first := map[pod.Workload]manifest.Object{}
 	for _, o := range in.Objects {
 		a, scales := pod.ReadAutoscaler(o.Unstructured)
-		if !scales || o.IsRendered() || o.GroupVersionKind().Group != "autoscaling" ||
-			strings.Contains(a.Target.Name, "$") {
+		if !scales || o.IsRendered() || strings.Contains(a.Target.Name, "$") ||
+			o.GetAnnotations()["scaledobject.keda.sh/transfer-hpa-ownership"] == "true" {
 			continue
 		}
 		other, isThere := first[a.Target]
@@ -112,7 +115,7 @@ func scaledByTwo(in Input) (warnings []manifest.Problem) {
 }
 
 // blockedEvictions warns of a PodDisruptionBudget that requires all Pods of the only workload that it selects: no
-// node can be drained. See getExpectedPodCount in pkg/controller/disruption of Kubernetes.
+// node can be drained. See getExpectedPodCount in pkg/controller/disruption/disruption.go of Kubernetes.
 func blockedEvictions(in Input) (warnings []manifest.Problem) {
 	isScaled := map[pod.Workload]bool{}
 	for _, o := range in.Objects {
@@ -121,29 +124,49 @@ func blockedEvictions(in Input) (warnings []manifest.Problem) {
 		}
 	}
 	for _, o := range in.Objects {
-		least := pod.Number(o.Unstructured, 0, "spec", "minAvailable")
-		s, ok := references.SelectorOf(o)
-		if !ok || o.GetKind() != "PodDisruptionBudget" || o.IsRendered() || least <= 0 {
+		selectors := references.SelectorsOf(o)
+		if o.GetKind() != "PodDisruptionBudget" || o.IsRendered() || len(selectors) == 0 {
 			continue
 		}
-		selected := in.index.Selected(s)
+		selected := in.index.Selected(selectors[0])
 		if len(selected) != 1 || isScaled[pod.WorkloadOf(selected[0].Unstructured)] {
 			continue
 		}
 		workload := selected[0].GetKind()
 		replicas := pod.Number(selected[0].Unstructured, 1, "spec", "replicas")
-		if workload != "Deployment" && workload != "StatefulSet" || replicas == 0 || replicas > least {
+		field, advice := requiresAll(o, int(replicas))
+		if workload != "Deployment" && workload != "StatefulSet" || field == "" {
 			continue
 		}
-		warnings = append(warnings, warning(o, "spec.minAvailable", least,
-			"%s has %s, so no node with one of them can be drained: lower minAvailable, or run more",
-			selected[0].Object, kind.Count(replicas, "Pod")))
+		warnings = append(warnings, warning(o, "spec."+field, decoding.At(o.Object, []string{"spec", field}),
+			"%s has %s, so no node with one of them can be drained: %s %s, or run more",
+			selected[0].Object, kind.Count(replicas, "Pod"), advice, field))
 	}
 	return warnings
 }
 
+// requiresAll returns the field by which a PodDisruptionBudget requires all Pods of a number, and what to do with it.
+func requiresAll(budget manifest.Object, replicas int) (field, advice string) {
+	number := func(field string) (int, bool) {
+		value := decoding.At(budget.Object, []string{"spec", field})
+		parsed := intstr.Parse(fmt.Sprint(value))
+		scaled, err := intstr.GetScaledValueFromIntOrPercent(&parsed, replicas, true)
+		return scaled, value != nil && err == nil
+	}
+	most, isMost := number("maxUnavailable")
+	least, isLeast := number("minAvailable")
+	switch {
+	case replicas > 0 && isMost && most == 0:
+		return "maxUnavailable", "raise"
+	case replicas > 0 && isLeast && least >= replicas:
+		return "minAvailable", "lower"
+	}
+	return "", ""
+}
+
 // unspreadPods warns of a topology spread constraint whose labels no Pods of the environment have, also not those
-// that it is to spread: it spreads nothing.
+// that it is to spread: it spreads nothing. See calPreFilterState in
+// pkg/scheduler/framework/plugins/podtopologyspread/filtering.go of Kubernetes.
 func unspreadPods(in Input) (warnings []manifest.Problem) {
 	for _, o := range in.Objects {
 		if o.IsRendered() || !manifest.MakesPods(o.Unstructured) {
@@ -155,7 +178,8 @@ func unspreadPods(in Input) (warnings []manifest.Problem) {
 		for i, constraint := range constraints {
 			selector, _ := decoding.At(constraint, []string{"labelSelector"}).(map[string]any)
 			wanted, _ := selector["matchLabels"].(map[string]any)
-			s := references.Selector{From: o, Labels: map[string]string{}, Selects: "Pod"}
+			s := references.Selector{From: o, Labels: map[string]string{}, Selects: "Pod",
+				Namespaces: []string{o.NamespaceOrDefault()}}
 			for key, value := range wanted {
 				s.Labels[key] = fmt.Sprint(value)
 			}

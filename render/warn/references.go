@@ -1,6 +1,7 @@
 package warn
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,13 +18,37 @@ func unresolvedReferences(in Input) (warnings []manifest.Problem) {
 		if o.IsRendered() {
 			continue // its kind decides
 		}
-		for _, r := range references.Of(o) {
+		for _, r := range in.index.Of(o) {
 			switch {
 			case in.isElsewhere(r.To):
 			case !in.index.Has(r.To):
 				warnings = append(warnings, in.missingTarget(r)...)
 			default:
 				for _, n := range in.index.Lacks(r) {
+					warnings = append(warnings, in.missingPart(r, n))
+				}
+			}
+		}
+	}
+	return append(warnings, in.unresolvedOfCharts()...)
+}
+
+// unresolvedOfCharts warns of names in objects that charts install, if they are those of objects outside of the chart.
+func (in Input) unresolvedOfCharts() (warnings []manifest.Problem) {
+	if len(in.Installed) == 0 {
+		return nil
+	}
+	own := references.NewIndex(in.Objects)
+	for _, o := range in.Installed {
+		for _, r := range in.index.Of(o) {
+			meant := r.To
+			meant.Name = in.index.Similar(r.To)
+			switch {
+			case in.isElsewhere(r.To):
+			case !in.index.Has(r.To) && own.Has(meant):
+				warnings = append(warnings, in.missingTarget(r)...)
+			case len(in.index.Find(r.To)) == 1:
+				for _, n := range own.Lacks(r) {
 					warnings = append(warnings, in.missingPart(r, n))
 				}
 			}
@@ -49,7 +74,13 @@ func (in Input) missingTarget(r references.Reference) []manifest.Problem {
 		}
 	}
 	similar := in.index.Similar(r.To)
-	if similar == "" {
+	switch {
+	case similar == "" && in.index.HasAllClasses(r.To):
+		return []manifest.Problem{warning(r.From, field, value,
+			"no %s here: the environment brings other classes, and not this one, so no controller takes the Ingress: "+
+				"name one of them, or, if it exists elsewhere, annotate the kustomization with %s: %[1]s", r.To,
+			ElsewhereAnnotation)}
+	case similar == "":
 		return nil
 	}
 	return []manifest.Problem{warning(r.From, field, value,
@@ -64,7 +95,10 @@ func (in Input) missingPart(r references.Reference, n references.Needed) manifes
 	field := manifest.JoinField(n.Path)
 	value := decoding.At(r.From.Object, n.Path)
 	consequence := ""
-	if n.Part == references.Key && manifest.MakesPods(r.From.Unstructured) {
+	switch {
+	case n.Path[len(n.Path)-1] == "subPath": // makeMounts in pkg/kubelet/kubelet_pods.go of Kubernetes
+		consequence = ", so the container gets an empty folder"
+	case n.Part == references.Key && manifest.MakesPods(r.From.Unstructured):
 		consequence = ", so no Pod starts"
 	}
 	return warning(r.From, field, value, "%s has no %s %s%s%s", target, n.Part, n.Name, consequence,
@@ -74,18 +108,19 @@ func (in Input) missingPart(r references.Reference, n references.Needed) manifes
 // mostSelectable bounds the objects that a selector is compared with.
 const mostSelectable = 1000
 
-// idleSelectors warns of selectors that select nothing in the environment because of a typing error, and of Services
-// whose ports no selected Pod has.
+// idleSelectors warns of selectors that select nothing in the environment because of a typing error, and of ports that
+// nothing of what is selected has.
 func idleSelectors(in Input) (warnings []manifest.Problem) {
 	for _, o := range in.Objects {
-		s, ok := references.SelectorOf(o)
-		if !ok || o.IsRendered() || in.isElsewhere(o.ID()) {
+		if o.IsRendered() || in.isElsewhere(o.ID()) {
 			continue
 		}
-		if selected := in.index.Selected(s); len(selected) > 0 {
-			warnings = append(warnings, unknownPorts(s, selected)...)
-		} else if all := in.index.Selectable(s); len(all) <= mostSelectable {
-			warnings = append(warnings, nothingSelected(s, all)...)
+		for _, s := range references.SelectorsOf(o) {
+			if selected := in.index.Selected(s); len(selected) > 0 {
+				warnings = append(warnings, unknownPorts(s, selected)...)
+			} else if all := in.index.Selectable(s); len(all) <= mostSelectable {
+				warnings = append(warnings, nothingSelected(s, all)...)
+			}
 		}
 	}
 	return warnings
@@ -113,35 +148,48 @@ func nothingSelected(s references.Selector, all []references.Labelled) []manifes
 	return nil
 }
 
-// unknownPorts warns of named ports of a Service that none of its Pods has, so that it has no endpoints.
+// portFields are the lists and the fields of objects with ports of what they select, and what a port lacks without one.
+var portFields = map[string]struct{ list, field, lacks string }{
+	"Service":        {"ports", "targetPort", "has no endpoints"},
+	"ServiceMonitor": {"endpoints", "port", "is never scraped"},
+	"PodMonitor":     {"podMetricsEndpoints", "port", "is never scraped"},
+}
+
+// unknownPorts warns of named ports of a Service or a monitor that nothing of what it selects has.
 func unknownPorts(s references.Selector, selected []references.Labelled) (warnings []manifest.Problem) {
-	if s.From.GetKind() != "Service" || slices.ContainsFunc(selected, references.Labelled.IsInjected) {
+	fields, hasPorts := portFields[s.From.GetKind()]
+	if !hasPorts || slices.ContainsFunc(selected, references.Labelled.IsInjected) {
 		return nil
 	}
-	ports, _ := decoding.At(s.From.Object, []string{"spec", "ports"}).([]any)
+	has := "no container of %s has a port"
+	if s.Selects == "Service" {
+		has = "%s has no port"
+	}
+	ports, _ := decoding.At(s.From.Object, []string{"spec", fields.list}).([]any)
 	for i, port := range ports {
-		target, _ := decoding.At(port, []string{"targetPort"}).(string)
-		protocol, _ := decoding.At(port, []string{"protocol"}).(string)
-		if protocol == "" {
-			protocol = "TCP"
+		target, _ := decoding.At(port, []string{fields.field}).(string)
+		protocol := ""
+		if fields.field == "targetPort" {
+			named, _ := decoding.At(port, []string{"protocol"}).(string)
+			protocol = cmp.Or(named, "TCP")
 		}
 		var names []string
 		for _, l := range selected {
 			names = append(names, l.PortNames(protocol)...)
 		}
 		if target == "" || strings.Contains(target, "$") || slices.Contains(names, target) ||
-			isOfMesh(target) {
+			references.IsOfMesh(target) {
 			continue
 		}
-		warnings = append(warnings, warning(s.From, fmt.Sprintf("spec.ports[%d].targetPort", i), target,
-			"no container of %s has a port %s%s, so this port has no endpoints%s", selected[0].Object,
-			target, ofProtocol(protocol), instead(target, names)))
+		warnings = append(warnings, warning(s.From, fmt.Sprintf("spec.%s[%d].%s", fields.list, i, fields.field), target,
+			has+" %s%s, so this port %s%s", selected[0].Object, target, ofProtocol(protocol), fields.lacks,
+			instead(target, names)))
 	}
 	return warnings
 }
 
 func ofProtocol(protocol string) string {
-	if protocol == "TCP" {
+	if protocol == "TCP" || protocol == "" {
 		return ""
 	}
 	return " of " + protocol
@@ -156,13 +204,6 @@ func instead(name string, names []string) string {
 		return ""
 	}
 	return ": it has " + manifest.FirstOf(5, slices.Compact(slices.Sorted(slices.Values(names))))
-}
-
-// isOfMesh reports whether a port has the name of one that a service mesh adds.
-func isOfMesh(port string) bool {
-	return slices.ContainsFunc([]string{"http-envoy", "linkerd-", "dapr-", "istio"}, func(prefix string) bool {
-		return strings.HasPrefix(port, prefix)
-	})
 }
 
 // withPorts are the fields of a container with a port of its own, which the kubelet looks up in that container alone.
@@ -185,7 +226,7 @@ func unknownProbePorts(in Input) (warnings []manifest.Problem) {
 			at := slices.Concat(template, []string{"spec", list})
 			containers, _ := decoding.At(o.Object, at).([]any)
 			for i, container := range containers {
-				names := portNames(container)
+				names := references.PortsOf(container, "")
 				for _, path := range withPorts {
 					port, _ := decoding.At(container, path).(string)
 					if port == "" || strings.Contains(port, "$") || slices.Contains(names, port) {
@@ -199,15 +240,4 @@ func unknownProbePorts(in Input) (warnings []manifest.Problem) {
 		}
 	}
 	return warnings
-}
-
-// portNames returns the names of the ports of a container.
-func portNames(container any) (names []string) {
-	ports, _ := decoding.At(container, []string{"ports"}).([]any)
-	for _, port := range ports {
-		if name, _ := decoding.At(port, []string{"name"}).(string); name != "" {
-			names = append(names, name)
-		}
-	}
-	return names
 }

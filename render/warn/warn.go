@@ -44,6 +44,8 @@ type Input struct {
 	Now time.Time
 	// Installed are objects that controllers install.
 	Installed []manifest.Object
+	// Configured are the fields that configurations of kustomize know to name objects.
+	Configured []references.Configured
 	// Renamed returns the ID of the object that had an ID until a kustomization of another object renamed it.
 	Renamed func(from manifest.Object, was manifest.ID) (now manifest.ID, ok bool)
 	// IsWritten reports whether an object's file in rendered/ exists, or the environment is not rendered yet.
@@ -65,7 +67,7 @@ func (in Input) Warnings() (warnings []manifest.Problem) {
 			in.controllers = append(in.controllers, o)
 		}
 	}
-	in.index = references.NewIndex(slices.Concat(in.Objects, in.Installed))
+	in.index = references.NewIndex(slices.Concat(in.Objects, in.Installed), in.Configured...)
 	rules := []func(Input) []manifest.Problem{
 		missingNamespaces, missingController, missingGatePolicy, unpinnedController, scaledTwice, invalidImages,
 		repeatedJobs, unresolvedReferences, idleSelectors, unknownProbePorts, neverWorking, scaledByTwo,
