@@ -3,6 +3,7 @@ package references
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -217,12 +218,11 @@ func containersOf(o manifest.Object) (names []string, isKnown bool) {
 	return names, ok && len(names) > 0 && !hasVariable(names) && !(Labelled{Object: o, Template: template}).IsInjected()
 }
 
-// IsOfMesh reports whether a port or a container has the name of one that a program adds to Pods, as a service mesh.
-func IsOfMesh(name string) bool {
-	return slices.ContainsFunc([]string{"http-envoy", "linkerd-", "dapr", "istio", "vault-agent"}, func(prefix string) bool {
-		return strings.HasPrefix(name, prefix)
-	})
-}
+// ofMesh matches the names of ports and containers that programs add to Pods, as a service mesh.
+var ofMesh = regexp.MustCompile(`^(http-envoy|linkerd-|dapr|istio|vault-agent)`)
+
+// IsOfMesh reports whether a port or a container has the name of one that a program adds to Pods.
+func IsOfMesh(name string) bool { return ofMesh.MatchString(name) }
 
 // fieldsOfItems returns the values of fields of the items of a list in the spec of an object.
 func fieldsOfItems(o manifest.Object, list string, fields ...string) (values []string) {

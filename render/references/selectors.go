@@ -46,7 +46,8 @@ func SelectorsOf(o manifest.Object) (all []Selector) {
 			around, _ := decoding.At(o.Object, at[:len(at)-1]).(map[string]any)
 			labels, _, err := unstructured.NestedStringMap(around, at[len(at)-1])
 			namespaces := []string{o.NamespaceOrDefault()}
-			if other, ok := decoding.At(o.Object, append(slices.Clone(at[:len(at)-2]), "namespaceSelector")).(map[string]any); ok {
+			beside := slices.Concat(at[:len(at)-2], []string{"namespaceSelector"})
+			if other, ok := decoding.At(o.Object, beside).(map[string]any); ok {
 				namespaces, _, _ = unstructured.NestedStringSlice(other, "matchNames")
 			}
 			if err == nil && len(labels)*len(namespaces) > 0 && !hasVariable(slices.Collect(maps.Values(labels))) &&
@@ -169,7 +170,7 @@ func (l Labelled) PortNames(protocol string) (names []string) {
 	return names
 }
 
-// PortsOf returns the names of the ports of a container, or of a Service's spec, with a protocol, or of any if it is "".
+// PortsOf returns the names of the ports of a container, or of the spec of a Service, with a protocol, or any.
 func PortsOf(container any, protocol string) (names []string) {
 	visit(container, []string{"ports", ""}, nil, func(port map[string]any, _ []string) {
 		if name, _ := port["name"].(string); name != "" && (protocol == "" || protocolOf(port) == protocol) {
