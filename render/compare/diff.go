@@ -18,9 +18,11 @@ import (
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict"
 )
@@ -49,6 +51,10 @@ type EnvironmentDiff struct {
 	PostBuild *flux.PostBuild
 	// Problems has warnings, or errors that prevent a comparison.
 	Problems []manifest.Problem
+	// Examined finds the places of objects after the change. It is nil for an environment that is gone.
+	Examined *render.Examination
+	// OldCharts and Charts are the entries of helmCharts before and after.
+	OldCharts, Charts []source.Chart
 
 	before judge
 }

@@ -102,7 +102,7 @@ func New(ctx context.Context, repository *render.Repository, selection render.Se
 		if examined != nil && previous.commit != "" && !isUnrendered {
 			errs = append(errs, previous.findJudge(ctx, examined, &e))
 		}
-		e.Problems = slices.Concat(e.Problems, problems, warnings)
+		e.Problems, e.Examined = slices.Concat(e.Problems, problems, warnings), examined
 		warnings = nil // one warning is enough
 		d.Environments = append(d.Environments, e)
 	}
@@ -175,7 +175,8 @@ func (b *previousRendering) compare(ctx context.Context, examined *render.Examin
 	wasInstalled, problems := b.installed(examined, slices.Concat(s.was, s.unchanged))
 	e := withInstalled(b.repository.Kinds(), name, s.was, s.is, wasInstalled, rendering.Installed)
 	e.Problems, e.PostBuild = slices.Concat(warnings, problems), rendering.PostBuild
-	e.Unread = append(e.Unread, b.unread(rendering)...)
+	e.OldCharts, e.Charts = b.charts(rendering), rendering.Charts
+	e.Unread = append(e.Unread, b.unread(e.OldCharts, e.Charts)...)
 	for _, o := range s.unchanged {
 		e.Unchanged = append(e.Unchanged, o.Unstructured)
 	}

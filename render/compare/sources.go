@@ -34,7 +34,8 @@ func (b *previousRendering) compareSources(examined *render.Examination, renderi
 		return e, problems
 	}
 	e.PostBuild = rendering.PostBuild
-	e.Unread = append(e.Unread, b.unread(rendering)...)
+	e.OldCharts, e.Charts = b.charts(rendering), rendering.Charts
+	e.Unread = append(e.Unread, b.unread(e.OldCharts, e.Charts)...)
 	if before != nil && len(before.Objects) > 0 && len(rendering.Objects) > 0 &&
 		before.Index.Kubernetes != rendering.Index.Kubernetes {
 		e.Kubernetes = &KubernetesChange{before.Index.Kubernetes, rendering.Index.Kubernetes}

@@ -59,16 +59,19 @@ func unreadOfRelease(was, is *release.Installed) []Unread {
 	return newlyUnread(is.Source.ID(), is.String(), was.Settings, is.Settings)
 }
 
-// unread returns the values that the charts of helmCharts read no more. It reads the previous sources if the change
-// may be in them.
-func (b *previousRendering) unread(rendering *render.Rendering) (all []Unread) {
-	now := rendering.Charts
-	if len(now) == 0 || b.commit == "" || !b.changesSource(rendering.Sources) {
-		return nil
+// charts returns the previous entries of helmCharts. It reads the previous sources if the change may be in them.
+func (b *previousRendering) charts(rendering *render.Rendering) []source.Chart {
+	if b.commit == "" || !b.changesSource(rendering.Sources) {
+		return rendering.Charts
 	}
+	return b.base.Charts(rendering.Environment)
+}
+
+// unread returns the values that the charts of helmCharts read no more.
+func (b *previousRendering) unread(was, now []source.Chart) (all []Unread) {
 	key := func(c source.Chart) string { return strings.Join([]string{c.File, c.Name, c.ReleaseName}, "\n") }
 	old := map[string]source.Chart{}
-	for _, c := range b.base.Charts(rendering.Environment) {
+	for _, c := range was {
 		old[key(c)] = c
 	}
 	for _, c := range now {

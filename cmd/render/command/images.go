@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +24,7 @@ type imagesFlags struct {
 type imagesReport struct {
 	Base   string             `json:"base,omitempty"`
 	Images []images.Image     `json:"images"`
+	Charts []images.Chart     `json:"charts"`
 	Errors []manifest.Problem `json:"errors"`
 }
 
@@ -30,18 +32,23 @@ func newImagesCommand(kinds *registry.Kinds) *cobra.Command {
 	var f imagesFlags
 	cmd := &cobra.Command{
 		Use:   "images [--env NAME...] [--base REVISION]",
-		Short: "List the images that the objects of environments name",
-		Long: `List each image of containers, init containers and image volumes, and of fields that are
-called image in objects of other kinds, one a line. With --base, compare with a commit as
+		Short: "List the images and charts of environments",
+		Long: `List each image of containers, init containers, ephemeral containers and image volumes, and
+of fields that are called image in objects of other kinds, one a line. Of a chart that is in
+the repository, the objects that it installs count. With --base, compare with a commit as
 "render diff --base" does: + marks an image that is new, and - one that nothing names any
-more. -o json has the environments, objects and fields. It asks no registry.
+more. -o json has the environments, objects, fields, files and lines, and the charts of
+HelmReleases, Applications and helmCharts as well. It asks no registry.
 
 Exit codes: 0 success; 2 error.`,
 		Example: `  # List the images of all environments
   render images
 
   # Scan the images that a branch adds
-  render images --base origin/main -o json | jq -r '.images[] | select(.isNew).image'`,
+  render images --base origin/main -o json | jq -r '.images[] | select(.isNew).image'
+
+  # List the charts with their versions and repositories
+  render images -o json | jq -r '.charts[] | [.name, .version, .repository] | @tsv'`,
 		Args: environmentsAreFlags,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runImages(cmd, kinds, f) },
 	}
@@ -77,15 +84,17 @@ func printImages(cmd *cobra.Command, d *compare.Diff, f imagesFlags) error {
 	for _, problem := range errs {
 		fmt.Fprintln(cmd.ErrOrStderr(), problem)
 	}
-	report := imagesReport{d.Base, []images.Image{}, errs}
-	for _, image := range images.List(d) {
-		if f.base == "" {
-			if image.IsOld { // in rendered/ alone
-				continue
-			}
-			image.IsNew = false
+	all, charts := images.List(d)
+	report := imagesReport{d.Base, all, charts, errs}
+	if f.base == "" { // what is in rendered/ alone is left out
+		report.Images = slices.DeleteFunc(report.Images, func(i images.Image) bool { return i.IsOld })
+		report.Charts = slices.DeleteFunc(report.Charts, func(c images.Chart) bool { return c.IsOld })
+		for i := range report.Images {
+			report.Images[i].IsNew = false
 		}
-		report.Images = append(report.Images, image)
+		for i := range report.Charts {
+			report.Charts[i].IsNew = false
+		}
 	}
 	if f.output == "json" {
 		if err := printJSON(cmd.OutOrStdout(), report); err != nil {

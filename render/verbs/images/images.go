@@ -1,8 +1,9 @@
-// Package images lists the images that the objects of environments run or mount, before and after a change.
+// Package images lists the images that the objects of environments run or mount, and the charts that they install,
+// before and after a change.
 package images
 
 import (
-	"fmt"
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -11,64 +12,159 @@ import (
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/compare"
+	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
 )
 
 // Image is an image with the places that name it.
 type Image struct {
 	Image string `json:"image"`
-	// IsOld and IsNew say that only places before the change name it, or only places after it.
-	IsOld bool    `json:"isOld,omitempty"`
-	IsNew bool    `json:"isNew,omitempty"`
-	Used  []Place `json:"used"`
+	Use
 }
 
-// Place is a field that names an image, after the change, or before it for an image that nothing names any more.
+// Chart is a chart with the places that name it. A version may be a range, and a repository may be unknown.
+type Chart struct {
+	Name       string `json:"name"`
+	Version    string `json:"version,omitempty"`
+	Repository string `json:"repository,omitempty"`
+	Use
+}
+
+// Use says where an image or chart is named.
+type Use struct {
+	// IsOld and IsNew say that only places before the change name it, or only places after it.
+	IsOld bool `json:"isOld,omitempty"`
+	IsNew bool `json:"isNew,omitempty"`
+	// Used has places after the change, or before it if nothing names it any more.
+	Used []Place `json:"used"`
+}
+
+// Place is a field that names an image, or a HelmRelease, Application or entry of helmCharts that names a chart.
 type Place struct {
 	Environment string      `json:"environment"`
-	Object      manifest.ID `json:"object"`
-	Field       string      `json:"field"`
+	Object      manifest.ID `json:"object,omitzero"`
+	Field       string      `json:"field,omitempty"`
+	// File and Line are those of the source. They are unknown before the change.
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
 }
 
-// List returns the images of the environments of a comparison, by name. Source objects and releases are left out:
-// the objects that they are rendered to or install name their images.
-func List(d *compare.Diff) []Image {
-	before, after := map[string][]Place{}, map[string][]Place{}
-	for _, e := range d.Environments {
-		add := func(to map[string][]Place, o *unstructured.Unstructured) {
-			for field, image := range fieldsOf(e.Kinds, o) {
-				to[image] = append(to[image], Place{e.Name, manifest.Object{Unstructured: o}.ID(), field})
-			}
-		}
-		for _, o := range e.Unchanged {
-			add(before, o)
-			add(after, o)
-		}
-		for _, c := range e.Changes {
-			add(before, c.Before)
-			add(after, c.After)
+// uses are places before and after a change by what they name.
+type uses[K comparable] struct{ before, after map[K][]Place }
+
+func newUses[K comparable]() uses[K] { return uses[K]{map[K][]Place{}, map[K][]Place{}} }
+
+// list returns all uses, in the order of names.
+func list[K comparable, T any](u uses[K], compareNames func(a, b K) int, named func(K, Use) T) []T {
+	names := slices.SortedFunc(maps.Keys(u.after), compareNames)
+	for name := range u.before {
+		if u.after[name] == nil {
+			names = append(names, name)
 		}
 	}
-	names := slices.Concat(slices.Collect(maps.Keys(before)), slices.Collect(maps.Keys(after)))
-	slices.Sort(names)
-	names = slices.Compact(names)
-	all := make([]Image, 0, len(names))
-	for _, name := range names {
-		image := Image{name, len(after[name]) == 0, len(before[name]) == 0, after[name]}
-		if image.IsOld {
-			image.Used = before[name]
+	slices.SortFunc(names, compareNames)
+	all := make([]T, len(names))
+	for i, name := range names {
+		use := Use{u.after[name] == nil, u.before[name] == nil, u.after[name]}
+		if use.IsOld {
+			use.Used = u.before[name]
 		}
-		slices.SortFunc(image.Used, func(a, b Place) int { return strings.Compare(a.String(), b.String()) })
-		all = append(all, image)
+		slices.SortFunc(use.Used, comparePlaces)
+		all[i] = named(name, use)
 	}
 	return all
 }
 
-func (p Place) String() string { return fmt.Sprintf("%s %s: %s", p.Environment, p.Object, p.Field) }
+// List returns the images and charts of the environments of a comparison. Source objects and releases name no images:
+// the objects that they are rendered to or install do.
+func List(d *compare.Diff) ([]Image, []Chart) {
+	images, charts := newUses[string](), newUses[[3]string]()
+	for i := range d.Environments {
+		e := &d.Environments[i]
+		var before, after []manifest.Object
+		for _, o := range e.Unchanged {
+			before, after = append(before, manifest.Object{Unstructured: o}), append(after, manifest.Object{Unstructured: o})
+		}
+		for _, c := range e.Changes {
+			if c.Before != nil {
+				before = append(before, manifest.Object{Unstructured: c.Before})
+			}
+			if c.After != nil {
+				after = append(after, manifest.Object{Unstructured: c.After})
+			}
+		}
+		add(e, images.before, charts.before, before, e.OldCharts, nil)
+		add(e, images.after, charts.after, after, e.Charts, places(e))
+	}
+	asImage := func(name string, u Use) Image { return Image{name, u} }
+	asChart := func(c [3]string, u Use) Chart { return Chart{c[0], c[1], c[2], u} }
+	compareCharts := func(a, b [3]string) int { return slices.Compare(a[:], b[:]) }
+	return list(images, strings.Compare, asImage), list(charts, compareCharts, asChart)
+}
+
+// add adds the uses by the objects of an environment and by its entries of helmCharts. Without locate it leaves out
+// files and lines.
+func add(e *compare.EnvironmentDiff, images map[string][]Place, charts map[[3]string][]Place, objects []manifest.Object,
+	entries []source.Chart, locate func(o manifest.ID, field, value string) (file string, line int)) {
+	at := func(o manifest.ID, field, value string) Place {
+		p := Place{Environment: e.Name, Object: o, Field: field}
+		if locate != nil {
+			p.File, p.Line = locate(o, field, value)
+		}
+		return p
+	}
+	for _, o := range objects {
+		for field, image := range fieldsOf(e.Kinds, o.Unstructured) {
+			images[image] = append(images[image], at(o.ID(), field, image))
+		}
+	}
+	for _, r := range release.Find(objects) {
+		c := [3]string{cmp.Or(r.Chart, strings.TrimPrefix(r.Folder, "/")), r.Version, r.Repository}
+		if c[0] != "" {
+			charts[c] = append(charts[c], at(r.Source.ID(), "", ""))
+		}
+	}
+	for _, entry := range entries {
+		c, p := [3]string{entry.Name, entry.Version, entry.Repo}, Place{Environment: e.Name}
+		if locate != nil {
+			p.File, p.Line = strings.TrimPrefix(entry.File, "/"), entry.Node.Line
+		}
+		charts[c] = append(charts[c], p)
+	}
+}
+
+// places returns a function that finds the file and line of a field after the change, or nil for an environment that
+// is gone.
+func places(e *compare.EnvironmentDiff) func(o manifest.ID, field, value string) (file string, line int) {
+	if !e.Examined.IsBuilt() {
+		return nil
+	}
+	known := map[manifest.ID]manifest.Object{}
+	for _, o := range e.Examined.Judged() {
+		known[o.ID()] = o
+	}
+	return func(id manifest.ID, field, value string) (string, int) {
+		p := manifest.NewProblem(known[id], field, manifest.Value{}, "")
+		if value != "" {
+			p.Value.Is = value
+		}
+		if p.Subject.Unstructured == nil {
+			return "", 0
+		}
+		p = e.Examined.LocateProblem(p)
+		return p.File, p.Line
+	}
+}
+
+func comparePlaces(a, b Place) int {
+	return cmp.Or(strings.Compare(a.Environment, b.Environment), strings.Compare(a.Object.String(), b.Object.String()),
+		strings.Compare(a.Field, b.Field), strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+}
 
 // fieldsOf returns the images of an object by their fields: those that are called image, and image volumes.
 func fieldsOf(kinds *registry.Kinds, o *unstructured.Unstructured) map[string]string {
-	if o == nil || kinds.Find(o.GroupVersionKind()) != nil {
+	if kinds.Find(o.GroupVersionKind()) != nil {
 		return nil
 	}
 	switch o.GetKind() {
