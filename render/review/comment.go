@@ -74,9 +74,13 @@ func (r *Review) comment(groups [][]EnvironmentReview) *comment.Comment {
 	return c
 }
 
-// groupAlike groups environments with equal rows.
+// groupAlike groups environments with equal rows. The first of each group has its rows.
 func (r *Review) groupAlike() [][]EnvironmentReview {
-	return groupBy(r.Environments, EnvironmentReview.rows)
+	groups := groupBy(r.Environments, EnvironmentReview.text)
+	for _, alike := range groups {
+		alike[0].rows = alike[0].told()
+	}
+	return groups
 }
 
 // groupBy groups environments with equal texts.
@@ -96,8 +100,8 @@ func groupBy(all []EnvironmentReview, text func(EnvironmentReview) string) (grou
 	return groups
 }
 
-// rows returns a text that is equal for environments with equal rows.
-func (e EnvironmentReview) rows() string {
+// text is equal for environments with equal rows.
+func (e EnvironmentReview) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v %t %t %+v\n", e.Counts, e.IsNew, e.IsGone, ptr.Deref(e.Kubernetes, compare.KubernetesChange{}))
 	for _, found := range e.Effects {
@@ -200,7 +204,7 @@ func tableOf(alike []EnvironmentReview, of string) *comment.Section {
 		}
 	}
 	nameOf := e.names()
-	for _, row := range e.told() {
+	for _, row := range e.rows {
 		cell := row.name(nameOf, mostNamed) + installed[row.objects[0]]
 		for _, found := range row.effects {
 			line := lineOf(cell, row.name(nameOf, 1)+of, found)

@@ -3,7 +3,9 @@ package review
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,11 +16,13 @@ import (
 	metafuzzer "k8s.io/apimachinery/pkg/apis/meta/fuzzer"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/review/known"
 	"example.com/gatehouse/render/review/world"
 )
 
@@ -27,9 +31,20 @@ var everyField = flag.Bool("every-field", false, "change all fields of all types
 // Each field of each built-in type is changed alone. The review names the object and the field with its
 // values, whatever the rules know.
 func TestReviewTellsEveryField(t *testing.T) {
+	types, fields := 0, 0
+	for _, before := range builtIn(t) {
+		types++
+		fields += tellsChanges(t, before)
+	}
+	if types < 50 || fields < 300 {
+		t.Errorf("only %d types and %d fields", types, fields)
+	}
+}
+
+// builtIn returns an object of each built-in type with all its fields.
+func builtIn(t *testing.T) (objects []*unstructured.Unstructured) {
 	const seed = 1
 	f := fuzzer.FuzzerFor(metafuzzer.Funcs, rand.NewSource(seed), scheme.Codecs).NilChance(0).NumElements(1, 1).MaxDepth(12)
-	types, fields := 0, 0
 	for gvk := range scheme.Scheme.AllKnownTypes() {
 		// Of a CustomResourceDefinition the fuzzer writes texts where JSON has to be. A library adds it.
 		if gvk.Group == "apiextensions.k8s.io" || strings.Contains(gvk.Version, "beta") && gvk.Group == "apps" || gvk.Group == "extensions" || gvk.Version == runtime.APIVersionInternal || strings.HasSuffix(gvk.Kind, "List") || strings.HasSuffix(gvk.Kind, "Options") || gvk.Kind == "WatchEvent" {
@@ -51,13 +66,86 @@ func TestReviewTellsEveryField(t *testing.T) {
 		before.SetGroupVersionKind(gvk)
 		before.SetNamespace("ns")
 		before.SetName("a")
-		types++
-		fields += tellsChanges(t, before)
+		objects = append(objects, before)
 	}
-	if types < 50 || fields < 300 {
-		t.Errorf("only %d types and %d fields", types, fields)
+	return objects
+}
+
+// Whatever looks ordinary in any field of any built-in type: of all changes these alone are known. A status is, as the
+// API server ignores it.
+func TestNoFieldIsKnownByAccident(t *testing.T) {
+	const want = `
+metadata.annotations.description: Deployment.apps
+metadata.annotations[kubernetes.io/description]: Deployment.apps
+metadata.labels.chart: all
+metadata.labels[app.kubernetes.io/part-of]: ConfigMap ControllerRevision.apps CronJob.batch DaemonSet.apps Deployment.apps Job.batch Pod ReplicaSet.apps Service ServiceAccount StatefulSet.apps
+metadata.labels[app.kubernetes.io/version]: all
+metadata.labels[helm.sh/chart]: all
+spec.failedJobsHistoryLimit: CronJob.batch
+spec.replicas: Deployment.apps ReplicaSet.apps
+spec.revisionHistoryLimit: DaemonSet.apps Deployment.apps StatefulSet.apps
+spec.successfulJobsHistoryLimit: CronJob.batch
+spec.template.spec.containers[].image: Deployment.apps
+spec.template.spec.initContainers[].image: Deployment.apps
+`
+	all, kinds, count := map[string]sets.Set[string]{}, sets.Set[string]{}, 0
+	for _, o := range builtIn(t) {
+		delete(o.Object, "status")
+		found, changed := knownFields(t, o)
+		for _, field := range found {
+			all[field] = all[field].Union(sets.New(world.KindOf(o)))
+		}
+		kinds.Insert(world.KindOf(o))
+		count += changed
+	}
+	got := "\n"
+	for _, field := range slices.Sorted(maps.Keys(all)) {
+		names := strings.Join(sets.List(all[field]), " ")
+		if all[field].Equal(kinds) {
+			names = "all"
+		}
+		got += field + ": " + names + "\n"
+	}
+	if got != want || count < 5000 {
+		t.Errorf("known of %d changes:%s", count, got)
 	}
 }
+
+// knownFields returns the fields of an object that a rule knows after any change that looks ordinary.
+func knownFields(t *testing.T, object *unstructured.Unstructured) (found []string, changed int) {
+	t.Helper()
+	labels := map[string]string{"helm.sh/chart": "a-1", "chart": "a-1", "app.kubernetes.io/version": "1", "app.kubernetes.io/part-of": "a", "team": "a"}
+	object.SetLabels(labels)
+	labels["description"], labels["kubernetes.io/description"], labels["checksum/a"], labels["rollme"] = "a", "a", "a", "a"
+	object.SetAnnotations(labels)
+	ordinary := [][2]any{{"a", "b"}, {"registry.example.com/a:1.2.0", "registry.example.com/a:1.3.0"}, {"1.2.0", "1.3.0"}, {"100m", "150m"}, {"1Gi", "2Gi"}, {int64(4), int64(5)}, {int64(5), int64(4)}, {true, false}, {"a", nil}, {nil, "a"}}
+	var all []compare.Change
+	for _, path := range leaves(nil, object.Object) {
+		for _, pair := range ordinary {
+			isPod := path[0] == "spec" && (object.GetKind() == "Pod" || strings.HasSuffix(fmt.Sprint(path[:2]), "template]"))
+			if isIdentity(path) || object.GetKind() != "Deployment" && (isPod || isShared(path) && path[1] != "labels") {
+				continue
+			}
+			before := object.DeepCopy()
+			setLeaf(before.Object, path, func(any) any { return pair[0] })
+			after := before.DeepCopy()
+			setLeaf(after.Object, path, func(any) any { return pair[1] })
+			all = append(all, compare.Change{Before: before, After: after})
+		}
+	}
+	w := world.New(compare.EnvironmentDiff{Kinds: gatehouse.All()}) // without refusals: a refused change is a risk
+	for _, c := range all {
+		for _, f := range c.Fields() {
+			if changed++; known.Is(w, c, f) {
+				found = append(found, index.ReplaceAllString(f.Path, "ontainers[]"))
+			}
+		}
+	}
+	return found, changed
+}
+
+// index matches the index of a container in a path.
+var index = regexp.MustCompile(`ontainers\[[^\]]*\]`)
 
 // Any value of an object without a type is told when it becomes any other value, and the two never look alike.
 func TestReviewTellsEveryValue(t *testing.T) {
@@ -110,7 +198,7 @@ func TestReviewTellsEveryValue(t *testing.T) {
 				}
 			}
 		}
-		for _, found := range effects(e, time.Time{}) {
+		for _, found := range effects(world.New(e), time.Time{}) {
 			said := strings.Split(strings.TrimPrefix(found.What.Format(manifest.CodeSpan), "changes "), "; ")
 			for _, field := range said {
 				_, pair, _ := strings.Cut(field, ": ")
@@ -162,7 +250,7 @@ func tellsChanges(t *testing.T, object *unstructured.Unstructured) int {
 		add(fmt.Sprint("null-", i), path, nullLeaf)
 	}
 	told := map[manifest.ID]bool{}
-	for _, effect := range effects(e, time.Time{}) {
+	for _, effect := range effects(world.New(e), time.Time{}) {
 		field, said := fields[effect.Object], effect.What.Plain()
 		last := ""
 		for _, step := range field.path {

@@ -81,7 +81,9 @@ type EnvironmentReview struct {
 	Changes []Change `json:"changes"`
 	Routine Routine  `json:"routine"`
 
-	images sets.Set[string] // new ones
+	images   sets.Set[string] // new ones
+	reserved []string         // changed objects that are never routine
+	rows     []*told          // of the first of equal environments
 }
 
 // Counts is the number of objects of each action.
@@ -115,14 +117,14 @@ func New(environments []compare.EnvironmentDiff, now time.Time) *Review {
 
 func reviewEnvironment(e compare.EnvironmentDiff, now time.Time) EnvironmentReview {
 	counts := Counts{compare.Added: 0, compare.Changed: 0, compare.Replaced: 0, compare.Removed: 0}
-	reviewed := EnvironmentReview{Name: e.Name, Kubernetes: e.Kubernetes, Counts: counts, Effects: effects(e, now),
-		Changes: changesOf(e)}
+	w := world.New(e)
+	reviewed := EnvironmentReview{Name: e.Name, Kubernetes: e.Kubernetes, Counts: counts, Effects: effects(w, now),
+		Changes: changesOf(e), images: imagesOf(e), reserved: reservedIn(w)}
 	for _, c := range e.Changes {
 		counts[c.Action()]++
 	}
 	reviewed.IsNew = len(e.Changes) > 0 && len(e.Unchanged) == 0 && counts[compare.Added] == len(e.Changes)
 	reviewed.IsGone = len(e.Changes) > 0 && len(e.Unchanged) == 0 && counts[compare.Removed] == len(e.Changes)
-	reviewed.images = imagesOf(e)
 	reviewed.Routine = reviewed.facts().routine()
 	return reviewed
 }
@@ -153,10 +155,9 @@ func changesOf(e compare.EnvironmentDiff) []Change {
 }
 
 // effects returns the effects of the changes of an environment, in the order of a review.
-func effects(e compare.EnvironmentDiff, now time.Time) []effect.Effect {
-	w := world.New(e)
+func effects(w *world.World, now time.Time) []effect.Effect {
 	effects := append([]effect.Effect{}, slices.Concat(complete(w, effectsOfRules(w, now)),
-		definitions.Verdicts(w.Verdicts), reviewUnread(e.Unread))...)
+		definitions.Verdicts(w.Verdicts), reviewUnread(w.Unread))...)
 	rank(w, effects)
 	slices.SortStableFunc(effects, effect.Compare)
 	return effects

@@ -13,6 +13,7 @@ import (
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/review/effect"
+	"example.com/gatehouse/render/review/world"
 )
 
 // Routine says whether a change has known effects alone. It does not judge the content of new images.
@@ -55,7 +56,39 @@ func (e EnvironmentReview) facts() facts {
 	if e.definitions() > 0 {
 		f.others = append(f.others, "other definitions")
 	}
+	if len(e.reserved) > 0 {
+		f.others = append(f.others, manifest.FirstOf(3, e.reserved)+": never routine")
+	}
 	return f
+}
+
+// NeverRoutine is an annotation of objects whose changes a person has to see, of their Namespaces, or of the object that
+// installs them or that they are rendered from.
+const NeverRoutine = "gatehouse.example.com/never-routine"
+
+// reservedIn returns the changed objects that are never routine. A removed annotation counts.
+func reservedIn(w *world.World) (names []string) {
+	reserved := sets.Set[manifest.ID]{}
+	for _, o := range slices.Concat(w.Before.Objects, w.After.Objects) {
+		if _, ok := o.GetAnnotations()[NeverRoutine]; ok {
+			reserved.Insert(world.IDOf(o))
+		}
+	}
+	if len(reserved) == 0 {
+		return nil
+	}
+	for _, c := range w.Changes {
+		owner, _ := compare.OwnerOf(w.Kinds, c.Object().Unstructured)
+		by := []manifest.ID{c.Object().ID(), c.InstalledBy, owner,
+			{Kind: "Namespace", Name: world.NamespaceOf(c.Object().Unstructured)}}
+		if c.Before != nil { // of another name
+			by = append(by, world.IDOf(c.Before))
+		}
+		if slices.ContainsFunc(by, reserved.Has) {
+			names = append(names, codeSpan(c.Object().String()))
+		}
+	}
+	return names
 }
 
 // imagesOf returns the new images of the changes of an environment.
@@ -123,7 +156,10 @@ func (f facts) routine() Routine {
 		}
 		add(&about, f.rolled[k], k, rolls)
 	}
-	if len(about) == 0 {
+	switch {
+	case f.known == 0:
+		about = []string{"no object changes"}
+	case len(about) == 0:
 		about = []string{string(kind.Count(int64(f.known), "object")) + " with known changes"}
 	}
 	return Routine{true, about}
@@ -161,7 +197,7 @@ func (r *Review) worst(groups [][]EnvironmentReview) (risks []worst, rows int) {
 		if len(alike) > 1 {
 			of += fmt.Sprintf(" and %d more", len(alike)-1)
 		}
-		for _, row := range alike[0].told() {
+		for _, row := range alike[0].rows {
 			name := row.name(nameOf, 1)
 			for _, found := range row.effects {
 				add(name+of, found)

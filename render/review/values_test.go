@@ -10,6 +10,7 @@ import (
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/review/effect"
+	"example.com/gatehouse/render/review/world"
 )
 
 func TestUnknownValuesAreARisk(t *testing.T) {
@@ -35,7 +36,7 @@ func TestUnknownValuesAreARisk(t *testing.T) {
 	} {
 		e := compare.EnvironmentDiff{Name: "prod", Kinds: gatehouse.All(), PostBuild: test.values, Changes: []compare.Change{{Before: object("x", nil), After: test.after}}}
 		got := ""
-		for _, e := range effects(e, time.Time{}) {
+		for _, e := range effects(world.New(e), time.Time{}) {
 			if e.Type == effect.ValuesUnknown {
 				got = string(e.What)
 			}

@@ -2,7 +2,6 @@ package guards
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"example.com/gatehouse/render/compare"
@@ -18,6 +17,17 @@ const (
 
 // sources guard the sources of deliveries, and other objects whose fields nearly all decide what is delivered.
 var sources = []guard{{fields: ordinary}, {risk: syncs, lost: undelivers}}
+
+// versions guard the sources of Flux, whose later versions are not judged.
+var versions = append([]guard{{fields: at("spec.ref.tag", "spec.version"), when: isNewTag}}, sources...)
+
+// tags matches the values of charts with the tag of an image.
+var tags = regexp.MustCompile(`^spec\.(values|sources?(\[[^\]]*\])?\.helm\.valuesObject)[.\[].*[tT]ag$`)
+
+// isNewTag reports whether a tag or version is a later one: nobody judges it, and it is no more than unknown.
+func isNewTag(_ *world.World, _ compare.Change, f compare.FieldChange) bool {
+	return world.IsNewTag(f.Before, f.After)
+}
 
 // ordinary matches the fields that do not decide what is delivered.
 var ordinary = regexp.MustCompile(`^spec\.(` + strings.Join([]string{
@@ -38,8 +48,10 @@ var kustomizations = []guard{
 
 // helmReleases guard the fields of a HelmRelease that decide beyond the objects of its chart.
 var helmReleases = []guard{
+	{fields: tags, when: isNewTag},
 	{fields: at("spec.values"), when: showsNothing, risk: unseen},
 	{fields: at("spec.values")},
+	{fields: at("spec.chart.spec.version"), when: isNewTag},
 	{fields: at(
 		"spec.chart", "spec.chartRef", "spec.commonMetadata", "spec.driftDetection", "spec.install.crds",
 		"spec.install.createNamespace", "spec.install.skipCRDs", "spec.kubeConfig", "spec.postRenderers",
@@ -51,8 +63,10 @@ var helmReleases = []guard{
 
 // applications guard the fields of an Application that decide beyond the objects in git.
 var applications = []guard{
+	{fields: tags, when: isNewTag},
 	{fields: chartValues, when: showsNothing, risk: unseen},
 	{fields: chartValues},
+	{fields: regexp.MustCompile(`^spec\.sources?(\[[^\]]*\])?\.targetRevision$`), when: isNewTag},
 	{fields: at(
 		"operation", "spec.destination", "spec.ignoreDifferences", "spec.project", "spec.source", "spec.sourceHydrator",
 		"spec.sources", "spec.syncPolicy.automated", "spec.syncPolicy.managedNamespaceMetadata",
@@ -66,8 +80,7 @@ var chartValues = regexp.MustCompile(`^spec\.sources?(\[[^]]*\])?\.helm\.(values
 
 // showsNothing reports whether no object that a HelmRelease or Application installs changes.
 func showsNothing(w *world.World, c compare.Change, _ compare.FieldChange) bool {
-	id := c.Object().ID()
-	return !slices.ContainsFunc(w.Changes, func(other compare.Change) bool { return other.InstalledBy == id })
+	return !w.Mentions().Installs.Has(c.Object().ID())
 }
 
 // digest matches the digest of an image.

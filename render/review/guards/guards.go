@@ -166,7 +166,7 @@ var guards = map[string][]guard{
 		{lost: "all objects in it are deleted, whether they are in this repository or not",
 			severity: grave},
 	},
-	".toolkit.fluxcd.io":              sources,
+	".toolkit.fluxcd.io":              versions,
 	".notification.toolkit.fluxcd.io": {{lost: "its events are no longer sent or received"}},
 	"Application.argoproj.io":         applications,
 	"ApplicationSet.argoproj.io":      sources,

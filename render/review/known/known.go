@@ -4,6 +4,7 @@ package known
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -91,6 +92,13 @@ var rows = []row{
 		name:   "values of charts", // the rows of the installed objects tell them
 		kinds:  regexp.MustCompile(`^HelmRelease\.helm\.toolkit\.fluxcd\.io$`),
 		fields: regexp.MustCompile(`^spec\.values[.\[]`), when: changesInstalled,
+	},
+	{
+		name: "versions of charts", // so do they here
+		kinds: regexp.MustCompile(`^(HelmRelease\.helm|(HelmChart|OCIRepository)\.source)\.toolkit\.fluxcd\.io$|` +
+			`^Application\.argoproj\.io$`),
+		fields: regexp.MustCompile(`^spec\.(chart\.spec\.version|version|ref\.tag|` +
+			`sources?(\[[^\]]*\])?\.targetRevision)$`), when: changesVersion,
 	},
 }
 
@@ -182,13 +190,9 @@ func keepsCapacity(w *world.World, c compare.Change, f compare.FieldChange) bool
 	}
 	was, _ := world.Quantity(f.Before)
 	is, _ := world.Quantity(f.After)
-	for _, o := range w.After.Objects {
-		isOfOthers := world.NamespaceOf(o) != world.NamespaceOf(c.After)
-		switch kind := o.GetKind(); {
-		case isOfOthers:
-		case strings.HasSuffix(kind, "Autoscaler"), kind == "ScaledObject", kind == "PodDisruptionBudget" && is < was:
-			return false
-		}
+	namespace := world.NamespaceOf(c.After)
+	if w.Mentions().Scaled.Has(namespace) || is < was && w.Mentions().Budgeted.Has(namespace) {
+		return false
 	}
 	return is > was || is >= 2
 }
@@ -202,23 +206,21 @@ func isReadByPodsAlone(w *world.World, c compare.Change, _ compare.FieldChange) 
 
 // namesSuccessor reports whether a reference follows an object whose name has the hash of its content.
 func namesSuccessor(w *world.World, c compare.Change, f compare.FieldChange) bool {
-	for _, other := range w.Changes {
-		kind := world.KindOf(other.Object().Unstructured)
-		if isSet(w, c, f) && other.Action() == compare.Replaced && (kind == "ConfigMap" || kind == "Secret") &&
-			other.Before.GetName() == *f.Before && other.After.GetName() == *f.After &&
-			world.NamespaceOf(other.After) == world.NamespaceOf(c.After) {
-			return true
-		}
-	}
-	return false
+	return isSet(w, c, f) && w.Mentions().Successors.Has(world.Successor{Namespace: world.NamespaceOf(c.After),
+		Before: *f.Before, After: *f.After})
+}
+
+// changesVersion reports whether a release has a later version of a chart and changes objects, as do all releases that
+// use this chart.
+func changesVersion(w *world.World, c compare.Change, f compare.FieldChange) bool {
+	m := w.Mentions()
+	users := m.Users[c.Object().ID()]
+	isOther := func(user manifest.ID) bool { return !m.Installs.Has(user) }
+	return world.IsNewTag(f.Before, f.After) && !slices.ContainsFunc(users, isOther) &&
+		(len(users) > 0 || changesInstalled(w, c, f))
 }
 
 // changesInstalled reports whether a release changes objects, which have rows of their own.
 func changesInstalled(w *world.World, c compare.Change, _ compare.FieldChange) bool {
-	for _, other := range w.Changes {
-		if other.InstalledBy == c.Object().ID() {
-			return true
-		}
-	}
-	return false
+	return w.Mentions().Installs.Has(c.Object().ID())
 }

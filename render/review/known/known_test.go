@@ -17,7 +17,7 @@ const (
 	settings = `{apiVersion: v1, kind: ConfigMap, metadata: {name: settings-%, namespace: ns}, data: {level: %}}
 ---
 `
-	release = `{apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, metadata: {name: r, namespace: ns}, spec: {interval: 1h, values: {tag: a}}}
+	release = `{apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, metadata: {name: r, namespace: ns}, spec: {interval: 1h, chart: {spec: {version: 1.2.0}}, values: {tag: a}}}
 ---
 `
 	cronJob = `{apiVersion: batch/v1, kind: CronJob, metadata: {name: n, namespace: ns}, spec: {schedule: "0 3 * * *", failedJobsHistoryLimit: 1, jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: "x:1"}]}}}}}}
@@ -50,7 +50,7 @@ func TestRowsTellOrdinaryChanges(t *testing.T) {
 		"notes": {definition, []edit{{"version: v1", "version: v2"}}, []edit{{"controller-gen.kubebuilder.io/version: v1", "example.com/version: v2"}}},
 		"restarts": {deployment, []edit{{"checksum/config: aa", "checksum/config: bb"}},
 			[]edit{{"checksum/config: aa", "vault.hashicorp.com/role: bb"}}},
-		"versions of images": {deployment, []edit{{"web:1.2.0", "web:1.3.0"}, {"web:1.2.0", "web:1.2.1@sha256:" + strings.Repeat("a", 64)}},
+		"versions of images": {deployment, []edit{{"web:1.2.0", "web:1.3.0"}, {"web:1.2.0", "web:1.10.0"}, {"web:1.2.0", "web:1.2.1@sha256:" + strings.Repeat("a", 64)}},
 			[]edit{{"web:1.2.0", "web:latest"}, {"web:1.2.0", "web:1.1.0"}, {"registry.example.com", "registry.example.org"}, {"image: \"registry.example.com/web:1.2.0\"", "image: \"registry.example.com/web:1.3.0\", command: [sh]"}}},
 		"resources": {deployment, []edit{{"memory: 64Mi", "memory: 96Mi"}, {"cpu: 100m", "cpu: 50m"}},
 			[]edit{{"memory: 64Mi", "memory: 1Gi"}, {"memory: 64Mi", "memory: 1Mi"}, {"{requests: {cpu: 100m, memory: 64Mi}}", "{}"}, {"requests: {cpu: 100m, memory: 64Mi}", "requests: {cpu: 200m, memory: 64Mi}, limits: {cpu: 200m, memory: 64Mi}"}}},
@@ -62,7 +62,9 @@ func TestRowsTellOrdinaryChanges(t *testing.T) {
 		"names of generated objects": {generated, []edit{{"settings-aaaa", "settings-bbbb"}},
 			[]edit{{"configMapRef: {name: settings-aaaa}", "configMapRef: {name: others}"}}},
 		"descriptions of definitions": {definition, []edit{{"description: old", "description: new"}}, []edit{{"default: old", "default: new"}}},
-		"values of charts":            {release + service, []edit{{"tag: a", "tag: b", "port: 80", "port: 81"}}, []edit{{"tag: a", "tag: b"}}},
+		"versions of charts": {release + service, []edit{{"version: 1.2.0", "version: 1.10.0", "port: 80", "port: 81"}},
+			[]edit{{"version: 1.2.0", "version: 1.3.0"}, {"version: 1.2.0", "version: 1.1.0", "port: 80", "port: 81"}, {"version: 1.2.0", "version: '>1'", "port: 80", "port: 81"}}},
+		"values of charts": {release + service, []edit{{"tag: a", "tag: b", "port: 80", "port: 81"}}, []edit{{"tag: a", "tag: b"}}},
 	} {
 		i := slices.IndexFunc(rows, func(r row) bool { return r.name == name })
 		if i < 0 {
@@ -161,6 +163,20 @@ func TestOtherObjectsAreUnknown(t *testing.T) {
 	for _, f := range w.FieldsOf(w.Changes[0]) {
 		if Is(w, w.Changes[0], f) {
 			t.Errorf("%s of a new object is known", f.Path)
+		}
+	}
+}
+
+// The version of a shared chart is known if all its releases change objects.
+func TestVersionsOfSharedChartsNeedAllReleases(t *testing.T) {
+	const shared = "{apiVersion: source.toolkit.fluxcd.io/v1, kind: OCIRepository, metadata: {name: c, namespace: ns}, spec: {ref: {tag: 1.2.0}}}\n---\n"
+	user := strings.Replace(release, "chart: {spec: {version: 1.2.0}}", "chartRef: {kind: OCIRepository, name: c}", 1)
+	for others, want := range map[string]bool{user: true, user + strings.Replace(user, "name: r", "name: q", 1): false, "": false} {
+		w := change(t, shared+others+service, []string{"tag: 1.2.0", "tag: 1.3.0", "port: 80", "port: 81"})
+		for _, c := range w.Changes {
+			if c.Object().GetKind() == "OCIRepository" && Is(w, c, w.FieldsOf(c)[0]) != want {
+				t.Errorf("%s: not %t", others, want)
+			}
 		}
 	}
 }

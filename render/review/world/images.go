@@ -1,6 +1,9 @@
 package world
 
 import (
+	"cmp"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
@@ -36,7 +39,22 @@ func IsNewVersion(was, is string) bool {
 		!strings.ContainsAny(Tag(is), "0123456789") {
 		return false
 	}
+	if number.ReplaceAllString(Tag(was), "0") == number.ReplaceAllString(Tag(is), "0") {
+		return slices.CompareFunc(number.FindAllString(Tag(was), -1), number.FindAllString(Tag(is), -1), compareNumbers) < 0
+	}
 	before, errBefore := semver.NewVersion(Tag(was))
 	after, errAfter := semver.NewVersion(Tag(is))
 	return errBefore != nil || errAfter != nil || after.GreaterThan(before)
+}
+
+var number = regexp.MustCompile(`[0-9]+`)
+
+func compareNumbers(a, b string) int {
+	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
+	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
+}
+
+// IsNewTag is IsNewVersion for the tag of an image, or a version of a chart: one version, and no range.
+func IsNewTag(was, is *string) bool {
+	return was != nil && is != nil && Tag("x:"+*is) != "" && IsNewVersion("x:"+*was, "x:"+*is)
 }

@@ -1,26 +1,55 @@
 package world
 
 import (
+	"cmp"
 	"regexp"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
+
+	"example.com/gatehouse/render/compare"
+	"example.com/gatehouse/render/manifest"
 )
 
-// Mentions are the words in the objects of an environment, before and after a change.
+// Mentions say what other objects of an environment, before or after a change, have to do with a field.
 type Mentions struct {
-	Selected sets.Set[string] // words that are no labels of objects: they may select these
-	Named    sets.Set[string] // words in objects without Pods
+	Selected   sets.Set[string]      // words that are no labels of objects: they may select these
+	Named      sets.Set[string]      // words in objects without Pods
+	Scaled     sets.Set[string]      // namespaces with autoscalers
+	Budgeted   sets.Set[string]      // namespaces with PodDisruptionBudgets
+	Installs   sets.Set[manifest.ID] // releases and Applications whose objects change
+	Successors sets.Set[Successor]
+	Users      map[manifest.ID][]manifest.ID // objects that name an object by its kind, such as the source of a chart
 }
+
+// Successor is a ConfigMap or Secret in place of another one, whose name has another hash.
+type Successor struct{ Namespace, Before, After string }
 
 // word matches a word that may be the key of a label or a name.
 var word = regexp.MustCompile(`[A-Za-z0-9][A-Za-z0-9./_-]*`)
 
 // mentions returns the words in objects. It reads no texts of ConfigMaps and Secrets, and no definitions.
 func (w *World) mentions() Mentions {
-	m := Mentions{sets.Set[string]{}, sets.Set[string]{}}
+	m := Mentions{sets.Set[string]{}, sets.Set[string]{}, sets.Set[string]{}, sets.Set[string]{},
+		sets.Set[manifest.ID]{}, sets.Set[Successor]{}, map[manifest.ID][]manifest.ID{}}
+	for _, c := range w.Changes {
+		m.Installs.Insert(c.InstalledBy)
+		kind := KindOf(c.Object().Unstructured)
+		if c.Action() == compare.Replaced && (kind == "ConfigMap" || kind == "Secret") {
+			m.Successors.Insert(Successor{NamespaceOf(c.After), c.Before.GetName(), c.After.GetName()})
+		}
+	}
 	for _, s := range []Side{w.Before, w.After} {
 		for _, o := range s.Objects {
+			switch kind := o.GetKind(); {
+			case kind == "PodDisruptionBudget":
+				m.Budgeted.Insert(NamespaceOf(o))
+			case strings.HasSuffix(kind, "Autoscaler"), kind == "ScaledObject":
+				m.Scaled.Insert(NamespaceOf(o))
+			}
+			visitSources(o, o.Object, func(source manifest.ID) { m.Users[source] = append(m.Users[source], IDOf(o)) })
 			switch KindOf(o) {
 			case "ConfigMap", "CustomResourceDefinition.apiextensions.k8s.io", "Secret":
 				continue
@@ -35,6 +64,27 @@ func (w *World) mentions() Mentions {
 		}
 	}
 	return m
+}
+
+// visitSources visits the sources of deliveries that an object names anywhere, by their kinds and names.
+func visitSources(o *unstructured.Unstructured, content any, visit func(manifest.ID)) {
+	switch content := content.(type) {
+	case []any:
+		for _, item := range content {
+			visitSources(o, item, visit)
+		}
+	case map[string]any:
+		kind, _ := content["kind"].(string)
+		name, _ := content["name"].(string)
+		if name != "" && (strings.HasSuffix(kind, "Repository") || kind == "HelmChart") {
+			namespace, _ := content["namespace"].(string)
+			visit(manifest.ID{Group: "source.toolkit.fluxcd.io", Kind: kind, Name: name,
+				Namespace: cmp.Or(namespace, NamespaceOf(o))})
+		}
+		for _, value := range content {
+			visitSources(o, value, visit)
+		}
+	}
 }
 
 // visitWords visits the keys and the words of texts below a value, without the names and labels of an object and of its

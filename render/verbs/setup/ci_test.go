@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -68,7 +69,7 @@ type runner struct {
 // as for GITHUB_TOKEN and the token of an App, and only GraphQL names the account of each token: LOGIN.
 var programs = map[string]string{
 	"render": `echo "render $*" >> "$DIR/calls"
-case $* in *markdown*) [ -z "$MARKDOWN" ] || printf '<!-- gatehouse-diff -->\n%s\n' "$MARKDOWN" ;; *) echo diff ;; esac
+case $* in *require-routine*) echo '{"routine":{"reasons":["1 image"]}}' ;; *markdown*) [ -z "$MARKDOWN" ] || printf '<!-- gatehouse-diff -->\n%s\n' "$MARKDOWN" ;; *) echo diff ;; esac
 [ -z "$RENDERED" ] || { mkdir -p "$ROOT/rendered" && echo "$RENDERED" > "$ROOT/rendered/new.yaml"; }
 exit "$DIFFERS"`,
 	"apk": `echo "apk $*" >> "$DIR/calls"`,
@@ -135,6 +136,7 @@ func newRunner(t *testing.T) *runner {
 	r.set("RUNNER_TEMP", r.dir)
 	r.set("GITHUB_PATH", filepath.Join(r.dir, "path"))
 	r.set("GITHUB_STEP_SUMMARY", filepath.Join(r.dir, "summary"))
+	r.set("GITHUB_OUTPUT", filepath.Join(r.dir, "output"))
 	r.set("GITHUB_REPOSITORY", "acme/shop")
 	r.set("GITHUB_SERVER_URL", "https://github.com")
 	r.set("LOGIN", "github-actions[bot]")
@@ -334,6 +336,22 @@ func TestGitHubHasOneComment(t *testing.T) {
 				t.Errorf("summary: %s", summary)
 			}
 		})
+	}
+}
+
+// A change that cannot be judged has no output, so that nothing merges it.
+func TestActionSaysWhatIsRoutine(t *testing.T) {
+	for code, output := range map[int]string{0: "routine=true\n", 3: "routine=false\n", 2: ""} {
+		r := newRunner(t)
+		r.set("DIFFERS", strconv.Itoa(code))
+		calls, out, failed := r.run(github, "Routine")
+		if calls != "render diff --root shop --base b45e --require-routine -o json\n" || (failed != 0) != (output == "") ||
+			output != "" && !strings.HasSuffix(out, ", 1 image\n") {
+			t.Errorf("%d: exit code %d: %s%s", code, failed, calls, out)
+		}
+		if got, _ := os.ReadFile(filepath.Join(r.dir, "output")); string(got) != output {
+			t.Errorf("%d: output %q", code, got)
+		}
 	}
 }
 
