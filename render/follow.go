@@ -13,6 +13,7 @@ import (
 
 	yamlv3 "go.yaml.in/yaml/v3"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
@@ -85,9 +86,14 @@ func (in *input) follow(repository *Repository, files *source.FileSystem, object
 	problems []manifest.Problem) {
 	w, have := &world{map[manifest.ID]manifest.Object{}, map[string]bool{}, ""}, map[manifest.ID]manifest.Object{}
 	w.add(objects, in.folder)
+	ignore := ""
 	for _, o := range objects {
 		have[o.IDInNamespace()] = o
+		if w.own != "" && sourceName(o.GetKind(), o.GetNamespace(), o.GetName()) == w.own {
+			ignore, _, _ = unstructured.NestedString(o.Object, "spec", "ignore")
+		}
 	}
+	artifact := files.InArtifact(ignore)
 	var foreign []place
 	for next := objects; slices.ContainsFunc(next, isFollowed); {
 		first := len(all)
@@ -111,7 +117,11 @@ func (in *input) follow(repository *Repository, files *source.FileSystem, object
 					foreign = append(foreign, p)
 					continue
 				}
-				f, found := in.open(files, p, own)
+				within := files
+				if p.isFlux {
+					within = artifact
+				}
+				f, found := in.open(within, p, own)
 				if problems = append(problems, found...); f != nil {
 					problems = append(problems, f.build()...)
 					all = append(all, f)

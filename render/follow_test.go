@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	fluxkustomize "github.com/fluxcd/pkg/kustomize"
+	"github.com/fluxcd/pkg/sourceignore"
 	ssautil "github.com/fluxcd/pkg/ssa/utils"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -19,6 +22,9 @@ import (
 )
 
 var followedRepository = flag.String("followed", "", "the folder of a repository of Flux to build by its own code as well")
+
+// ignoredFiles is spec.ignore of the source.
+const ignoredFiles = "/plain/unwanted"
 
 // A repository with each field of a Kustomization that changes what its folder builds to.
 const followedFolders = `
@@ -54,6 +60,16 @@ apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
 metadata: {name: below, namespace: flux-system}
 spec: {path: below, sourceRef: {kind: GitRepository, name: flux-system}, targetNamespace: deep}
+-- clusters/a/own.yaml --
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: flux-system, namespace: flux-system}
+spec: {ignore: "` + ignoredFiles + `"}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: flux-system, namespace: flux-system}
+spec: {path: ./clusters/a, sourceRef: {kind: GitRepository, name: flux-system}}
 -- plain/a.yaml --
 apiVersion: v1
 kind: ConfigMap
@@ -68,6 +84,17 @@ metadata: {name: ignored, namespace: x}
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: other, namespace: x}
+-- plain/other/left.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: left, namespace: x}
+-- plain/other/.sourceignore --
+# not for the cluster
+l*.yaml
+-- plain/unwanted/c.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: unwanted, namespace: x}
 -- plain/other/notes.txt --
 no manifest
 -- component/kustomization.yaml --
@@ -101,12 +128,12 @@ spec: {path: ./leaf, sourceRef: {kind: GitRepository, name: flux-system, namespa
 apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
 metadata: {name: one, namespace: flux-system}
-spec: {path: ./named, sourceRef: {kind: GitRepository, name: flux-system}, postBuild: {substitute: {NAME: one}}}
+spec: {path: ./named, sourceRef: {kind: GitRepository, name: flux-system, namespace: flux-system}, postBuild: {substitute: {NAME: one}}}
 ---
 apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
 metadata: {name: two, namespace: flux-system}
-spec: {path: ./named, sourceRef: {kind: GitRepository, name: flux-system}, postBuild: {substitute: {NAME: two}}}
+spec: {path: ./named, sourceRef: {kind: GitRepository, name: flux-system, namespace: flux-system}, postBuild: {substitute: {NAME: two}}}
 -- named/c.yaml --
 apiVersion: v1
 kind: ConfigMap
@@ -172,6 +199,7 @@ func builtByFlux(t *testing.T, root string, f *followed) map[manifest.ID]string 
 	if err := os.CopyFS(dir, os.DirFS(root)); err != nil {
 		t.Fatal(err)
 	}
+	archive(t, dir)
 	folder := filepath.Join(dir, f.place.folder)
 	generator := fluxkustomize.NewGenerator(dir, *f.object.Unstructured)
 	if _, err := generator.WriteFile(folder); err != nil {
@@ -195,6 +223,27 @@ func builtByFlux(t *testing.T, root string, f *followed) map[manifest.ID]string 
 		all[manifest.Object{Unstructured: u}.ID()] = toJSON(t, u)
 	}
 	return all
+}
+
+// archive removes the files that source-controller leaves out of an artifact.
+func archive(t *testing.T, dir string) {
+	t.Helper()
+	domain := strings.Split(dir, string(filepath.Separator))
+	patterns, err := sourceignore.LoadIgnorePatterns(dir, domain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	patterns = append(patterns, sourceignore.ReadPatterns(strings.NewReader(ignoredFiles), domain)...)
+	matcher := sourceignore.NewMatcher(patterns)
+	err = filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && matcher.Match(strings.Split(name, string(filepath.Separator)), false) {
+			err = os.Remove(name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func toJSON(t *testing.T, o *unstructured.Unstructured) string {

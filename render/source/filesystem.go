@@ -27,6 +27,7 @@ type FileSystem struct {
 
 	standIns map[string][]byte // content in place of, or beside, the files of the revision
 	folders  map[string]bool   // of standIns
+	ignoring *ignoring         // see InArtifact
 }
 
 // NewFileSystem returns the file system of a revision. The path of its root on disk, without links, is dir. It calls
@@ -43,7 +44,7 @@ func NewFileSystem(revision Revision, dir string, look func(name string)) *FileS
 // With returns a file system with some files in place of, or beside, the files of the revision.
 func (f *FileSystem) With(files map[string][]byte) *FileSystem {
 	with := &FileSystem{FileSystem: f.FileSystem, seen: f.seen, standIns: maps.Clone(f.standIns),
-		folders: maps.Clone(f.folders)}
+		folders: maps.Clone(f.folders), ignoring: f.ignoring}
 	if with.standIns == nil {
 		with.standIns, with.folders = map[string][]byte{}, map[string]bool{}
 	}
@@ -88,7 +89,11 @@ func (f *FileSystem) Resolve(name string) (resolved string, isDir bool, err erro
 	if f.folders[name] {
 		return name, true, nil
 	}
-	return f.resolve(name)
+	resolved, isDir, err = f.resolve(name)
+	if err == nil && !isDir && f.ignoring.has(resolved) {
+		err = &fs.PathError{Op: "open", Path: Relative(name), Err: fs.ErrNotExist}
+	}
+	return resolved, isDir, err
 }
 
 // ReadFile returns the content of a file. The watchdog names the last one that kustomize reads.
@@ -129,7 +134,9 @@ func (f *FileSystem) List(folder string) (names []string, err error) {
 		return nil, readError(folder, err)
 	}
 	for _, entry := range entries {
-		names = append(names, entry.Name())
+		if entry.IsDir() || !f.ignoring.has(path.Join("/", folder, entry.Name())) {
+			names = append(names, entry.Name())
+		}
 	}
 	for name := range maps.Keys(f.standIns) {
 		if below, is := strings.CutPrefix(name, strings.TrimSuffix(folder, "/")+"/"); is {

@@ -100,7 +100,9 @@ func neverStarting(in Input) (warnings []manifest.Problem) {
 	}
 	var steps []*step
 	for i, p := range s.all {
-		s.start(p, i == 0)
+		if i > 0 {
+			s.start(p)
+		}
 		s.apply(p)
 		s.finish(p)
 		steps = append(steps, &p.starts, &p.applies, &p.isReady)
@@ -132,8 +134,7 @@ func (s *startup) add(d *Delivery) {
 			_ = json.Unmarshal(content, &p.deliverySpec) // a wrong type is an error of the definition
 		}
 		s.of[d.IDInNamespace()] = p
-		if p.Install.CreateNamespace {
-			id := namespaceID(cmp.Or(p.TargetNamespace, d.GetNamespace()))
+		if id := namespaceID(p.TargetNamespace); p.Install.CreateNamespace && p.TargetNamespace != d.GetNamespace() {
 			s.bringing[id] = append(s.bringing[id], &p.starts)
 		}
 	}
@@ -161,13 +162,10 @@ func namespaceID(name string) manifest.ID {
 // isOf reports whether a delivery is of a kind.
 func (d *Delivery) isOf(kind string) bool { return d.Unstructured != nil && d.GetKind() == kind }
 
-// start sets the needs of a delivery to start. People apply that of the entry.
-func (s *startup) start(p *progress, isEntry bool) {
-	if p.Unstructured == nil {
-		return
-	}
+// start sets the needs of a delivery to start. People start the entry, with what it depends on.
+func (s *startup) start(p *progress) {
 	own := p.IDInNamespace()
-	if by := s.bringing[own]; !isEntry && len(by) > 0 {
+	if by := s.bringing[own]; len(by) > 0 {
 		p.starts.needs = append(p.starts.needs, need{asApplied, p.Object, "", by})
 	}
 	for _, on := range p.DependsOn {

@@ -1,0 +1,66 @@
+package source
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/fluxcd/pkg/sourceignore"
+	"github.com/fluxcd/pkg/sourceignore/gitignore"
+)
+
+// ignoring finds the files that the artifact of a source of Flux lacks.
+type ignoring struct {
+	files *FileSystem
+	own   []gitignore.Pattern // spec.ignore of the source
+
+	mu       sync.Mutex
+	patterns map[string][]gitignore.Pattern // by folder
+	ignored  map[string]bool
+}
+
+// InArtifact returns the file system as Flux archives it for a source with spec.ignore: without the files that this and
+// .sourceignore exclude, or without these Flux's own list (SourceIgnoreFilter in fluxcd/pkg/artifact/storage).
+func (f *FileSystem) InArtifact(ignore string) *FileSystem {
+	artifact := f.With(nil)
+	artifact.ignoring = &ignoring{files: f, own: sourceignore.ReadPatterns(strings.NewReader(ignore), nil),
+		patterns: map[string][]gitignore.Pattern{}, ignored: map[string]bool{}}
+	return artifact
+}
+
+// has reports whether the artifact lacks a file.
+func (i *ignoring) has(name string) bool {
+	if i == nil {
+		return false
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if ignored, isKnown := i.ignored[name]; isKnown {
+		return ignored
+	}
+	all := slices.Concat(i.of(path.Dir(name)), i.own)
+	if len(all) == 0 {
+		all = slices.Concat(sourceignore.VCSPatterns(nil), sourceignore.DefaultPatterns(nil))
+	}
+	const isDir = false
+	i.ignored[name] = sourceignore.NewMatcher(all).Match(strings.Split(Relative(name), "/"), isDir)
+	return i.ignored[name]
+}
+
+// of returns the patterns in the .sourceignore files of a folder and those above it, the weakest first.
+func (i *ignoring) of(folder string) []gitignore.Pattern {
+	patterns, isKnown := i.patterns[folder]
+	if isKnown {
+		return patterns
+	}
+	var domain []string
+	if folder != "/" {
+		patterns, domain = i.of(path.Dir(folder)), strings.Split(Relative(folder), "/")
+	}
+	if content, err := i.files.ReadAny(path.Join(folder, sourceignore.IgnoreFile)); err == nil {
+		patterns = slices.Concat(patterns, sourceignore.ReadPatterns(strings.NewReader(string(content)), domain))
+	}
+	i.patterns[folder] = patterns
+	return patterns
+}
