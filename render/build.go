@@ -42,6 +42,10 @@ func (in *input) build(repository *Repository) (b built, problems []manifest.Pro
 	}
 	defined, invalid := in.definitions(slices.Concat(b.objects, b.local))
 	b.local, problems = append(b.local, defined...), append(problems, invalid...)
+	if in.postBuild == nil && IsFolder(in.name) {
+		b.objects, invalid = in.setOwnPostBuild(b.objects)
+		problems = append(problems, invalid...)
+	}
 	applied := b.objects
 	if in.postBuild != nil {
 		applied = in.postBuild.Applied(b.objects)

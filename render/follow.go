@@ -423,6 +423,22 @@ func (f *followed) setPostBuild(w *world) (problems []manifest.Problem) {
 	return problems
 }
 
+// setOwnPostBuild sets the values of variables by the Kustomization among the objects that syncs their folder, and
+// returns the objects with the known ones.
+func (in *input) setOwnPostBuild(objects []manifest.Object) ([]manifest.Object, []manifest.Problem) {
+	w := &world{map[manifest.ID]manifest.Object{}, map[string]bool{}, ""}
+	w.add(objects, in.folder)
+	for _, o := range objects {
+		if places := placesOf(o); isKustomization(o) && len(places) > 0 && places[0].folder == in.folder {
+			f := &followed{input: in, place: places[0], built: slices.Clone(objects)}
+			problems := f.setPostBuild(w)
+			in.postBuild = f.postBuild
+			return f.built, problems
+		}
+	}
+	return objects, nil
+}
+
 // values returns the values of a ConfigMap.
 func (w *world) values(kind, namespace, name string) (values map[string]string, isKnown bool) {
 	o, isKnown := w.configMaps[manifest.ID{Kind: kind, Namespace: namespace, Name: name}]

@@ -275,7 +275,7 @@ func readPostBuild(read func(path string) ([]byte, error), folder, file string) 
 // unknownValues returns one warning about all objects with variables of unknown values.
 func (p *pipeline) unknownValues(objects []manifest.Object) []manifest.Problem {
 	names := p.checker.Unjudged(objects)
-	if len(names) == 0 {
+	if len(names) == 0 || p.postBuild.In != "" {
 		return nil
 	}
 	k := p.sources.Kustomizations[p.folder]
