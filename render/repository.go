@@ -8,7 +8,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"sigs.k8s.io/kustomize/api/types"
@@ -45,6 +47,7 @@ type Repository struct {
 	files   source.Revision   // the work tree, or see At
 	overlay map[string][]byte // see With
 	shared  *memo.Memo        // results for all environments of a run, if Memo is nil
+	found   func() []string   // entries, read once
 
 	kubernetes  string            // see As
 	definitions []manifest.Object // see As
@@ -68,11 +71,12 @@ func Open(dir string, kinds *registry.Kinds) (*Repository, error) {
 		return nil, fmt.Errorf("open the folder that holds %s: %w", tree.EnvironmentsFolder, err)
 	}
 	r := &Repository{kinds: kinds, root: root, dir: resolved, files: source.Disk(root, resolved), shared: &memo.Memo{}}
+	r.found = sync.OnceValue(r.entries)
 	if r.fileSystem().IsDir("/" + tree.EnvironmentsFolder) {
 		r.locked = filepath.Join(resolved, tree.EnvironmentsFolder)
 		return r, nil
 	}
-	if r.locked = resolved; len(r.entries()) == 0 {
+	if r.locked = resolved; len(r.found()) == 0 {
 		r.Close()
 		return nil, fmt.Errorf("%s has no folder %s: create it with render init, or name the folder that holds it",
 			resolved, tree.EnvironmentsFolder)
@@ -88,6 +92,7 @@ func (r *Repository) Close() { _ = r.root.Close() }
 func (r *Repository) With(files map[string][]byte) *Repository {
 	with := *r
 	with.overlay = files
+	with.found = sync.OnceValue(with.entries)
 	return &with
 }
 
@@ -103,6 +108,7 @@ func (r *Repository) As(kubernetes string, definitions ...manifest.Object) *Repo
 func (r *Repository) At(revision source.Revision) *Repository {
 	at := *r
 	at.files, at.Look, at.IsLeftOut = revision, nil, nil
+	at.found = sync.OnceValue(at.entries)
 	return &at
 }
 
@@ -183,7 +189,7 @@ func FindRoot(dir string) (string, error) {
 func (r *Repository) Environments() ([]string, error) {
 	r.look(tree.EnvironmentsFolder + "/")
 	if !r.fileSystem().IsDir("/" + tree.EnvironmentsFolder) {
-		return r.entries(), nil
+		return slices.Clone(r.found()), nil
 	}
 	entries, err := r.files.ReadDir(tree.EnvironmentsFolder)
 	if err != nil {

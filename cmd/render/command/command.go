@@ -294,18 +294,18 @@ func inRepository(cmd *cobra.Command, kinds *registry.Kinds, root string,
 	}
 	p := newProgress(cmd.ErrOrStderr(), "opening the repository")
 	defer p.stop()
-	repository, err := openRepository(root, kinds)
-	if err != nil {
-		return err
-	}
-	defer repository.Close()
-	repository.Now, repository.IsLeftOut = time.Now(), leftOut(cmd.Context(), repository)
 	errOut := cmd.ErrOrStderr() // kustomize runs without os.Stderr
 	armWatchdog(cmd, func(problem manifest.Problem) {
 		p.stop()
 		fmt.Fprintln(errOut, problem)
 	})
 	defer watchdog.Disarm()
+	repository, err := openRepository(root, kinds) // which may read all files to find entries
+	if err != nil {
+		return err
+	}
+	defer repository.Close()
+	repository.Now, repository.IsLeftOut = time.Now(), leftOut(cmd.Context(), repository)
 	if lock != nil {
 		waiting := time.AfterFunc(setup.Patience, func() { p.step("waiting for another run") })
 		unlock, err := lock(repository, cmd.Context())
