@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/manifest"
@@ -57,6 +59,9 @@ func sideOf(examined *render.Examination, rendering *render.Rendering, problems 
 	return side{applied(rendering.PostBuild, rendering.Objects, problems), rendering.Installed}
 }
 
+// OldError is the code of an error that the base has as well. It is a warning.
+const OldError metav1.CauseType = "OldError"
+
 // withoutKnown returns problems without the warnings that are among known ones, and with their errors as warnings.
 func withoutKnown(problems, known []manifest.Problem) []manifest.Problem {
 	type key struct{ file, object, field, message string }
@@ -71,7 +76,8 @@ func withoutKnown(problems, known []manifest.Problem) []manifest.Problem {
 		case !isKnown[keyOf(p)]:
 			others = append(others, p)
 		case p.IsError():
-			p.Warning, p.Message = true, fmt.Sprintf("the base has this error as well: %s", p.Message)
+			p.Warning, p.Code = true, OldError
+			p.Message = fmt.Sprintf("the base has this error as well: %s", p.Message)
 			others = append(others, p)
 		}
 	}

@@ -398,3 +398,23 @@ func (r *Review) Failure(problems []manifest.Problem, limit int, command string)
 	}
 	return head + manifest.CodeSpan(command) + " shows all errors.\n"
 }
+
+// OldErrors returns a folded list of errors that the base of a change has as well, of at most limit bytes.
+func OldErrors(problems []manifest.Problem, limit int) string {
+	if len(problems) == 0 {
+		return ""
+	}
+	open := fmt.Sprintf("\n<details><summary>%s of the base</summary>\n\n",
+		kind.Count(int64(len(problems)), "old error"))
+	const end = "\n</details>\n"
+	var lines string
+	for i, p := range problems {
+		line := kind.Visible(p.String()) + "\n"
+		if more := fmt.Sprintf("and %d more\n", len(problems)-i); len(lines+line+open+end)+100 > limit {
+			lines += more
+			break
+		}
+		lines += line
+	}
+	return open + manifest.CodeBlock("", lines) + end
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -294,10 +295,12 @@ func comment(reviewed *review.Review, d *compare.Diff, r report, f diffFlags) st
 	if os.Getenv("GITLAB_CI") != "" {
 		limit = gitLabComment
 	}
-	if d.Failed() {
-		return reviewed.Failure(r.errors, limit, f.command(d.Base))
+	isNew := func(p manifest.Problem) bool { return p.Code != compare.OldError }
+	old := review.OldErrors(slices.DeleteFunc(slices.Clone(r.warnings), isNew), limit/4)
+	if limit -= len(old); d.Failed() {
+		return reviewed.Failure(r.errors, limit, f.command(d.Base)) + old
 	}
-	return reviewed.Markdown(limit, f.command(d.Base))
+	return reviewed.Markdown(limit, f.command(d.Base)) + old
 }
 
 func reviewOf(d *compare.Diff, now time.Time) *review.Review {
