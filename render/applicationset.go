@@ -1,7 +1,6 @@
 package render
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +13,7 @@ import (
 	"text/template"
 
 	"github.com/Masterminds/sprig/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -30,19 +30,28 @@ type applicationSet struct {
 	TemplatePatch     string
 }
 
-// generator is a generator that needs nothing but files, or any other one without a field.
+// generator is a generator that needs nothing but files and objects, or any other one without a field.
 type generator struct {
-	List *struct{ Elements []map[string]any }
-	Git  *struct {
+	List *struct {
+		Elements []map[string]any
+		Template map[string]any
+	}
+	Git *struct {
 		Directories []struct {
 			Path    string
 			Exclude bool
 		}
-		Files  []struct{ Path string }
-		Values map[string]string
+		Files    []struct{ Path string }
+		Values   map[string]string
+		Template map[string]any
 	}
+	Clusters *clusterGenerator
 	Matrix   *applicationSet
-	Selector any
+	Merge    *struct {
+		applicationSet
+		MergeKeys []string
+	}
+	Selector *metav1.LabelSelector
 }
 
 // maxGenerated bounds the Applications of an ApplicationSet.
@@ -50,15 +59,13 @@ const maxGenerated = 1000
 
 // expandSet returns the Applications of an ApplicationSet as its controller makes them, from the files of the
 // repository (applicationset/generators and applicationset/utils of Argo CD).
-func (in *input) expandSet(repository *Repository, files *source.FileSystem, o manifest.Object) (*followed, error) {
+func (in *input) expandSet(repository *Repository, files *source.FileSystem, o manifest.Object,
+	clusters []manifest.Object) (*followed, error) {
 	var set applicationSet
 	if err := decodeField(o, "spec", &set); err != nil {
 		return nil, err
 	}
-	if set.TemplatePatch != "" {
-		return nil, errors.New("spec.templatePatch")
-	}
-	e := expansion{applicationSet: set, files: files, repository: repository}
+	e := expansion{applicationSet: set, files: files, repository: repository, clusters: clusters}
 	var all []params
 	for _, g := range set.Generators {
 		found, err := e.generate(g, nil)
@@ -72,17 +79,16 @@ func (in *input) expandSet(repository *Repository, files *source.FileSystem, o m
 	}
 	f := &followed{input: in, place: place{object: o.Committed(), id: o.IDInNamespace()}}
 	for _, p := range all {
-		content, err := e.fill(set.Template, p)
+		application, err := e.application(p)
 		if err != nil {
 			return nil, err
 		}
-		application, _ := content.(map[string]any)
 		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": o.GetAPIVersion(), "kind": "Application"}}
 		maps.Copy(u.Object, application)
 		if u.GetName() == "" {
 			return nil, errors.New("spec.template.metadata.name")
 		}
-		u.SetNamespace(cmp.Or(u.GetNamespace(), o.GetNamespace()))
+		u.SetNamespace(o.GetNamespace())
 		made := manifest.Object{Unstructured: u, Written: u, InGit: &o, Origin: o.Origin, Delivery: f}
 		made.File = made.Origin
 		f.built = append(f.built, made)
@@ -95,6 +101,7 @@ type expansion struct {
 	applicationSet
 	files      *source.FileSystem
 	repository *Repository
+	clusters   []manifest.Object // Secrets that register clusters
 }
 
 // params are the parameters of one Application.
@@ -102,24 +109,41 @@ type params map[string]any
 
 // generate returns the parameters of a generator. Outer are those of the generator before it in a matrix.
 func (e expansion) generate(g generator, outer params) (all []params, err error) {
+	var own map[string]any
 	switch {
 	case g.List != nil:
+		own = g.List.Template
 		for _, element := range g.List.Elements {
 			all = append(all, e.flat(element, ""))
 		}
 	case g.Git != nil && len(g.Git.Directories) > 0:
+		own = g.Git.Template
 		all, err = e.directories(g, outer)
 	case g.Git != nil && len(g.Git.Files) > 0:
+		own = g.Git.Template
 		all, err = e.filesOf(g, outer)
+	case g.Clusters != nil:
+		own = g.Clusters.Template
+		all, err = e.ofClusters(*g.Clusters)
 	case g.Matrix != nil && len(g.Matrix.Generators) == 2:
+		own = g.Matrix.Template
 		all, err = e.matrix(g.Matrix.Generators)
+	case g.Merge != nil && len(g.Merge.Generators) > 1:
+		own = g.Merge.Template
+		all, err = e.merge(g.Merge.Generators, g.Merge.MergeKeys)
 	default:
-		return nil, errors.New("a generator other than list, git and a matrix of these")
+		return nil, errors.New("a generator other than list, git, clusters, matrix and merge")
 	}
-	if g.Selector != nil {
-		return nil, errors.New("selector of a generator")
+	if len(own) > 0 {
+		return nil, errors.New("template of a generator")
 	}
-	return all, err
+	if err == nil && g.Git != nil {
+		err = e.addValues(all, g.Git.Values)
+	}
+	if err != nil || g.Selector == nil {
+		return all, err
+	}
+	return selected(all, g.Selector)
 }
 
 // matrix returns each pair of parameters of two generators.

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -53,11 +54,27 @@ func TestApplicationSetMakesApplications(t *testing.T) {
 			spec: `{goTemplate: true, generators: [{matrix: {generators: [{list: {elements: [{r: eu}, {r: us}]}}, {git: {files: [{path: "config/{{.r}}/*.yaml"}]}}]}}], template: {metadata: {name: "{{.region.name}}"}, spec: {project: "{{.r}}"}}}`,
 			want: "eu eu, us1 us, us2 us",
 		},
-		"a missing key":      {spec: `{goTemplate: true, goTemplateOptions: [missingkey=error], generators: [{list: {elements: [{a: x}]}}], template: {metadata: {name: "{{.b}}"}}}`, want: "error: spec.template"},
-		"no environment":     {spec: `{goTemplate: true, generators: [{list: {elements: [{a: x}]}}], template: {metadata: {name: '{{env "HOME"}}'}}}`, want: "error: spec.template"},
-		"other repository":   {spec: `{generators: [{git: {directories: [{path: none/*}]}}], template: {metadata: {name: x}}}`, want: "error: no folder of this repository matches none/*"},
-		"clusters":           {spec: `{generators: [{clusters: {}}], template: {metadata: {name: x}}}`, want: "error: a generator other than"},
-		"a patch":            {spec: `{generators: [{list: {elements: [{a: x}]}}], template: {metadata: {name: x}}, templatePatch: "{}"}`, want: "error: spec.templatePatch"},
+		"a missing key":    {spec: `{goTemplate: true, goTemplateOptions: [missingkey=error], generators: [{list: {elements: [{a: x}]}}], template: {metadata: {name: "{{.b}}"}}}`, want: "error: spec.template"},
+		"no environment":   {spec: `{goTemplate: true, generators: [{list: {elements: [{a: x}]}}], template: {metadata: {name: '{{env "HOME"}}'}}}`, want: "error: spec.template"},
+		"other repository": {spec: `{generators: [{git: {directories: [{path: none/*}]}}], template: {metadata: {name: x}}}`, want: "error: no folder of this repository matches none/*"},
+		"clusters":         {spec: `{generators: [{clusters: {}}], template: {metadata: {name: x}}}`, want: "error: clusters that no Secret"},
+		"another":          {spec: `{generators: [{scmProvider: {}}], template: {metadata: {name: x}}}`, want: "error: a generator other than"},
+		"an own template":  {spec: `{generators: [{list: {elements: [{}], template: {metadata: {name: x}}}}], template: {metadata: {name: x}}}`, want: "error: template of a generator"},
+		"a selector":       {spec: `{generators: [{list: {elements: [{a: x}, {a: z}]}, selector: {matchLabels: {a: z}}}], template: {metadata: {name: "{{a}}"}, spec: {project: p}}}`, want: "z p"},
+		"values":           {spec: `{generators: [{git: {directories: [{path: apps/web}], values: {at: "{{path.basename}}-1"}}}], template: {metadata: {name: x}, spec: {project: "{{values.at}}"}}}`, want: "x web-1"},
+		"a patch, which keeps the project": {
+			spec: `{goTemplate: true, generators: [{list: {elements: [{a: x}, {a: z}]}}], template: {metadata: {name: "{{.a}}"}, spec: {project: p}}, templatePatch: "metadata: {name: {{.a}}{{if eq .a \"z\"}}-more{{end}}}\nspec: {project: other}"}`,
+			want: "x p, z-more p"},
+		"a wrong patch": {spec: `{generators: [{list: {elements: [{a: x}]}}], template: {metadata: {name: x}}, templatePatch: "["}`, want: "error: spec.templatePatch"},
+		"merge": {
+			spec: `{generators: [{merge: {mergeKeys: [a], generators: [{list: {elements: [{a: x, b: "1", c: "1"}, {a: z, b: "2"}]}}, {list: {elements: [{a: x, b: "3"}, {a: q, b: "4"}]}}]}}], template: {metadata: {name: "{{a}}"}, spec: {project: "{{b}}{{c}}"}}}`,
+			want: "x 31, z 2{{c}}"},
+		"merge of Go templates": {
+			spec: `{goTemplate: true, generators: [{merge: {mergeKeys: [a], generators: [{list: {elements: [{a: x, b: {c: "1", d: "2"}}]}}, {list: {elements: [{a: x, b: {c: "3", d: ""}}]}}]}}], template: {metadata: {name: "{{.a}}"}, spec: {project: "{{.b.c}}{{.b.d}}"}}}`,
+			want: "x 3"},
+		"a repeated key of merge": {
+			spec: `{generators: [{merge: {mergeKeys: [a], generators: [{list: {elements: [{a: x}, {a: x}]}}, {list: {elements: []}}]}}], template: {metadata: {name: x}}}`,
+			want: "error: two parameters of a merge"},
 		"too many":           {spec: `{generators: [{list: {elements: [` + strings.Repeat("{},", 1001) + `]}}], template: {metadata: {name: x}}}`, want: "error: over 1000"},
 		"a name of a number": {spec: `{generators: [{list: {elements: [{}]}}], template: {metadata: {name: 1}}}`, want: "error: spec.template.metadata.name"},
 	} {
@@ -67,7 +84,7 @@ func TestApplicationSetMakesApplications(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		var got string
-		f, err := (&input{}).expandSet(repository, repository.fileSystem(), o)
+		f, err := (&input{}).expandSet(repository, repository.fileSystem(), o, nil)
 		if err != nil {
 			got = "error: " + err.Error()
 		} else {
@@ -80,6 +97,56 @@ func TestApplicationSetMakesApplications(t *testing.T) {
 		}
 		if got != test.want && (!strings.HasPrefix(test.want, "error: ") || !strings.HasPrefix(got, test.want)) {
 			t.Errorf("%s: %s\nwant %s", name, got, test.want)
+		}
+	}
+}
+
+// The clusters of an ApplicationSet are those that Secrets of the environment register, and the one of Argo CD itself.
+func TestApplicationSetOfClusters(t *testing.T) {
+	secret := func(name, data string, labels ...string) manifest.Object {
+		o := manifest.Object{Unstructured: &unstructured.Unstructured{}}
+		content := "apiVersion: v1\nkind: Secret\nmetadata: {name: " + name + ", labels: {argocd.argoproj.io/secret-type: cluster, " +
+			strings.Join(labels, ", ") + "}}\n" + data
+		if err := yaml.Unmarshal([]byte(content), &o.Object); err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	east := secret("east", "stringData: {name: East_1, server: 'https://east'}", "env: prod")
+	west := secret("west", "data: {name: d2VzdA==, server: aHR0cHM6Ly93ZXN0}", "env: dev")
+	own := secret("own", "stringData: {name: own, server: 'https://kubernetes.default.svc', project: p}")
+	for _, test := range []struct {
+		clusters            []manifest.Object
+		generator, template string
+		isGo                bool
+		want                string
+	}{
+		{[]manifest.Object{east, west}, "{}", "{{nameNormalized}} {{server}} {{metadata.labels.env}}", false,
+			"east-1 https://east prod, west https://west dev, in-cluster https://kubernetes.default.svc {{metadata.labels.env}}"},
+		{[]manifest.Object{east, west}, "{selector: {matchLabels: {env: dev}}, values: {a: '{{.name}}!'}}", "{{.name}} {{.metadata.labels.env}} {{.values.a}}", true,
+			"west dev west!"},
+		{[]manifest.Object{own}, "{}", "{{name}} {{project}}", false, "own p"},
+		{[]manifest.Object{east, own}, "{flatList: true}", "{{len .clusters}}{{range .clusters}} {{.name}}{{end}}", true, "2 East_1 own"},
+		{[]manifest.Object{secret("x", "stringData: {name: 'ENC[AES]', server: y}")}, "{}", "x", false, "error: Secret x, whose values"},
+	} {
+		o := manifest.Object{Unstructured: &unstructured.Unstructured{}}
+		content := fmt.Sprintf("apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: set, namespace: argocd}\n"+
+			"spec: {goTemplate: %t, generators: [{clusters: %s}], template: {metadata: {name: x}, spec: {project: %q}}}", test.isGo, test.generator, test.template)
+		if err := yaml.Unmarshal([]byte(content), &o.Object); err != nil {
+			t.Fatal(err)
+		}
+		var all []string
+		f, err := (&input{}).expandSet(&Repository{}, nil, o, test.clusters)
+		if err != nil {
+			all = append(all, "error: "+err.Error())
+		} else {
+			for _, made := range f.built {
+				project, _ := made.Object["spec"].(map[string]any)["project"].(string)
+				all = append(all, project)
+			}
+		}
+		if got := strings.Join(all, ", "); !strings.HasPrefix(got, test.want) {
+			t.Errorf("%s: %s\nwant %s", test.generator, got, test.want)
 		}
 	}
 }

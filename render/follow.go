@@ -60,6 +60,7 @@ type world struct {
 	configMaps map[manifest.ID]manifest.Object // the first of each ID
 	names      map[string]bool                 // as in place.source
 	own        string                          // the source of the environment itself, or nothing
+	clusters   []manifest.Object               // Secrets that register clusters of Argo CD
 }
 
 // add adds objects. The Kustomization that syncs the folder of the environment has its source.
@@ -67,6 +68,9 @@ func (w *world) add(objects []manifest.Object, folder string) {
 	for _, o := range objects {
 		if _, isThere := w.configMaps[o.ID()]; !isThere && o.GetKind() == "ConfigMap" {
 			w.configMaps[o.ID()] = o
+		}
+		if isCluster(o) {
+			w.clusters = append(w.clusters, o)
 		}
 		w.names[sourceName(o.GetKind(), o.GetNamespace(), o.GetName())] = true
 		if w.own != "" || !isKustomization(o) {
@@ -84,7 +88,7 @@ func (w *world) add(objects []manifest.Object, folder string) {
 // repository, whose files are files. A folder below rendered/ or in environments/ is an environment of its own.
 func (in *input) follow(repository *Repository, files *source.FileSystem, objects []manifest.Object) (all []*followed,
 	problems []manifest.Problem) {
-	w, have := &world{map[manifest.ID]manifest.Object{}, map[string]bool{}, ""}, map[manifest.ID]manifest.Object{}
+	w, have := &world{map[manifest.ID]manifest.Object{}, map[string]bool{}, "", nil}, map[manifest.ID]manifest.Object{}
 	w.add(objects, in.folder)
 	ignore := ""
 	for _, o := range objects {
@@ -100,7 +104,7 @@ func (in *input) follow(repository *Repository, files *source.FileSystem, object
 		own := w.own
 		for _, o := range next {
 			if isApplicationSet(o) {
-				if f, err := in.expandSet(repository, files, o); err == nil {
+				if f, err := in.expandSet(repository, files, o, w.clusters); err == nil {
 					all = append(all, f)
 					w.add(f.built, in.folder)
 				} else {
@@ -426,7 +430,7 @@ func (f *followed) setPostBuild(w *world) (problems []manifest.Problem) {
 // setOwnPostBuild sets the values of variables by the Kustomization among the objects that syncs their folder, and
 // returns the objects with the known ones.
 func (in *input) setOwnPostBuild(objects []manifest.Object) ([]manifest.Object, []manifest.Problem) {
-	w := &world{map[manifest.ID]manifest.Object{}, map[string]bool{}, ""}
+	w := &world{map[manifest.ID]manifest.Object{}, map[string]bool{}, "", nil}
 	w.add(objects, in.folder)
 	for _, o := range objects {
 		if places := placesOf(o); isKustomization(o) && len(places) > 0 && places[0].folder == in.folder {
