@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -14,9 +15,11 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/kustomize"
@@ -25,6 +28,7 @@ import (
 	"example.com/gatehouse/render/source/node"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict"
+	"example.com/gatehouse/render/verdict/apiserver"
 )
 
 // followed is a folder of the repository that a tool builds and applies for an object of an environment: Flux for a
@@ -61,6 +65,7 @@ type world struct {
 	names      map[string]bool                 // as in place.source
 	own        string                          // the source of the environment itself, or nothing
 	clusters   []manifest.Object               // Secrets that register clusters of Argo CD
+	scopes     map[schema.GroupKind]bool       // of custom kinds: whether they have a namespace
 }
 
 // add adds objects. The Kustomization that syncs the folder of the environment has its source.
@@ -68,6 +73,10 @@ func (w *world) add(objects []manifest.Object, folder string) {
 	for _, o := range objects {
 		if _, isThere := w.configMaps[o.ID()]; !isThere && o.GetKind() == "ConfigMap" {
 			w.configMaps[o.ID()] = o
+		}
+		if crd.Is(o.Unstructured) {
+			scope, _, _ := unstructured.NestedString(o.Object, "spec", "scope")
+			w.scopes[crd.Kind(o.Unstructured)] = scope != "Cluster"
 		}
 		if isCluster(o) {
 			w.clusters = append(w.clusters, o)
@@ -88,7 +97,7 @@ func (w *world) add(objects []manifest.Object, folder string) {
 // repository, whose files are files. A folder below rendered/ or in environments/ is an environment of its own.
 func (in *input) follow(repository *Repository, files *source.FileSystem, objects []manifest.Object) (all []*followed,
 	problems []manifest.Problem) {
-	w, have := &world{map[manifest.ID]manifest.Object{}, map[string]bool{}, "", nil}, map[manifest.ID]manifest.Object{}
+	w, have := &world{map[manifest.ID]manifest.Object{}, map[string]bool{}, "", nil, map[schema.GroupKind]bool{}}, map[manifest.ID]manifest.Object{}
 	w.add(objects, in.folder)
 	ignore := ""
 	for _, o := range objects {
@@ -136,7 +145,7 @@ func (in *input) follow(repository *Repository, files *source.FileSystem, object
 		next = nil
 		for _, f := range all[first:] {
 			problems = append(problems, f.setPostBuild(w)...)
-			problems = append(problems, in.dropRepeated(f, have)...)
+			problems = append(problems, in.dropRepeated(f, have, w)...)
 			next = append(next, f.applied...)
 		}
 	}
@@ -167,13 +176,14 @@ func (in *input) resolve(files *source.FileSystem, p place) place {
 }
 
 // dropRepeated drops the objects of a folder that the environment has already, and warns where they differ.
-func (in *input) dropRepeated(f *followed, have map[manifest.ID]manifest.Object) (warnings []manifest.Problem) {
+func (in *input) dropRepeated(f *followed, have map[manifest.ID]manifest.Object,
+	w *world) (warnings []manifest.Problem) {
 	var built, applied []manifest.Object
 	f.whole = f.postBuild.Applied(f.built)
 	for i, o := range f.whole {
 		id := o.IDInNamespace()
-		if o.GetNamespace() == "" && f.namespace != "" {
-			id.Namespace = f.namespace
+		if o.GetNamespace() == "" && in.isNamespaced(o, w) {
+			id.Namespace = cmp.Or(f.namespace, id.Namespace)
 		}
 		other, isRepeated := have[id]
 		if !isRepeated || flux.HasVariables(id.Name+id.Namespace) { // unknown values may make another name
@@ -191,6 +201,16 @@ func (in *input) dropRepeated(f *followed, have map[manifest.ID]manifest.Object)
 	}
 	f.built, f.applied = built, applied
 	return warnings
+}
+
+// isNamespaced reports whether an object has a namespace, as far as is known before charts are rendered.
+func (in *input) isNamespaced(o manifest.Object, w *world) bool {
+	gvk := o.GroupVersionKind()
+	if kind, isBuiltin := cmp.Or(in.kubernetes, apiserver.Newest).Lookup(gvk); isBuiltin {
+		return kind.IsNamespaced()
+	}
+	isNamespaced, isCustom := w.scopes[gvk.GroupKind()]
+	return isNamespaced || !isCustom
 }
 
 // open reads the folder of a place. It returns nothing if the folder is of another repository, or if another cluster
@@ -430,7 +450,7 @@ func (f *followed) setPostBuild(w *world) (problems []manifest.Problem) {
 // setOwnPostBuild sets the values of variables by the Kustomization among the objects that syncs their folder, and
 // returns the objects with the known ones.
 func (in *input) setOwnPostBuild(objects []manifest.Object) ([]manifest.Object, []manifest.Problem) {
-	w := &world{map[manifest.ID]manifest.Object{}, map[string]bool{}, "", nil}
+	w := &world{map[manifest.ID]manifest.Object{}, map[string]bool{}, "", nil, map[schema.GroupKind]bool{}}
 	w.add(objects, in.folder)
 	for _, o := range objects {
 		if places := placesOf(o); isKustomization(o) && len(places) > 0 && places[0].folder == in.folder {
