@@ -206,7 +206,9 @@ func (e expansion) filesOf(g generator, outer params) (all []params, err error) 
 		}
 		patterns = append(patterns, pattern)
 	}
-	for _, name := range e.repository.find(func(name string, isDir bool) bool { return !isDir && matchesAny(patterns, name) }) {
+	for _, name := range e.repository.find(func(name string, isDir bool) bool {
+		return !isDir && matchesAny(patterns, name)
+	}) {
 		content, err := e.files.ReadAny("/" + name)
 		if err != nil {
 			return nil, err

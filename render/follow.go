@@ -15,11 +15,9 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
-	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/kustomize"
@@ -28,7 +26,6 @@ import (
 	"example.com/gatehouse/render/source/node"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict"
-	"example.com/gatehouse/render/verdict/apiserver"
 )
 
 // followed is a folder of the repository that a tool builds and applies for an object of an environment: Flux for a
@@ -59,46 +56,11 @@ type followed struct {
 // maxFollowed bounds the folders of an environment that are followed.
 const maxFollowed = 2000
 
-// world has the objects of an environment that its deliveries refer to.
-type world struct {
-	configMaps map[manifest.ID]manifest.Object // the first of each ID
-	names      map[string]bool                 // as in place.source
-	own        string                          // the source of the environment itself, or nothing
-	clusters   []manifest.Object               // Secrets that register clusters of Argo CD
-	scopes     map[schema.GroupKind]bool       // of custom kinds: whether they have a namespace
-}
-
-// add adds objects. The Kustomization that syncs the folder of the environment has its source.
-func (w *world) add(objects []manifest.Object, folder string) {
-	for _, o := range objects {
-		if _, isThere := w.configMaps[o.ID()]; !isThere && o.GetKind() == "ConfigMap" {
-			w.configMaps[o.ID()] = o
-		}
-		if crd.Is(o.Unstructured) {
-			scope, _, _ := unstructured.NestedString(o.Object, "spec", "scope")
-			w.scopes[crd.Kind(o.Unstructured)] = scope != "Cluster"
-		}
-		if isCluster(o) {
-			w.clusters = append(w.clusters, o)
-		}
-		w.names[sourceName(o.GetKind(), o.GetNamespace(), o.GetName())] = true
-		if w.own != "" || !isKustomization(o) {
-			continue
-		}
-		for _, p := range placesOf(o) {
-			if p.folder == folder {
-				w.own = p.source
-			}
-		}
-	}
-}
-
 // follow follows the deliveries among applied objects, and among the objects that these deliver, to the folders of the
 // repository, whose files are files. A folder below rendered/ or in environments/ is an environment of its own.
 func (in *input) follow(repository *Repository, files *source.FileSystem, objects []manifest.Object) (all []*followed,
 	problems []manifest.Problem) {
-	w, have := &world{map[manifest.ID]manifest.Object{}, map[string]bool{}, "", nil, map[schema.GroupKind]bool{}}, map[manifest.ID]manifest.Object{}
-	w.add(objects, in.folder)
+	w, have := newWorld(objects, in.folder), map[manifest.ID]manifest.Object{}
 	ignore := ""
 	for _, o := range objects {
 		have[o.IDInNamespace()] = o
@@ -201,16 +163,6 @@ func (in *input) dropRepeated(f *followed, have map[manifest.ID]manifest.Object,
 	}
 	f.built, f.applied = built, applied
 	return warnings
-}
-
-// isNamespaced reports whether an object has a namespace, as far as is known before charts are rendered.
-func (in *input) isNamespaced(o manifest.Object, w *world) bool {
-	gvk := o.GroupVersionKind()
-	if kind, isBuiltin := cmp.Or(in.kubernetes, apiserver.Newest).Lookup(gvk); isBuiltin {
-		return kind.IsNamespaced()
-	}
-	isNamespaced, isCustom := w.scopes[gvk.GroupKind()]
-	return isNamespaced || !isCustom
 }
 
 // open reads the folder of a place. It returns nothing if the folder is of another repository, or if another cluster
@@ -410,71 +362,6 @@ func (p place) fieldOf(name string) string {
 		return "spec.commonMetadata"
 	}
 	return "spec." + name
-}
-
-// setPostBuild sets the values of variables from the object and from the ConfigMaps of the world. If some are in the
-// cluster alone, the known ones are substituted here and the others are unknown.
-func (f *followed) setPostBuild(w *world) (problems []manifest.Problem) {
-	p := f.PostBuild
-	if len(p.Substitute)+len(p.SubstituteFrom) == 0 {
-		return nil
-	}
-	f.postBuild = &flux.PostBuild{Values: map[string]string{}, Always: p.SubstituteStrategy == "Always",
-		In: "spec.postBuild of " + f.object.String()}
-	isPartial := false
-	for _, from := range p.SubstituteFrom {
-		values, isKnown := w.values(from.Kind, f.object.GetNamespace(), from.Name)
-		isPartial = isPartial || !isKnown && !from.Optional
-		f.postBuild.Add(values)
-	}
-	f.postBuild.Add(p.Substitute)
-	if !isPartial {
-		return nil
-	}
-	for i := range f.built {
-		if o := f.built[i]; f.postBuild.Substitutes(o) {
-			known, err := flux.WithKnown(o, f.postBuild.Values)
-			if err != nil {
-				problems = append(problems, manifest.NewProblem(o, "", manifest.Value{},
-					fmt.Sprintf("Flux cannot substitute variables: %v", err)))
-				continue
-			}
-			known.InGit = &o
-			f.built[i] = known
-		}
-	}
-	f.postBuild.Values = nil
-	return problems
-}
-
-// setOwnPostBuild sets the values of variables by the Kustomization among the objects that syncs their folder, and
-// returns the objects with the known ones.
-func (in *input) setOwnPostBuild(objects []manifest.Object) ([]manifest.Object, []manifest.Problem) {
-	w := &world{map[manifest.ID]manifest.Object{}, map[string]bool{}, "", nil, map[schema.GroupKind]bool{}}
-	w.add(objects, in.folder)
-	for _, o := range objects {
-		if places := placesOf(o); isKustomization(o) && len(places) > 0 && places[0].folder == in.folder {
-			f := &followed{input: in, place: places[0], built: slices.Clone(objects)}
-			problems := f.setPostBuild(w)
-			in.postBuild = f.postBuild
-			return f.built, problems
-		}
-	}
-	return objects, nil
-}
-
-// values returns the values of a ConfigMap.
-func (w *world) values(kind, namespace, name string) (values map[string]string, isKnown bool) {
-	o, isKnown := w.configMaps[manifest.ID{Kind: kind, Namespace: namespace, Name: name}]
-	if !isKnown {
-		return nil, false
-	}
-	values = map[string]string{}
-	data, _ := o.Object["data"].(map[string]any)
-	for key, value := range data {
-		values[key], _ = value.(string)
-	}
-	return values, true
 }
 
 // setNamespace gives objects without a namespace that of an Application.

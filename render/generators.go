@@ -161,7 +161,8 @@ func (e expansion) ofClusters(g clusterGenerator) (all []params, err error) {
 			return nil, fmt.Errorf("%s, whose values are not known", o)
 		}
 		metadata := map[string]any{}
-		for field, entries := range map[string]map[string]string{"labels": o.GetLabels(), "annotations": o.GetAnnotations()} {
+		both := map[string]map[string]string{"labels": o.GetLabels(), "annotations": o.GetAnnotations()}
+		for field, entries := range both {
 			texts := map[string]any{}
 			for key, value := range entries {
 				texts[key] = value

@@ -97,7 +97,8 @@ func placeOfKustomization(o manifest.Object) []place {
 	}
 	ref := spec.SourceRef
 	return []place{{
-		Overlay: spec.Overlay, object: o.Committed(), id: o.IDInNamespace(), field: "spec.path", folder: path.Join("/", spec.Path),
+		Overlay: spec.Overlay, object: o.Committed(), id: o.IDInNamespace(), field: "spec.path",
+		folder:      path.Join("/", spec.Path),
 		isFlux:      true,
 		source:      sourceName(ref.Kind, cmp.Or(ref.Namespace, o.GetNamespace()), ref.Name),
 		isElsewhere: spec.Suspend || spec.KubeConfig != nil,
@@ -134,7 +135,8 @@ func placesOfApplication(o manifest.Object) (all []place) {
 			continue
 		}
 		all = append(all, place{
-			Overlay: s.Kustomize, object: object, id: o.IDInNamespace(), field: field(i), folder: path.Join("/", s.Path),
+			Overlay: s.Kustomize, object: object, id: o.IDInNamespace(), field: field(i),
+			folder:      path.Join("/", s.Path),
 			isElsewhere: !delivery.IsInCluster(to.Name, to.Server), namespace: to.Namespace,
 			directory: cmp.Or(s.Directory, &directory{}),
 		})

@@ -69,7 +69,8 @@ func readInput(repository *Repository, name string) (*input, []manifest.Problem)
 	folders := []string{}
 	if IsFolder(name) && files.KustomizationFile(folder) == "" { // Flux writes one
 		file := path.Join(folder, konfig.DefaultKustomizationFileName())
-		files = files.With(map[string][]byte{file: asYAML(types.Kustomization{Resources: files.InArtifact("").Manifests(folder)})})
+		resources := files.InArtifact("").Manifests(folder)
+		files = files.With(map[string][]byte{file: asYAML(types.Kustomization{Resources: resources})})
 	} else if overrides := path.Join(folder, overridesFolder); files.Exists(overrides) {
 		if files.KustomizationFile(overrides) == "" {
 			return in, []manifest.Problem{{File: path.Join(source.Relative(overrides), "kustomization.yaml"),

@@ -84,7 +84,8 @@ func addTo(d *warn.Delivery, objects []manifest.Object, isFlux bool) {
 		settings := delivery.Settings(o.Unstructured, delivery.Flux)
 		isFirst := isFlux && (crd.Is(o.Unstructured) || o.GetKind() == "Namespace") || isChart && release.IsCRDFile(o)
 		switch {
-		case isFlux && delivery.Find(settings, delivery.Ignored) != nil, isChart && o.GetAnnotations()["helm.sh/hook"] != "":
+		case isFlux && delivery.Find(settings, delivery.Ignored) != nil:
+		case isChart && o.GetAnnotations()["helm.sh/hook"] != "":
 		case isFirst:
 			d.First = append(d.First, o)
 		default:
@@ -106,7 +107,9 @@ func (p *pipeline) startingReleases() []*release.Installed {
 	all, again := slices.Clone(p.installed), []release.Release{}
 	at := []int{}
 	for i, r := range all {
-		if slices.ContainsFunc(r.Objects, func(o manifest.Object) bool { return defined[o.GroupVersionKind().GroupKind()] }) {
+		if slices.ContainsFunc(r.Objects, func(o manifest.Object) bool {
+			return defined[o.GroupVersionKind().GroupKind()]
+		}) {
 			again, at = append(again, r.Release), append(at, i)
 		}
 	}
@@ -118,7 +121,9 @@ func (p *pipeline) startingReleases() []*release.Installed {
 		for _, o := range r.Objects {
 			there[o.Origin] = true
 		}
-		r.Objects = slices.DeleteFunc(slices.Clone(all[at[i]].Objects), func(o manifest.Object) bool { return !there[o.Origin] })
+		r.Objects = slices.DeleteFunc(slices.Clone(all[at[i]].Objects), func(o manifest.Object) bool {
+			return !there[o.Origin]
+		})
 		all[at[i]] = r
 	}
 	return all

@@ -168,8 +168,8 @@ func (l link) remedy(circle []link) string {
 		return fmt.Sprintf("let %s depend on %s, and remove that dependsOn of %s", l.of.of.name(), by.name(),
 			depending.name())
 	case by.Unstructured == nil:
-		return fmt.Sprintf("move %s to a Kustomization of its own, and %s to one with dependsOn on that", l.to.of.name(),
-			l.object)
+		return fmt.Sprintf("move %s to a Kustomization of its own, and %s to one with dependsOn on that",
+			l.to.of.name(), l.object)
 	}
 	return fmt.Sprintf("move it to a Kustomization of its own with dependsOn: [{name: %s}]%s", by.GetName(), wait)
 }
