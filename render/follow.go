@@ -394,9 +394,29 @@ func (b *built) followedObjects() (all []manifest.Object) {
 func (b *built) judgeFollowed() (problems []manifest.Problem) {
 	for _, f := range b.followed {
 		_, found := f.checker(b.checker).Objects(f.built)
-		problems = append(problems, f.blame(slices.Concat(found, f.ineffective))...)
+		problems = append(problems, f.blame(found)...)
+		for _, p := range f.blame(f.ineffective) {
+			if p.Subject.Unstructured == nil || b.isWritten(f.object, p.Field) {
+				problems = append(problems, p)
+			}
+		}
 	}
 	return problems
+}
+
+// isWritten reports whether a source file of a delivery has a field. One that a patch adds to many deliveries may be for
+// others.
+func (b *built) isWritten(o manifest.Object, field string) bool {
+	paths := b.paths
+	if by, ok := o.Delivery.(*followed); ok {
+		paths = by.paths
+	}
+	if paths == nil || paths.Find(o) == nil {
+		return false
+	}
+	entry := field[:strings.LastIndex(field, "]")+1]
+	_, value := node.Walk(paths.Find(o).Document.Node(), manifest.SplitField(entry), nil)
+	return value != nil
 }
 
 // blameDeliveries turns problems of delivered objects into those of their deliveries, or locates them in their files.

@@ -1,13 +1,14 @@
 package kustomize
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/kustomize/kyaml/utils"
@@ -27,19 +28,15 @@ func idleFields(paths *Paths, objects []manifest.Object) (warnings []manifest.Pr
 		if !isBelow(folder, paths.Folder) {
 			continue
 		}
-		add := func(file string, line int, field, reason string) {
-			warnings = append(warnings, manifest.Problem{File: source.Relative(file), Line: line, Field: field,
-				Message: field + ": " + reason, Warning: true})
-		}
 		if k.GeneratorOptions != nil && len(k.ConfigMapGenerator)+len(k.SecretGenerator) == 0 {
-			add(k.File, s.Line(k.File, "generatorOptions"), "generatorOptions", "changes nothing, as this kustomization "+
-				"has no generator: move it to the one that has, or remove it")
+			warnings = append(warnings, idleWarning(k.File, s.Line(k.File, "generatorOptions"), "generatorOptions",
+				"changes nothing, as this kustomization has no generator: move it to the one that has, or remove it"))
 		}
 		for i, l := range k.Labels {
 			for j, spec := range l.FieldSpecs {
 				if reason := unusedField(spec, objects); reason != "" {
-					keys := []string{"labels", strconv.Itoa(i), "fields", strconv.Itoa(j)}
-					add(k.File, s.Line(k.File, keys...), fmt.Sprintf("labels[%d].fields[%d]", i, j), reason)
+					line := s.Line(k.File, "labels", strconv.Itoa(i), "fields", strconv.Itoa(j))
+					warnings = append(warnings, idleWarning(k.File, line, fmt.Sprintf("labels[%d].fields[%d]", i, j), reason))
 				}
 			}
 		}
@@ -47,57 +44,67 @@ func idleFields(paths *Paths, objects []manifest.Object) (warnings []manifest.Pr
 			if entry == source.ConfigurationFile || len(k.Documents[entry]) == 0 {
 				continue
 			}
-			root := k.Documents[entry][0].Node()
-			c, _ := s.ReadConfiguration(k.Paths[entry]) // kustomize reports the error
-			for _, f := range configuredFields(c) {
-				if reason := f.unused(objects); reason != "" {
-					field := manifest.JoinField(f.keys)
-					add(k.Paths[entry], node.Line(root, manifest.SplitField(field)...), field, reason)
-				}
-			}
+			warnings = append(warnings, idleConfiguration(k.Paths[entry], k.Documents[entry][0].Node(), objects)...)
 		}
 	}
 	return warnings
 }
 
-// configuredField is a field of a configuration, with the kind of the objects that it names, if any.
-type configuredField struct {
-	types.FieldSpec
-	to   *resid.Gvk
-	keys []string
+// idleWarning returns the warning of an entry in a file.
+func idleWarning(file string, line int, field, reason string) manifest.Problem {
+	return manifest.Problem{File: source.Relative(file), Line: line, Field: field, Message: field + ": " + reason,
+		Warning: true}
 }
 
-// configuredFields returns all fields of a configuration.
-func configuredFields(c source.Configuration) (all []configuredField) {
-	index := func(i int) string { return "[" + strconv.Itoa(i) + "]" }
-	for i, r := range c.NameReference {
-		for j, spec := range r.FieldSpecs {
-			all = append(all, configuredField{spec, &c.NameReference[i].Gvk,
-				[]string{"nameReference", index(i), "fieldSpecs", index(j)}})
+// idleConfiguration warns of fields of a configuration that no object has. A field may name objects of several kinds: if
+// one of its entries changes something, the others are for other environments.
+func idleConfiguration(file string, root *yaml.Node, objects []manifest.Object) (warnings []manifest.Problem) {
+	idle, isUsed := map[string][]manifest.Problem{}, map[string]bool{}
+	eachConfigured(root, func(field string, at, to *yaml.Node) {
+		reason := ""
+		if to != nil && !slices.ContainsFunc(objects, func(o manifest.Object) bool { return isOf(o, gvkIn(to)) }) {
+			reason = fmt.Sprintf("changes nothing, as no object here is of the kind %s that it names: %s",
+				node.Text(to, "kind"), correctIt)
+		}
+		spec := types.FieldSpec{Gvk: gvkIn(at), Path: node.Text(at, "path"),
+			CreateIfNotPresent: node.Text(at, "create") == "true"}
+		reason = cmp.Or(reason, unusedField(spec, objects))
+		idle[spec.String()] = append(idle[spec.String()], idleWarning(file, at.Line, field, reason))
+		isUsed[spec.String()] = isUsed[spec.String()] || reason == ""
+	})
+	for field, found := range idle {
+		if !isUsed[field] {
+			warnings = append(warnings, found...)
 		}
 	}
-	value := reflect.ValueOf(c)
-	for i := range value.NumField() {
-		specs, isPlain := value.Field(i).Interface().(types.FsSlice)
-		name, _, _ := strings.Cut(value.Type().Field(i).Tag.Get("json"), ",")
-		for j, spec := range specs {
-			if isPlain {
-				all = append(all, configuredField{spec, nil, []string{name, index(j)}})
+	return warnings
+}
+
+// eachConfigured calls visit with each field of a configuration, and with the kind that it names, if any.
+func eachConfigured(root *yaml.Node, visit func(field string, at, to *yaml.Node)) {
+	for section, list := range node.Entries(root) {
+		for i, item := range node.Items(list) {
+			field := fmt.Sprintf("%s[%d]", section.Value, i)
+			if node.Field(item, "path") != nil {
+				visit(field, item, nil)
+			}
+			if specs := node.Field(item, "fieldSpecs"); specs != nil {
+				for j, at := range node.Items(specs) {
+					visit(fmt.Sprintf("%s.fieldSpecs[%d]", field, j), at, item)
+				}
 			}
 		}
 	}
-	return all
 }
 
-// unused returns the reason why a field of a configuration changes nothing, or "".
-func (f configuredField) unused(objects []manifest.Object) string {
-	if f.to != nil && !slices.ContainsFunc(objects, func(o manifest.Object) bool {
-		gvk := buildpath.GVKOf(o)
-		return gvk.IsSelected(f.to)
-	}) {
-		return fmt.Sprintf("changes nothing, as no object here is of the kind %s that it names: %s", f.to.Kind, correctIt)
-	}
-	return unusedField(f.FieldSpec, objects)
+func gvkIn(mapping *yaml.Node) resid.Gvk {
+	return resid.Gvk{Group: node.Text(mapping, "group"), Version: node.Text(mapping, "version"),
+		Kind: node.Text(mapping, "kind")}
+}
+
+func isOf(o manifest.Object, selector resid.Gvk) bool {
+	gvk := buildpath.GVKOf(o)
+	return gvk.IsSelected(&selector)
 }
 
 const correctIt = "correct it, or remove it"
@@ -107,7 +114,7 @@ func unusedField(spec types.FieldSpec, objects []manifest.Object) string {
 	path := utils.PathSplitter(strings.Trim(spec.Path, "/"), "/")
 	reason := "changes nothing, as no object here is of its kind: " + correctIt
 	for _, o := range objects {
-		if gvk := buildpath.GVKOf(o); gvk.IsSelected(&spec.Gvk) {
+		if isOf(o, spec.Gvk) {
 			reason = fmt.Sprintf("changes nothing, as no object here has %s: %s", spec.Path, correctIt)
 			if spec.CreateIfNotPresent || hasField(o.Object, path) {
 				return ""

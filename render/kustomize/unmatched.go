@@ -55,11 +55,7 @@ func unmatchedTargets(paths *Paths, overrides string, built, rendered []manifest
 			if p.Target == nil || slices.ContainsFunc(candidates, p.Changes) {
 				continue
 			}
-			advice := "correct it, or remove the patch"
-			if hint := closest(source.Document{ID: manifest.ID{Kind: p.Target.Kind, Name: p.Target.Name}},
-				candidates); p.Target.Name != "" && strings.HasPrefix(hint, didYouMean) {
-				advice = hint
-			}
+			advice := adviceFor(p.Target, candidates, "correct it, or remove the patch")
 			switch {
 			case slices.ContainsFunc(candidates, p.Selects):
 				advice = "kustomize patches before " + laterFields(k, p.Target) + " of the same kustomization: " +
@@ -72,6 +68,15 @@ func unmatchedTargets(paths *Paths, overrides string, built, rendered []manifest
 		warnings = append(warnings, unmatchedReplacements(s, k, candidates)...)
 	}
 	return warnings
+}
+
+// adviceFor returns advice for a selector that selects nothing: the candidate that is meant, if there is one.
+func adviceFor(by *types.Selector, candidates []buildpath.Candidate, otherwise string) string {
+	hint := closest(source.Document{ID: manifest.ID{Kind: by.Kind, Name: by.Name}}, candidates)
+	if by.Name != "" && strings.HasPrefix(hint, didYouMean) {
+		return hint
+	}
+	return otherwise
 }
 
 // unmatched returns the warning of a patch whose target selects nothing.
@@ -95,11 +100,7 @@ func unmatchedReplacements(s *source.Sources, k *source.Kustomization,
 				warnings = append(warnings, idleRejections(r, i, selected)...)
 				continue
 			}
-			advice := "correct it, or remove the target"
-			if hint := closest(source.Document{ID: manifest.ID{Kind: t.Select.Kind, Name: t.Select.Name}},
-				candidates); t.Select.Name != "" && strings.HasPrefix(hint, didYouMean) {
-				advice = hint
-			}
+			advice := adviceFor(t.Select, candidates, "correct it, or remove the target")
 			field := fmt.Sprintf("%s.targets[%d].select", r.Entry, i)
 			warnings = append(warnings, manifest.Problem{File: source.Relative(r.File),
 				Line: node.Line(r.Node, "targets", strconv.Itoa(i), "select"), Warning: true,

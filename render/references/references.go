@@ -231,6 +231,21 @@ func (r *Reference) addParts(p partField, parent map[string]any, below []string)
 	}
 }
 
+// VisitPods calls found with each mapping at a path of the table in the spec of an object's Pods, and with its own path.
+// The object is of a built-in kind.
+func VisitPods(o manifest.Object, path string, found func(mapping map[string]any, at []string)) {
+	if manifest.MakesPods(o.Unstructured) {
+		template, _ := manifest.PodTemplatePath(o.GetKind())
+		spec := append(slices.Clip(template), "spec")
+		Visit(decoding.At(o.Object, spec), path, spec, found)
+	}
+}
+
+// Visit calls found with each mapping at a path of the table in content that is at another path.
+func Visit(content any, path string, at []string, found func(mapping map[string]any, at []string)) {
+	visit(content, manifest.SplitField(path), at, found)
+}
+
 // visit calls found with each mapping at a path of the table in content, and with its own path.
 func visit(content any, path, at []string, found func(mapping map[string]any, at []string)) {
 	at = slices.Clip(at)

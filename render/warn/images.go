@@ -1,38 +1,28 @@
 package warn
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/distribution/reference"
 
-	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/references"
 )
 
 // invalidImages warns of images that the kubelet cannot parse: their Pods stay in InvalidImageName.
 func invalidImages(in Input) (warnings []manifest.Problem) {
 	for _, o := range in.Objects {
-		path, _ := manifest.PodTemplatePath(o.GetKind())
-		if !manifest.MakesPods(o.Unstructured) {
-			continue
-		}
-		for list, field := range map[string][]string{"initContainers": {"image"}, "containers": {"image"},
-			"volumes": {"image", "reference"}} {
-			items, _ := decoding.At(o.Object, slices.Concat(path, []string{"spec", list})).([]any)
-			for i := range items {
-				image, _ := decoding.At(items[i], field).(string)
-				if _, err := reference.ParseNormalizedNamed(image); image != "" && err != nil &&
-					!strings.Contains(image, "${") {
-					// of Flux
-					at := slices.Concat(path, []string{"spec", list, fmt.Sprintf("[%d]", i)}, field)
-					warnings = append(warnings,
-						warning(o, manifest.JoinField(at), image,
-							"%q is no image, so no Pod starts: %v: write HOST/NAME:TAG, with a name in lower case",
-							image, err))
+		for path, key := range map[string]string{"containers|initContainers[]": "image", "volumes[].image": "reference"} {
+			references.VisitPods(o, path, func(content map[string]any, at []string) {
+				image, _ := content[key].(string)
+				_, err := reference.ParseNormalizedNamed(image)
+				if image == "" || err == nil || strings.Contains(image, "${") { // of Flux
+					return
 				}
-			}
+				warnings = append(warnings, warning(o, manifest.JoinField(append(slices.Clone(at), key)), image,
+					"%q is no image, so no Pod starts: %v: write HOST/NAME:TAG, with a name in lower case", image, err))
+			})
 		}
 	}
 	return warnings

@@ -169,31 +169,22 @@ func requiresAll(budget manifest.Object, replicas int) (field, advice string) {
 // pkg/scheduler/framework/plugins/podtopologyspread/filtering.go of Kubernetes.
 func unspreadPods(in Input) (warnings []manifest.Problem) {
 	for _, o := range in.Objects {
-		if o.IsRendered() || !manifest.MakesPods(o.Unstructured) {
+		if o.IsRendered() {
 			continue
 		}
-		template, _ := manifest.PodTemplatePath(o.GetKind())
-		at := slices.Concat(template, []string{"spec", "topologySpreadConstraints"})
-		constraints, _ := decoding.At(o.Object, at).([]any)
-		for i, constraint := range constraints {
-			selector, _ := decoding.At(constraint, []string{"labelSelector"}).(map[string]any)
-			wanted, _ := selector["matchLabels"].(map[string]any)
-			s := references.Selector{From: o, Labels: map[string]string{}, Selects: "Pod",
-				Namespaces: []string{o.NamespaceOrDefault()}}
-			for key, value := range wanted {
-				s.Labels[key] = fmt.Sprint(value)
-			}
-			if len(wanted) == 0 || len(selector) > 1 || strings.Contains(fmt.Sprint(wanted), "$") ||
+		references.VisitPods(o, "topologySpreadConstraints[].labelSelector", func(selector map[string]any, at []string) {
+			wanted, _, err := unstructured.NestedStringMap(selector, "matchLabels")
+			s := references.Selector{From: o, Labels: wanted, Selects: "Pod", Namespaces: []string{o.NamespaceOrDefault()}}
+			if err != nil || len(wanted) == 0 || len(selector) > 1 || strings.Contains(fmt.Sprint(wanted), "$") ||
 				len(in.index.Selected(s)) > 0 {
-				continue
+				return
 			}
-			field := manifest.JoinField(slices.Concat(at, []string{fmt.Sprintf("[%d]", i), "labelSelector"}))
-			labels := slices.Concat(template, []string{"metadata", "labels"})
-			own, _, _ := unstructured.NestedStringMap(o.Object, labels...)
-			warnings = append(warnings, warning(o, field, nil,
+			template, _ := manifest.PodTemplatePath(o.GetKind())
+			own, _, _ := unstructured.NestedStringMap(o.Object, slices.Concat(template, []string{"metadata", "labels"})...)
+			warnings = append(warnings, warning(o, manifest.JoinField(at), nil,
 				"selects no Pods here, also not its own, so it spreads nothing: write labels of the Pods, %s",
 				metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: own})))
-		}
+		})
 	}
 	return warnings
 }

@@ -206,38 +206,26 @@ func instead(name string, names []string) string {
 	return ": it has " + manifest.FirstOf(5, slices.Compact(slices.Sorted(slices.Values(names))))
 }
 
-// withPorts are the fields of a container with a port of its own, which the kubelet looks up in that container alone.
-var withPorts = [][]string{
-	{"livenessProbe", "httpGet", "port"}, {"livenessProbe", "tcpSocket", "port"},
-	{"readinessProbe", "httpGet", "port"}, {"readinessProbe", "tcpSocket", "port"},
-	{"startupProbe", "httpGet", "port"}, {"startupProbe", "tcpSocket", "port"},
-	{"lifecycle", "postStart", "httpGet", "port"}, {"lifecycle", "postStart", "tcpSocket", "port"},
-	{"lifecycle", "preStop", "httpGet", "port"}, {"lifecycle", "preStop", "tcpSocket", "port"},
-}
-
-// unknownProbePorts warns of probes and hooks with a named port that their container does not have.
+// unknownProbePorts warns of probes and hooks with a named port that their container does not have: the kubelet looks
+// it up in that container alone.
 func unknownProbePorts(in Input) (warnings []manifest.Problem) {
 	for _, o := range in.Objects {
-		if o.IsRendered() || !manifest.MakesPods(o.Unstructured) {
+		if o.IsRendered() {
 			continue
 		}
-		template, _ := manifest.PodTemplatePath(o.GetKind())
-		for _, list := range []string{"containers", "initContainers"} {
-			at := slices.Concat(template, []string{"spec", list})
-			containers, _ := decoding.At(o.Object, at).([]any)
-			for i, container := range containers {
-				names := references.PortsOf(container, "")
-				for _, path := range withPorts {
-					port, _ := decoding.At(container, path).(string)
-					if port == "" || strings.Contains(port, "$") || slices.Contains(names, port) {
-						continue
-					}
-					field := manifest.JoinField(slices.Concat(at, []string{fmt.Sprintf("[%d]", i)}, path))
-					warnings = append(warnings, warning(o, field, port,
-						"the container has no port %s, so it always fails%s", port, instead(port, names)))
+		references.VisitPods(o, "containers|initContainers[]", func(container map[string]any, at []string) {
+			names := references.PortsOf(container, "")
+			look := func(action map[string]any, at []string) {
+				port, _ := action["port"].(string)
+				if port == "" || strings.Contains(port, "$") || slices.Contains(names, port) {
+					return
 				}
+				warnings = append(warnings, warning(o, manifest.JoinField(append(slices.Clone(at), "port")), port,
+					"the container has no port %s, so it always fails%s", port, instead(port, names)))
 			}
-		}
+			references.Visit(container, "livenessProbe|readinessProbe|startupProbe.httpGet|tcpSocket", at, look)
+			references.Visit(container, "lifecycle.postStart|preStop.httpGet|tcpSocket", at, look)
+		})
 	}
 	return warnings
 }
