@@ -15,6 +15,7 @@ import (
 
 	"example.com/gatehouse/render/kustomize/buildpath"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/references"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/node"
 )
@@ -111,29 +112,19 @@ const correctIt = "correct it, or remove it"
 
 // unusedField returns the reason why a field changes nothing, or "".
 func unusedField(spec types.FieldSpec, objects []manifest.Object) string {
-	path := utils.PathSplitter(strings.Trim(spec.Path, "/"), "/")
+	path := utils.PathSplitter(strings.ReplaceAll(strings.Trim(spec.Path, "/"), "[]", ""), "/")
 	reason := "changes nothing, as no object here is of its kind: " + correctIt
 	for _, o := range objects {
 		if isOf(o, spec.Gvk) {
 			reason = fmt.Sprintf("changes nothing, as no object here has %s: %s", spec.Path, correctIt)
-			if spec.CreateIfNotPresent || hasField(o.Object, path) {
+			isThere := spec.CreateIfNotPresent
+			references.Visit(o.Object, path[:len(path)-1], nil, func(around map[string]any, _ []string) {
+				isThere = isThere || around[path[len(path)-1]] != nil
+			})
+			if isThere {
 				return ""
 			}
 		}
 	}
 	return reason
-}
-
-// hasField reports whether content has a field at a path, in which the name of a list is each of its items.
-func hasField(content any, path []string) bool {
-	switch content := content.(type) {
-	case []any:
-		return slices.ContainsFunc(content, func(item any) bool { return hasField(item, path) })
-	case map[string]any:
-		if len(path) > 0 {
-			value, isThere := content[strings.TrimSuffix(path[0], "[]")]
-			return isThere && hasField(value, path[1:])
-		}
-	}
-	return len(path) == 0
 }

@@ -15,7 +15,6 @@ import (
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/source"
 )
 
 // SetImages sets the images that built objects leave to their defaults, if `images:` of a kustomization
@@ -103,15 +102,9 @@ func unmatchedImages(paths *Paths, objects []manifest.Object) (warnings []manife
 			if isShown(entry) || slices.ContainsFunc(entries, isChangedBy) {
 				continue
 			}
-			field := fmt.Sprintf("images[%d].name", i)
-			warnings = append(warnings, manifest.Problem{
-				File:  source.Relative(k.File),
-				Line:  paths.Sources.Line(k.File, "images", strconv.Itoa(i), "name"),
-				Field: field,
-				Message: field + ": no object here has image " + entry.Name +
-					": write the name of one, or remove the entry",
-				Warning: true,
-			})
+			line := paths.Sources.Line(k.File, "images", strconv.Itoa(i), "name")
+			warnings = append(warnings, idleWarning(k.File, line, fmt.Sprintf("images[%d].name", i),
+				"no object here has image "+entry.Name+": write the name of one, or remove the entry"))
 		}
 	}
 	return warnings

@@ -20,15 +20,13 @@ import (
 // unmeantMerges warns of strategic merge patches that merge lists otherwise than they say: a misspelled container is
 // added to an object, and items that share a merge key are lost, even if the patch names none of them.
 func unmeantMerges(paths *Paths, built []manifest.Object) (warnings []manifest.Problem) {
-	merging, naming := map[string][]buildpath.Patch{}, map[string][]buildpath.Patch{}
+	merging := map[string][]buildpath.Patch{} // each with one document
 	for folder, patches := range paths.Patches {
 		for _, p := range patches {
-			if !slices.ContainsFunc(p.Documents, isMerge) {
-				continue
-			}
-			merging[folder] = append(merging[folder], p)
-			if slices.ContainsFunc(p.Documents, namesContainers) {
-				naming[folder] = append(naming[folder], p)
+			for _, d := range p.Documents {
+				if p.Documents = []source.Document{d}; isMerge(d) {
+					merging[folder] = append(merging[folder], p)
+				}
 			}
 		}
 	}
@@ -40,36 +38,26 @@ func unmeantMerges(paths *Paths, built []manifest.Object) (warnings []manifest.P
 		if path == nil || path.IsGenerated {
 			continue
 		}
-		lost := lostItems(path.Document.Node(), path.Document.File, o)
+		d := path.Document
+		lost := lostItems(d.Node(), d.File, o)
 		for i, folder := range path.Folders {
 			c := paths.Candidate(*path, i)
-			for _, p := range naming[folder] {
-				if p.Changes(c) {
-					warnings = append(warnings, misspelledContainers(path.Document, p)...)
+			for _, p := range merging[folder] {
+				if !p.Changes(c) {
+					continue
 				}
-			}
-			if lost == nil {
-				lost = lostOfPatches(merging[folder], c, o)
-			}
-			if n := slices.IndexFunc(merging[folder], func(p buildpath.Patch) bool {
-				return len(lost) > 0 && p.Changes(c)
-			}); n >= 0 && !hasRemovals(paths, *path) {
-				by := fmt.Sprintf("%s of %s", merging[folder][n].Entry(), source.Relative(folder))
-				warnings, lost = append(warnings, lost[0].problem(path.Document, by)), nil
+				warnings = append(warnings, misspelledContainers(d, p.Documents[0])...)
+				if len(lost) == 0 {
+					lost = lostItems(p.Documents[0].Node(), p.Documents[0].File, o)
+				}
+				if len(lost) > 0 && !hasRemovals(paths, *path) {
+					by := fmt.Sprintf("%s of %s", p.Entry(), source.Relative(folder))
+					warnings, lost = append(warnings, lost[0].problem(d, by)), nil
+				}
 			}
 		}
 	}
 	return warnings
-}
-
-// namesContainers reports whether a document of a patch has containers.
-func namesContainers(d source.Document) bool {
-	for value := range d.Values() {
-		if value == "containers" || value == "initContainers" {
-			return true
-		}
-	}
-	return false
 }
 
 // isMerge reports whether a document of a patch is merged into objects.
@@ -87,24 +75,22 @@ func containersOf(kind string, root *yaml.Node, list string) []*yaml.Node {
 
 // misspelledContainers warns of containers that a patch adds to an object, with the name of one that the object has,
 // but for a typing error.
-func misspelledContainers(d source.Document, p buildpath.Patch) (warnings []manifest.Problem) {
+func misspelledContainers(d, patch source.Document) (warnings []manifest.Problem) {
 	for _, list := range []string{"containers", "initContainers"} {
 		var names []string
 		for _, container := range containersOf(d.Kind, d.Node(), list) {
 			names = append(names, node.Text(container, "name"))
 		}
-		for _, patch := range p.Documents {
-			for _, container := range containersOf(d.Kind, patch.Node(), list) {
-				name := node.Text(container, "name")
-				meant := references.Misspelled(name, names)
-				if slices.Contains(names, name) || meant == "" {
-					continue
-				}
-				warnings = append(warnings, manifest.Problem{
-					Object: d.String(), File: source.Relative(patch.File), Line: container.Line, Warning: true,
-					Message: fmt.Sprintf("the patch adds container %q to %s: did you mean %q?", name, list, meant),
-				})
+		for _, container := range containersOf(d.Kind, patch.Node(), list) {
+			name := node.Text(container, "name")
+			meant := references.Misspelled(name, names)
+			if slices.Contains(names, name) || meant == "" {
+				continue
 			}
+			warnings = append(warnings, manifest.Problem{
+				Object: d.String(), File: source.Relative(patch.File), Line: container.Line, Warning: true,
+				Message: fmt.Sprintf("the patch adds container %q to %s: did you mean %q?", name, list, meant),
+			})
 		}
 	}
 	return warnings
@@ -113,18 +99,6 @@ func misspelledContainers(d source.Document, p buildpath.Patch) (warnings []mani
 // mergeKeys are the keys by which kustomize merges lists whose items may share one.
 var mergeKeys = map[string]string{
 	"ports": "containerPort", "hostAliases": "ip", "topologySpreadConstraints": "topologyKey",
-}
-
-// lostOfPatches returns the first items of lists in patches of an object that the built object lacks.
-func lostOfPatches(patches []buildpath.Patch, c buildpath.Candidate, o manifest.Object) (lost []lostItem) {
-	for _, p := range patches {
-		for _, d := range p.Documents {
-			if p.Documents = []source.Document{d}; isMerge(d) && p.Changes(c) {
-				lost = append(lost, lostItems(d.Node(), d.File, o)...)
-			}
-		}
-	}
-	return lost
 }
 
 // lostItem is an item of a list that an object lost to another with the same merge key.

@@ -63,7 +63,8 @@ func unmatchedTargets(paths *Paths, overrides string, built, rendered []manifest
 			case slices.ContainsFunc(others, p.Selects):
 				advice = hint
 			}
-			warnings = append(warnings, unmatched(s, k, p, advice))
+			line := s.Line(k.File, p.Field, strconv.Itoa(p.Index), "target")
+			warnings = append(warnings, idleWarning(k.File, line, p.Entry()+".target", "selects nothing: "+advice))
 		}
 		warnings = append(warnings, unmatchedReplacements(s, k, candidates)...)
 	}
@@ -77,14 +78,6 @@ func adviceFor(by *types.Selector, candidates []buildpath.Candidate, otherwise s
 		return hint
 	}
 	return otherwise
-}
-
-// unmatched returns the warning of a patch whose target selects nothing.
-func unmatched(s *source.Sources, k *source.Kustomization, p buildpath.Patch, advice string) manifest.Problem {
-	field := p.Entry() + ".target"
-	return manifest.Problem{File: source.Relative(k.File),
-		Line:  s.Line(k.File, p.Field, strconv.Itoa(p.Index), "target"),
-		Field: field, Message: field + ": selects nothing: " + advice, Warning: true}
 }
 
 // unmatchedReplacements warns of targets of replacements that select none of some candidates.
@@ -101,10 +94,8 @@ func unmatchedReplacements(s *source.Sources, k *source.Kustomization,
 				continue
 			}
 			advice := adviceFor(t.Select, candidates, "correct it, or remove the target")
-			field := fmt.Sprintf("%s.targets[%d].select", r.Entry, i)
-			warnings = append(warnings, manifest.Problem{File: source.Relative(r.File),
-				Line: node.Line(r.Node, "targets", strconv.Itoa(i), "select"), Warning: true,
-				Message: field + ": selects nothing: " + advice})
+			warnings = append(warnings, idleWarning(r.File, node.Line(r.Node, "targets", strconv.Itoa(i), "select"),
+				fmt.Sprintf("%s.targets[%d].select", r.Entry, i), "selects nothing: "+advice))
 		}
 	}
 	return warnings
@@ -127,10 +118,9 @@ func idleRejections(r source.Replacement, i int, selected []buildpath.Candidate)
 		if found, err := selectedBy(selected, rejected); err != nil || len(found) > 0 {
 			continue
 		}
-		warnings = append(warnings, manifest.Problem{File: source.Relative(r.File),
-			Line: node.Line(r.Node, "targets", strconv.Itoa(i), "reject", strconv.Itoa(j)), Warning: true,
-			Message: fmt.Sprintf("%s.targets[%d].reject[%d]: rejects nothing that the target selects: correct it, or "+
-				"remove it", r.Entry, i, j)})
+		line := node.Line(r.Node, "targets", strconv.Itoa(i), "reject", strconv.Itoa(j))
+		warnings = append(warnings, idleWarning(r.File, line, fmt.Sprintf("%s.targets[%d].reject[%d]", r.Entry, i, j),
+			"rejects nothing that the target selects: "+correctIt))
 	}
 	return warnings
 }

@@ -111,7 +111,7 @@ func (in *Index) addMade(o manifest.Object) {
 	}
 	for _, f := range byMaker()[kindOf(o)] {
 		id := manifest.ID{Kind: f.to, Namespace: o.NamespaceOrDefault(), Name: o.GetName()}
-		visit(o.Object, f.parent, nil, func(parent map[string]any, _ []string) {
+		Visit(o.Object, f.parent, nil, func(parent map[string]any, _ []string) {
 			if name, _ := parent[f.path[len(f.path)-1]].(string); name != "" {
 				id.Name = name
 				in.made[id] = true
@@ -213,7 +213,7 @@ func PartsOf(o manifest.Object, part Part) (names []string, isKnown bool) {
 // containersOf returns the names of the containers of an object's Pods, if no program adds others.
 func containersOf(o manifest.Object) (names []string, isKnown bool) {
 	template, ok := podTemplate(o)
-	visit(decoding.At(o.Object, append(template, "spec")), []string{"containers|initContainers", ""}, nil,
+	Visit(decoding.At(o.Object, append(template, "spec")), []string{"containers|initContainers", ""}, nil,
 		func(container map[string]any, _ []string) { names = append(names, fmt.Sprint(container["name"])) })
 	return names, ok && len(names) > 0 && !hasVariable(names) && !(Labelled{Object: o, Template: template}).IsInjected()
 }
@@ -226,15 +226,13 @@ func IsOfMesh(name string) bool { return ofMesh.MatchString(name) }
 
 // fieldsOfItems returns the values of fields of the items of a list in the spec of an object.
 func fieldsOfItems(o manifest.Object, list string, fields ...string) (values []string) {
-	items, _ := decoding.At(o.Object, []string{"spec", list}).([]any)
-	for _, item := range items {
-		content, _ := item.(map[string]any)
+	Visit(o.Object, []string{"spec", list, ""}, nil, func(item map[string]any, _ []string) {
 		for _, field := range fields {
-			if value := content[field]; value != nil {
+			if value := item[field]; value != nil {
 				values = append(values, fmt.Sprint(value))
 			}
 		}
-	}
+	})
 	return values
 }
 

@@ -109,7 +109,7 @@ func (in *Index) params(o manifest.Object) []Reference {
 
 // addSubPaths adds to the references of a Pod's volumes the keys that its containers mount alone.
 func addSubPaths(all []Reference, spec any, at []string) {
-	visit(spec, []string{containers, "", "volumeMounts", ""}, at, func(mount map[string]any, at []string) {
+	Visit(spec, []string{containers, "", "volumeMounts", ""}, at, func(mount map[string]any, at []string) {
 		file, _ := mount["subPath"].(string)
 		if file == "" || strings.Contains(file, "$") {
 			return
@@ -143,7 +143,7 @@ func podTemplate(o manifest.Object) (path []string, ok bool) {
 
 // find returns the references of an object by a field below some keys.
 func (f field) find(o manifest.Object, below []string) (found []Reference) {
-	visit(decoding.At(o.Object, below), f.parent, below, func(parent map[string]any, at []string) {
+	Visit(decoding.At(o.Object, below), f.parent, below, func(parent map[string]any, at []string) {
 		for key := range strings.SplitSeq(f.path[len(f.path)-1], "|") {
 			parent, at := parent, at
 			if mapping, ok := parent[key].(map[string]any); ok { // as kustomize reads a nameReference
@@ -213,7 +213,7 @@ func isClusterScoped(kind string) bool {
 func (r *Reference) addParts(p partField, parent map[string]any, below []string) {
 	last, before := len(p.path)-1, len(r.Parts)
 	if last >= 0 {
-		visit(parent, p.path[:last], below, func(in map[string]any, at []string) {
+		Visit(parent, p.path[:last], below, func(in map[string]any, at []string) {
 			name := ""
 			switch value := in[p.path[last]].(type) {
 			case string:
@@ -237,17 +237,12 @@ func VisitPods(o manifest.Object, path string, found func(mapping map[string]any
 	if manifest.MakesPods(o.Unstructured) {
 		template, _ := manifest.PodTemplatePath(o.GetKind())
 		spec := append(slices.Clip(template), "spec")
-		Visit(decoding.At(o.Object, spec), path, spec, found)
+		Visit(decoding.At(o.Object, spec), manifest.SplitField(path), spec, found)
 	}
 }
 
-// Visit calls found with each mapping at a path of the table in content that is at another path.
-func Visit(content any, path string, at []string, found func(mapping map[string]any, at []string)) {
-	visit(content, manifest.SplitField(path), at, found)
-}
-
-// visit calls found with each mapping at a path of the table in content, and with its own path.
-func visit(content any, path, at []string, found func(mapping map[string]any, at []string)) {
+// Visit calls found with each mapping at a path of the table in content, and with its own path.
+func Visit(content any, path, at []string, found func(mapping map[string]any, at []string)) {
 	at = slices.Clip(at)
 	switch content := content.(type) {
 	case []any:
@@ -255,7 +250,7 @@ func visit(content any, path, at []string, found func(mapping map[string]any, at
 			path = path[1:]
 		}
 		for i, item := range content {
-			visit(item, path, append(at, fmt.Sprintf("[%d]", i)), found)
+			Visit(item, path, append(at, fmt.Sprintf("[%d]", i)), found)
 		}
 	case map[string]any:
 		if len(path) == 0 {
@@ -268,7 +263,7 @@ func visit(content any, path, at []string, found func(mapping map[string]any, at
 		}
 		for _, key := range keys {
 			if value, ok := content[key]; ok {
-				visit(value, path[1:], append(at, key), found)
+				Visit(value, path[1:], append(at, key), found)
 			}
 		}
 	}

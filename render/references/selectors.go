@@ -1,6 +1,7 @@
 package references
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -42,7 +43,7 @@ type Selector struct {
 // their labels is left out.
 func SelectorsOf(o manifest.Object) (all []Selector) {
 	for _, s := range selectors[kindOf(o)] {
-		visit(o.Object, manifest.SplitField(s.path), nil, func(_ map[string]any, at []string) {
+		Visit(o.Object, manifest.SplitField(s.path), nil, func(_ map[string]any, at []string) {
 			around, _ := decoding.At(o.Object, at[:len(at)-1]).(map[string]any)
 			labels, _, err := unstructured.NestedStringMap(around, at[len(at)-1])
 			namespaces := []string{o.NamespaceOrDefault()}
@@ -158,33 +159,25 @@ func (l Labelled) PortNames(protocol string) (names []string) {
 	if l.GetKind() == "Service" {
 		return PortsOf(l.Object.Object["spec"], protocol)
 	}
-	for _, list := range []string{"containers", "initContainers"} {
-		containers, _ := decoding.At(l.Object.Object, slices.Concat(l.Template, []string{"spec", list})).([]any)
-		for _, container := range containers {
-			if list == "initContainers" && decoding.At(container, []string{"restartPolicy"}) != "Always" {
-				continue // FindPort of Kubernetes' pkg/api/v1/pod/util.go looks at containers that stay
+	spec := slices.Concat(l.Template, []string{"spec"})
+	Visit(decoding.At(l.Object.Object, spec), []string{"containers|initContainers", ""}, nil,
+		func(container map[string]any, at []string) {
+			// FindPort of Kubernetes' pkg/api/v1/pod/util.go looks at containers that stay
+			if at[0] == "containers" || container["restartPolicy"] == "Always" {
+				names = append(names, PortsOf(container, protocol)...)
 			}
-			names = append(names, PortsOf(container, protocol)...)
-		}
-	}
+		})
 	return names
 }
 
 // PortsOf returns the names of the ports of a container, or of the spec of a Service, with a protocol, or any.
 func PortsOf(container any, protocol string) (names []string) {
-	visit(container, []string{"ports", ""}, nil, func(port map[string]any, _ []string) {
-		if name, _ := port["name"].(string); name != "" && (protocol == "" || protocolOf(port) == protocol) {
+	Visit(container, []string{"ports", ""}, nil, func(port map[string]any, _ []string) {
+		if name, _ := port["name"].(string); name != "" && (protocol == "" || cmp.Or(port["protocol"], any("TCP")) == any(protocol)) {
 			names = append(names, name)
 		}
 	})
 	return names
-}
-
-func protocolOf(port map[string]any) string {
-	if protocol, _ := port["protocol"].(string); protocol != "" {
-		return protocol
-	}
-	return "TCP"
 }
 
 // IsInjected reports whether a program may add containers to the Pods of an object.

@@ -12,43 +12,27 @@ import (
 )
 
 // unresolvedReferences warns of names of objects that are not in the environment, if an object got another name,
-// or one is similar, and of parts that objects of the environment lack. Other names may be in the cluster.
+// or one is similar, and of parts that objects of the environment lack. Other names may be in the cluster. What a chart
+// says of its own objects is its affair.
 func unresolvedReferences(in Input) (warnings []manifest.Problem) {
-	for _, o := range in.Objects {
+	for i, o := range slices.Concat(in.Objects, in.Installed) {
 		if o.IsRendered() {
 			continue // its kind decides
 		}
+		isOutside := func(id manifest.ID) bool {
+			found := in.index.Find(id)
+			return i < len(in.Objects) || len(found) > 0 && found[0].Delivery != o.Delivery
+		}
 		for _, r := range in.index.Of(o) {
+			meant := r.To
 			switch {
 			case in.isElsewhere(r.To):
 			case !in.index.Has(r.To):
-				warnings = append(warnings, in.missingTarget(r)...)
-			default:
-				for _, n := range in.index.Lacks(r) {
-					warnings = append(warnings, in.missingPart(r, n))
+				if meant.Name = in.index.Similar(r.To); isOutside(meant) {
+					warnings = append(warnings, in.missingTarget(r)...)
 				}
-			}
-		}
-	}
-	return append(warnings, in.unresolvedOfCharts()...)
-}
-
-// unresolvedOfCharts warns of names in objects that charts install, if they are those of objects outside of the chart.
-func (in Input) unresolvedOfCharts() (warnings []manifest.Problem) {
-	if len(in.Installed) == 0 {
-		return nil
-	}
-	own := references.NewIndex(in.Objects)
-	for _, o := range in.Installed {
-		for _, r := range in.index.Of(o) {
-			meant := r.To
-			meant.Name = in.index.Similar(r.To)
-			switch {
-			case in.isElsewhere(r.To):
-			case !in.index.Has(r.To) && own.Has(meant):
-				warnings = append(warnings, in.missingTarget(r)...)
-			case len(in.index.Find(r.To)) == 1:
-				for _, n := range own.Lacks(r) {
+			case isOutside(r.To):
+				for _, n := range in.index.Lacks(r) {
 					warnings = append(warnings, in.missingPart(r, n))
 				}
 			}
@@ -223,8 +207,8 @@ func unknownProbePorts(in Input) (warnings []manifest.Problem) {
 				warnings = append(warnings, warning(o, manifest.JoinField(append(slices.Clone(at), "port")), port,
 					"the container has no port %s, so it always fails%s", port, instead(port, names)))
 			}
-			references.Visit(container, "livenessProbe|readinessProbe|startupProbe.httpGet|tcpSocket", at, look)
-			references.Visit(container, "lifecycle.postStart|preStop.httpGet|tcpSocket", at, look)
+			references.Visit(container, []string{"livenessProbe|readinessProbe|startupProbe", "httpGet|tcpSocket"}, at, look)
+			references.Visit(container, []string{"lifecycle", "postStart|preStop", "httpGet|tcpSocket"}, at, look)
 		})
 	}
 	return warnings
