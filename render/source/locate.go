@@ -68,6 +68,10 @@ func (s *Sources) locate(p manifest.Problem, id manifest.ID, origin string) mani
 			p.Line = line
 			return s.explainChart(p, own[0], keys)
 		}
+		if item := generatorItem(own[0].Node(), keys); item != nil {
+			p.Line = item.Line
+			return p
+		}
 	}
 	if file, at := s.findChange(id, keys, test); at != nil {
 		p.File, p.Line = Relative(file), at.Line
@@ -98,6 +102,27 @@ func (s *Sources) LocateText(id manifest.ID, field, keys []string) (file string,
 		}
 	}
 	return "", 0
+}
+
+// generatorItem returns the item of a generator that makes the key of data among keys, or nil.
+func generatorItem(generator *yaml.Node, keys []string) *yaml.Node {
+	if len(keys) < 2 || !strings.HasSuffix(strings.ToLower(keys[0]), "data") {
+		return nil
+	}
+	for _, field := range []string{"files", "literals"} {
+		for _, list := range node.Fields(generator, field) {
+			for _, item := range node.Items(list) {
+				key, _, isNamed := strings.Cut(item.Value, "=")
+				if !isNamed {
+					key = path.Base(item.Value)
+				}
+				if key == keys[1] {
+					return item
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // lineIn returns the line of keys in a text of YAML, of the innermost mapping around them, or of the text's first
@@ -155,11 +180,26 @@ func (s *Sources) commonEntry(own []Document, keys []string, value manifest.Valu
 		return slices.Contains([]string{"labels", "matchLabels", "selector", "annotations"}, key)
 	}
 	isOwn := func(d Document) bool { return slices.Contains(slices.Collect(d.Values()), wrong) }
-	if !isText || !slices.ContainsFunc(keys, isCommon) || slices.ContainsFunc(own, isOwn) {
+	if !isText || !slices.ContainsFunc(keys, isCommon) {
+		return "", nil
+	}
+	for _, d := range own {
+		options := node.Field(d.Node(), "options") // of a generator
+		for _, name := range []string{"labels", "annotations"} {
+			for key, value := range node.Entries(node.Field(options, name)) {
+				if key.Value == wrong || value.Value == wrong {
+					return d.File, key
+				}
+			}
+		}
+	}
+	if slices.ContainsFunc(own, isOwn) {
 		return "", nil
 	}
 	for _, k := range s.sorted() {
-		maps := []*yaml.Node{node.Field(k.root, "commonLabels"), node.Field(k.root, "commonAnnotations")}
+		options := node.Field(k.root, "generatorOptions")
+		maps := []*yaml.Node{node.Field(k.root, "commonLabels"), node.Field(k.root, "commonAnnotations"),
+			node.Field(options, "labels"), node.Field(options, "annotations")}
 		for _, entry := range node.Items(node.Field(k.root, "labels")) {
 			maps = append(maps, node.Field(entry, "pairs"))
 		}

@@ -6,6 +6,7 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verdict/apiserver"
 	"example.com/gatehouse/render/verdict/problem"
@@ -67,7 +68,7 @@ func misfitProblem(o manifest.Object, m decoding.Misfit) manifest.Problem {
 		message = m.Form
 	case m.Form != "":
 		message = "Invalid value: " + shown + ": " + m.Form
-	case is == "string" && wants == "object":
+	case is == "string" && wants == "object" && !flux.HasVariables(m.Value):
 		message += ": write key: value, with a space after the colon"
 	case is == "number" && strings.Contains(wants, "int") && !isSecret: // too large, or with a fraction
 		message = "must be of type " + wants + ", not " + shown

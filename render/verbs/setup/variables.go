@@ -2,7 +2,6 @@ package setup
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"io/fs"
 	"math"
@@ -96,8 +95,11 @@ func (p *target) findConfigMap(d *delivery, name string) (file string, document 
 		return nil
 	})
 	if err == nil && len(files) != 1 {
-		err = fmt.Errorf("%d files of the repository have the ConfigMap %s, and one must: %s", len(files), name,
-			cmp.Or(manifest.FirstOf(3, files), "write it"))
+		err = fmt.Errorf("no file of the repository has the ConfigMap %s", name)
+		if len(files) > 0 {
+			err = fmt.Errorf("the ConfigMap %s is in several files, and nothing says which has the values: %s", name,
+				manifest.FirstOf(3, files))
+		}
 	}
 	return file, document, err
 }

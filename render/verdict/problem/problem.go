@@ -142,9 +142,13 @@ var simpler = []struct{ part, text string }{
 	{"([KMGTPE]i)|[numkMGTPE]", decoding.QuantityForm},
 }
 
+// expression matches the regular expression in the description of a name or a label.
+var expression = regexp.MustCompile(`,? *regex used for validation is '[^']*'`)
+
 // message returns the text of an error for people.
 func message(err *field.Error) string {
 	err.Detail = strings.ReplaceAll(err.Detail, err.Field+" in body ", "")
+	err.Detail = expression.ReplaceAllString(err.Detail, "") // the sentence before it says the same
 	value := reflect.ValueOf(err.BadValue)
 	for value.Kind() == reflect.Pointer {
 		value = value.Elem()

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -94,12 +95,30 @@ func load(name string) (*time.Location, error) {
 	if err == nil {
 		return time.LoadLocationFromTZData(name, content)
 	}
+	if sign, hours, isOffset := fixedOffset(name); isOffset {
+		return nil, fmt.Errorf("%s is not a time zone of release %s of the tz database: clocks that are at it all year are "+
+			"in Etc/GMT%s%s, with the opposite sign", name, release, sign, hours)
+	}
 	var known []string
 	for _, f := range zones.File {
 		known = append(known, f.Name)
 	}
 	return nil, fmt.Errorf("%s is not a time zone of release %s of the tz database%s", name, release,
 		cmp.Or(manifest.DidYouMean(name, known), ": write one like Europe/Berlin"))
+}
+
+// fixedOffset returns the opposite sign of an offset such as GMT+1 or UTC-5, and its hours.
+func fixedOffset(name string) (sign, hours string, isOffset bool) {
+	offset, isGMT := strings.CutPrefix(name, "GMT")
+	offset, isUTC := strings.CutPrefix(offset, "UTC")
+	hours = strings.TrimLeft(offset, "+-")
+	if n, err := strconv.Atoi(hours); !isGMT && !isUTC || err != nil || n == 0 || n > 12 || len(offset) != len(hours)+1 {
+		return "", "", false
+	}
+	if offset[0] == '+' {
+		return "-", hours, true
+	}
+	return "+", hours, true
 }
 
 // Check returns the problem of a time, with the text to write instead; empty for none.
