@@ -1,11 +1,16 @@
 package render
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"example.com/gatehouse/kind/crd"
+	"example.com/gatehouse/render/delivery/definitions"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/kustomize"
@@ -67,7 +72,7 @@ func (b *built) placeInstalled(r *release.Installed) (objects []manifest.Object)
 // CustomResourceDefinitions to local
 // unless it has them.
 func (b *built) addInstalled(in *input, applied []manifest.Object) {
-	var definitions []manifest.Object
+	var defined []manifest.Object
 	known := map[string]bool{}
 	own := len(b.objects) + len(b.local)
 	delivered := b.followedObjects()
@@ -76,13 +81,13 @@ func (b *built) addInstalled(in *input, applied []manifest.Object) {
 			continue
 		}
 		known[o.GetName()] = true
-		definitions = append(definitions, o)
+		defined = append(defined, o)
 		if i >= own {
 			b.local = append(b.local, o)
 		}
 	}
 	b.cluster = sync.OnceValue(func() charts.Cluster { // most environments have no releases
-		return clusterOf(in.sources.Kustomizations[in.folder], definitions)
+		return clusterOf(in.sources.Kustomizations[in.folder], defined)
 	})
 	b.releases = release.Find(slices.Concat(applied, delivered))
 	var problems []manifest.Problem
@@ -96,6 +101,31 @@ func (b *built) addInstalled(in *input, applied []manifest.Object) {
 			}
 		}
 	}
+	b.local = append(b.local, b.releasedDefinitions(known)...)
+}
+
+// releasedDefinitions returns the definitions of this program for the kinds of all objects whose definition is not
+// known, if they serve each version that an object has: others may be of another release of the tool.
+func (b *built) releasedDefinitions(known map[string]bool) (all []manifest.Object) {
+	objects := slices.Concat(b.objects, b.followedObjects())
+	for _, r := range b.installed {
+		objects = append(objects, r.Objects...)
+	}
+	found := map[schema.GroupKind]*unstructured.Unstructured{}
+	for _, o := range objects {
+		gvk := o.GroupVersionKind()
+		definition := definitions.Of(gvk)
+		if other, isFound := found[gvk.GroupKind()]; !isFound || other != nil {
+			found[gvk.GroupKind()] = definition
+		}
+	}
+	for _, definition := range found {
+		if definition != nil && !known[definition.GetName()] {
+			all = append(all, manifest.Object{Unstructured: definition, Written: definition})
+		}
+	}
+	slices.SortFunc(all, func(a, b manifest.Object) int { return cmp.Compare(a.GetName(), b.GetName()) })
+	return all
 }
 
 // checkerOf returns the judge of the objects of a release: Flux substitutes variables in the release.

@@ -377,10 +377,26 @@ func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) [
 		return noRendering != nil || err == nil
 	}
 	p.addKustomizations(&environment)
-	if IsFolder(p.name) { // it is synced by a tool, from its own namespace
-		environment.Elsewhere = append(environment.Elsewhere, "Namespace flux-system, Namespace argocd")
-	}
 	return slices.Concat(blameDeliveries(environment.Warnings()), p.lostNamespaces(), p.unknownValues(objects))
+}
+
+// elsewhere returns the objects that kustomizations of the environment and of followed folders say are elsewhere.
+func (p *pipeline) elsewhere() (lists warn.Elsewhere) {
+	all := []*source.Sources{p.sources}
+	for _, f := range p.followed {
+		all = append(all, f.sources)
+	}
+	for _, sources := range all {
+		for _, k := range sources.Kustomizations {
+			if k.MetaData != nil {
+				lists = append(lists, k.MetaData.Annotations[warn.ElsewhereAnnotation])
+			}
+		}
+	}
+	if IsFolder(p.name) { // it is synced by a tool, from its own namespace
+		lists = append(lists, "Namespace flux-system, Namespace argocd")
+	}
+	return lists
 }
 
 // addKustomizations adds what the kustomizations of the environment and of followed folders say.
@@ -394,12 +410,8 @@ func (p *pipeline) addKustomizations(to *warn.Input) {
 	}
 	for _, paths := range all {
 		to.Configured = append(to.Configured, kustomize.Configured(paths.Sources)...)
-		for _, k := range paths.Sources.Kustomizations {
-			if k.MetaData != nil {
-				to.Elsewhere = append(to.Elsewhere, k.MetaData.Annotations[warn.ElsewhereAnnotation])
-			}
-		}
 	}
+	to.Elsewhere = p.elsewhere()
 	to.Renamed = func(from manifest.Object, was manifest.ID) (now manifest.ID, ok bool) {
 		for i := 0; i < len(renamed) && !ok; i++ {
 			now, ok = renamed[i](from, was)

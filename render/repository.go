@@ -42,12 +42,12 @@ type Repository struct {
 
 	kinds   *registry.Kinds
 	root    *os.Root
-	dir     string                   // the path of root on disk, without links
-	locked  string                   // the folder that locks: environments/, or dir without it
-	files   source.Revision          // the work tree, or see At
-	overlay map[string][]byte        // see With
-	shared  *memo.Memo               // results for all environments of a run, if Memo is nil
-	found   func() ([]string, error) // entries, read once
+	dir     string            // the path of root on disk, without links
+	locked  string            // the folder that locks: environments/, or dir without it
+	files   source.Revision   // the work tree, or see At
+	overlay map[string][]byte // see With
+	shared  *memo.Memo        // results for all environments of a run, if Memo is nil
+	found   func() []string   // entries, read once
 
 	kubernetes  string            // see As
 	definitions []manifest.Object // see As
@@ -71,13 +71,12 @@ func Open(dir string, kinds *registry.Kinds) (*Repository, error) {
 		return nil, fmt.Errorf("open the folder that holds %s: %w", tree.EnvironmentsFolder, err)
 	}
 	r := &Repository{kinds: kinds, root: root, dir: resolved, files: source.Disk(root, resolved), shared: &memo.Memo{}}
-	r.found = sync.OnceValues(r.entries)
+	r.found = sync.OnceValue(r.entries)
 	if r.fileSystem().IsDir("/" + tree.EnvironmentsFolder) {
 		r.locked = filepath.Join(resolved, tree.EnvironmentsFolder)
 		return r, nil
 	}
-	r.locked = resolved
-	if names, err := r.found(); err == nil && len(names) == 0 {
+	if r.locked = resolved; len(r.found()) == 0 {
 		r.Close()
 		return nil, fmt.Errorf("%s has no folder %s: create it with render init, or name the folder that holds it",
 			resolved, tree.EnvironmentsFolder)
@@ -93,7 +92,7 @@ func (r *Repository) Close() { _ = r.root.Close() }
 func (r *Repository) With(files map[string][]byte) *Repository {
 	with := *r
 	with.overlay = files
-	with.found = sync.OnceValues(with.entries)
+	with.found = sync.OnceValue(with.entries)
 	return &with
 }
 
@@ -109,7 +108,7 @@ func (r *Repository) As(kubernetes string, definitions ...manifest.Object) *Repo
 func (r *Repository) At(revision source.Revision) *Repository {
 	at := *r
 	at.files, at.Look, at.IsLeftOut = revision, nil, nil
-	at.found = sync.OnceValues(at.entries)
+	at.found = sync.OnceValue(at.entries)
 	return &at
 }
 
@@ -186,16 +185,19 @@ func FindRoot(dir string) (string, error) {
 }
 
 // Environments returns the names of the repository environments: the folders of environments/
-// with a kustomization, except base and components. Without that folder they are the folders that Flux syncs.
+// with a kustomization, except base and components. Without that folder, or with nothing but definitions in it, they
+// are the folders that Flux syncs.
 func (r *Repository) Environments() ([]string, error) {
 	r.look(tree.EnvironmentsFolder + "/")
 	if !r.fileSystem().IsDir("/" + tree.EnvironmentsFolder) {
-		names, err := r.found()
-		return slices.Clone(names), err
+		return slices.Clone(r.found()), nil
 	}
 	entries, err := r.files.ReadDir(tree.EnvironmentsFolder)
 	if err != nil {
 		return nil, err
+	}
+	if len(entries) == 1 && entries[0].Name() == definitionsFolder {
+		return r.entries(), nil
 	}
 	files := r.fileSystem()
 	var names []string

@@ -37,7 +37,7 @@ func (b *previousRendering) findJudge(ctx context.Context, examined *render.Exam
 		e.before.kubernetes = v
 	}
 	for _, u := range examined.Unchecked() {
-		e.before.unchecked = append(e.before.unchecked, u.GroupKind)
+		e.before.unchecked = append(e.before.unchecked, u.GroupKind())
 	}
 	current, isListed := map[string]manifest.Object{}, map[string]bool{}
 	for _, o := range definitions {

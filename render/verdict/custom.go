@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"reflect"
 	"regexp"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/delivery/definitions"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verdict/apiserver"
 	"example.com/gatehouse/render/verdict/problem"
@@ -26,8 +28,21 @@ import (
 )
 
 // check returns the defaulted object, and the problems that `kubectl apply --validate=strict` has
-// with it.
+// with it. A problem by a definition of this program names the release. It is a warning, as the cluster may have another
+// release, unless the type of a value is wrong, which no release of a version changes.
 func (k *customKind) check(o manifest.Object) (*unstructured.Unstructured, []manifest.Problem) {
+	stored, problems := k.judge(o)
+	if release := k.definition.Annotations[definitions.ReleaseAnnotation]; release != "" {
+		for i := range problems {
+			problems[i].Warning = problems[i].Warning || problems[i].Code != metav1.CauseTypeTypeInvalid
+			problems[i].Message += fmt.Sprintf(" (in %s; if the cluster has another version, copy its definition to "+
+				"environments/definitions)", release)
+		}
+	}
+	return stored, problems
+}
+
+func (k *customKind) judge(o manifest.Object) (*unstructured.Unstructured, []manifest.Problem) {
 	if err := k.compiled().err; err != nil {
 		return o.Unstructured, []manifest.Problem{problem.OfObject(o, err.Error())}
 	}

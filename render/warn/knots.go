@@ -99,7 +99,7 @@ func (k knot) warning() manifest.Problem {
 		}
 	}
 	if len(more) > 0 {
-		also = ", like " + manifest.FirstOf(3, more)
+		also = ", and nor do " + manifest.FirstOf(3, more)
 	}
 	if first.of.of.isOf("HelmRelease") {
 		o = first.of.of.Object

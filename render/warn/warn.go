@@ -39,7 +39,7 @@ type Input struct {
 	// known.
 	IsNamespaced func(schema.GroupVersionKind) (namespaced, known bool)
 	// Elsewhere holds the values of ElsewhereAnnotation.
-	Elsewhere []string
+	Elsewhere Elsewhere
 	// Now is the time of rendering. If it is zero, warnings do not depend on the time.
 	Now time.Time
 	// Installed are objects that controllers install.
@@ -139,8 +139,14 @@ func warning(o manifest.Object, field string, value any, format string, args ...
 	return w
 }
 
-func (in Input) isElsewhere(id manifest.ID) bool {
-	for _, list := range in.Elsewhere {
+// Elsewhere has values of ElsewhereAnnotation.
+type Elsewhere []string
+
+func (in Input) isElsewhere(id manifest.ID) bool { return in.Elsewhere.IsElsewhere(id) }
+
+// IsElsewhere reports whether a list has an object.
+func (e Elsewhere) IsElsewhere(id manifest.ID) bool {
+	for _, list := range e {
 		for entry := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == '\n' }) {
 			if strings.Join(strings.Fields(entry), " ") == id.String() {
 				return true

@@ -1,0 +1,144 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/warn"
+)
+
+// Unchecked counts the objects of a kind without a definition.
+type Unchecked struct {
+	schema.GroupVersionKind // of the first object
+	Objects                 int
+	// First is a problem with the position of the first object.
+	First manifest.Problem
+}
+
+// unchecked returns the kinds without a definition, in order, except those that an annotation says are elsewhere.
+func (p *pipeline) unchecked(objects []manifest.Object) (all []Unchecked) {
+	byKind := map[schema.GroupKind]*Unchecked{}
+	elsewhere := p.elsewhere()
+	for _, o := range objects {
+		gvk := o.GroupVersionKind()
+		if _, isKnown := p.checker.IsNamespaced(gvk); isKnown || elsewhere.IsElsewhere(apiServiceOf(gvk)) {
+			continue
+		}
+		if byKind[gvk.GroupKind()] == nil {
+			byKind[gvk.GroupKind()] = &Unchecked{gvk, 0, p.locate(manifest.NewProblem(o, "", manifest.Value{}, ""))}
+		}
+		byKind[gvk.GroupKind()].Objects++
+	}
+	for _, u := range byKind {
+		all = append(all, *u)
+	}
+	slices.SortFunc(all, func(a, b Unchecked) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
+	})
+	return all
+}
+
+// apiServiceOf returns the ID of the object by which a cluster serves a version of a group.
+func apiServiceOf(gvk schema.GroupVersionKind) manifest.ID {
+	return manifest.ID{Group: "apiregistration.k8s.io", Kind: "APIService", Name: gvk.Version + "." + gvk.Group}
+}
+
+// aggregated are groups of API servers beside kube-apiserver, by project: a cluster has no CustomResourceDefinition of
+// their kinds.
+var aggregated = map[string]string{
+	"apps.openshift.io": "OpenShift", "authorization.openshift.io": "OpenShift", "build.openshift.io": "OpenShift",
+	"image.openshift.io": "OpenShift", "oauth.openshift.io": "OpenShift", "project.openshift.io": "OpenShift",
+	"route.openshift.io": "OpenShift", "template.openshift.io": "OpenShift", "user.openshift.io": "OpenShift",
+	"core.gardener.cloud": "Gardener", "operations.gardener.cloud": "Gardener",
+	"security.gardener.cloud": "Gardener", "seedmanagement.gardener.cloud": "Gardener",
+	"settings.gardener.cloud": "Gardener",
+}
+
+// unserved are groups of files of programs, which no cluster serves, by program.
+var unserved = map[string]string{
+	"kind.x-k8s.io": "kind", "kustomize.config.k8s.io": "kustomize", "builtin": "kustomize",
+	"kubeadm.k8s.io": "kubeadm", "kubelet.config.k8s.io": "the kubelet", "kubeproxy.config.k8s.io": "kube-proxy",
+	"kubescheduler.config.k8s.io": "kube-scheduler", "audit.k8s.io": "kube-apiserver",
+	"apiserver.config.k8s.io": "kube-apiserver", "scorecard.operatorframework.io": "operator-sdk",
+	"skaffold": "Skaffold", "k3d.io": "k3d", "eksctl.io": "eksctl", "kuttl.dev": "kuttl", "cli.kyverno.io": "Kyverno",
+	"chainsaw.kyverno.io": "Chainsaw", "backstage.io": "Backstage", "ctlptl.dev": "ctlptl",
+}
+
+// uncheckedTotal is the number of objects of a kind in all environments.
+type uncheckedTotal struct {
+	Unchecked
+	first        int // index of the environment
+	environments []string
+}
+
+// warnUnchecked adds warnings of kinds without a definition to the first environment that has objects of them: one for
+// all kinds whose definition a cluster may have, and one for each other kind.
+func (u *Update) warnUnchecked() {
+	totals := map[schema.GroupKind]*uncheckedTotal{}
+	for i, e := range u.Environments {
+		for _, unchecked := range e.Unchecked {
+			t := totals[unchecked.GroupKind()]
+			if t == nil {
+				t = &uncheckedTotal{Unchecked: unchecked, first: i}
+				t.Objects, totals[unchecked.GroupKind()] = 0, t
+			}
+			t.Objects, t.environments = t.Objects+unchecked.Objects, append(t.environments, e.Name)
+		}
+	}
+	for _, t := range totals {
+		t.First.Warning, t.First.Object = true, ""
+	}
+	byName := func(a, b *uncheckedTotal) int {
+		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
+	}
+	var rest []*uncheckedTotal
+	for _, t := range slices.SortedFunc(maps.Values(totals), byName) {
+		switch count := fmt.Sprintf("%d, in %s", t.Objects, manifest.FirstOf(3, t.environments)); {
+		case unserved[t.Group] != "":
+			u.warnOf(t, fmt.Sprintf("%s is in files for %s (%s): no cluster serves it, and the sync would fail: take it out of "+
+				"resources, or annotate it with config.kubernetes.io/local-config: \"true\"", t.GroupKind(), unserved[t.Group],
+				count))
+		case aggregated[t.Group] != "":
+			u.warnOf(t, fmt.Sprintf("%s: objects without a CustomResourceDefinition are not checked (%s): an API server "+
+				"of %s serves them, and no cluster has a definition to copy; annotate the kustomization with %s: %s", t.GroupKind(),
+				count, aggregated[t.Group], warn.ElsewhereAnnotation, apiServiceOf(t.GroupVersionKind)))
+		default:
+			rest = append(rest, t)
+		}
+	}
+	if len(rest) > 0 {
+		u.warnOf(rest[0], definitionsToCopy(rest))
+	}
+}
+
+// warnOf adds a warning at the first object of a kind.
+func (u *Update) warnOf(t *uncheckedTotal, message string) {
+	t.First.Message = message
+	first := &u.Environments[t.first]
+	first.Problems = manifest.SortProblems(append(first.Problems, t.First))
+}
+
+// definitionsToCopy returns a message with the kinds, and a command that copies the definitions of all groups. It
+// writes nothing for a group without definitions, such as one that nobody installed.
+func definitionsToCopy(kinds []*uncheckedTotal) string {
+	var groups, names, environments []string
+	for _, t := range kinds {
+		groups, environments = append(groups, t.Group), append(environments, t.environments...)
+		names = append(names, fmt.Sprintf("%s (%d)", t.GroupKind(), t.Objects))
+	}
+	slices.Sort(groups)
+	slices.Sort(environments)
+	return fmt.Sprintf("objects without a CustomResourceDefinition are not checked, in %s: %s: with a cluster that has "+
+		"the definitions, run mkdir -p %[3]s && for g in %[4]s; do kubectl get crd -o name | grep \"/[^.]*\\.$g$\" | "+
+		"xargs -r kubectl get -o yaml > %[3]s/$g.yaml; done, or, if nobody may have them, annotate the kustomization with "+
+		"%[5]s: %[6]s", manifest.FirstOf(3, slices.Compact(environments)), strings.Join(names, ", "),
+		tree.EnvironmentsFolder+"/"+definitionsFolder, strings.Join(slices.Compact(groups), " "),
+		warn.ElsewhereAnnotation, apiServiceOf(kinds[0].GroupVersionKind))
+}
