@@ -282,18 +282,20 @@ type reviewReport struct {
 	Warnings []manifest.Problem `json:"warnings"`
 }
 
-// The longest comments that hosts accept, in bytes.
-// https://docs.gitlab.com/administration/instance_limits
-const (
-	gitHubComment = 65536
-	gitLabComment = 1000000
-)
+// gitHubComment is the longest comment that GitHub accepts, in bytes. Forgejo gets the same.
+const gitHubComment = 65536
 
-// comment returns a review as a comment for GitLab, in GitLab CI, or for GitHub.
+// commentLimits are those of other hosts, by a variable that their CI sets.
+// https://docs.gitlab.com/administration/instance_limits
+var commentLimits = map[string]int{"GITLAB_CI": 1000000, "BITBUCKET_BUILD_NUMBER": 32767, "TF_BUILD": 150000}
+
+// comment returns a review as a comment for the host of this CI, by default GitHub.
 func comment(reviewed *review.Review, d *compare.Diff, r report, f diffFlags) string {
 	limit := gitHubComment
-	if os.Getenv("GITLAB_CI") != "" {
-		limit = gitLabComment
+	for variable, bytes := range commentLimits {
+		if os.Getenv(variable) != "" {
+			limit = bytes
+		}
 	}
 	isNew := func(p manifest.Problem) bool { return p.Code != compare.OldError }
 	old := review.OldErrors(slices.DeleteFunc(slices.Clone(r.warnings), isNew), limit/4)
