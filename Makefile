@@ -107,7 +107,7 @@ bench-controller: ## Compare the cost of the controller with its peers, on the c
 TIME := ^[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$$
 
 .PHONY: generate
-generate: ## Generate code, CRDs and docs/reference.md from apis/, and RBAC from the kinds
+generate: ## Generate code, CRDs, docs/reference.md and docs/output.schema.json from the types, and RBAC from the kinds
 	$(TOOL) controller-gen object paths=./apis/...
 	$(TOOL) controller-gen object paths=./kind
 	$(TOOL) controller-gen crd paths=./apis/... output:crd:dir=apis/crds
@@ -122,6 +122,7 @@ generate: ## Generate code, CRDs and docs/reference.md from apis/, and RBAC from
 	@# The program that prints role.yaml embeds it: write the file only after it has run.
 	roles=$$(go run ./cmd/controller rbac) && echo "$$roles" >environments/base/gatehouse/role.yaml
 	go run ./docs/reference > docs/reference.md
+	go test ./cmd/render/command -run TestSchemaIsUpToDate -schema.update >/dev/null
 	@# The example has a copy of Gatehouse's manifests, as every other repository does.
 	cp apis/crds/*_*.yaml apis/crds/*.kustomizeconfig.yaml examples/customcluster/environments/base/crds/
 	cp environments/base/gatehouse/*.yaml examples/customcluster/environments/base/gatehouse/

@@ -49,10 +49,16 @@ func newCommand(kinds *registry.Kinds, args []string) *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
 		Use:   "render (--env NAME... | --all | --changed-since REVISION)",
-		Short: "Render the manifests of environments",
-		Long: `Build environments/NAME with kustomize, expand each object that is
-` + kinds.String() + `, check all objects as the API server would, and
-write one object per file to rendered/NAME, for Argo CD or Flux to sync.
+		Short: "Review and render the manifests of clusters",
+		Long: `Judge the manifests of a repository of kustomize, Flux or Argo CD as the API server
+would, and show what a change does to each cluster, without a cluster:
+
+  render diff --base main    what the branch changes in each cluster
+  render --all --check       what a cluster would refuse, with files and lines
+
+With rendered manifests (render init --from): build environments/NAME with kustomize,
+expand each object that is ` + kinds.String() + `, check all objects, and write one object
+per file to rendered/NAME, for Argo CD or Flux to sync.
 
 A warning is about something that the API server accepts but that may be a mistake.
 
@@ -64,7 +70,10 @@ Exit codes: 0 success, or with --check, rendered/ is up to date; 1 with --check,
 rendered/ is out of date, or has files that no index lists; 1 with --staged, git add is
 missing; 2 error; 130 ended by Ctrl-C. On an error nothing is written. If the
 disk fails midway, the error lists the changed files; render again.`,
-		Example: `  # Render rendered/prod
+		Example: `  # Show what the branch changes, as the comment on a pull request
+  render diff --base main -o markdown
+
+  # Render rendered/prod
   render --env prod
 
   # Render again on each change
@@ -106,9 +115,10 @@ disk fails midway, the error lists the changed files; render again.`,
 	addModeFlags(cmd, &f)
 	cmd.SetFlagErrorFunc(suggestFlag)
 	addOutputFlag(cmd, &f.output, []string{"text", "json", "github"})
-	cmd.AddCommand(newInitCommand(kinds), newNewCommand(kinds, args), newDiffCommand(kinds), newExplainCommand(kinds),
-		newChartsCommand(kinds), newPublishCommand(kinds), newSyncCommand(kinds), newApplyCommand(kinds),
-		newDeleteCommand(kinds), newUpgradeCommand(kinds), newImagesCommand(kinds), newVersionCommand())
+	cobra.EnableCommandSorting = false // the most used ones come first
+	cmd.AddCommand(newDiffCommand(kinds), newExplainCommand(kinds), newInitCommand(kinds), newChartsCommand(kinds),
+		newUpgradeCommand(kinds), newImagesCommand(kinds), newNewCommand(kinds, args), newSyncCommand(kinds),
+		newPublishCommand(kinds), newApplyCommand(kinds), newDeleteCommand(kinds), newVersionCommand())
 	checkTopics(cmd)
 	return cmd
 }

@@ -1,7 +1,11 @@
 package command
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -16,6 +20,7 @@ import (
 
 func newInitCommand(kinds *registry.Kinds) *cobra.Command {
 	var root string
+	var agents bool
 	o := setup.Options{Kinds: kinds}
 	cmd := &cobra.Command{
 		Use:   "init",
@@ -33,7 +38,10 @@ init lists them, and leaves a place for patches in the environment.
 With --from FILE, create the environment of each Flux Kustomization and Argo CD
 Application in a file: it has their patches, images, names, components and namespace.
 Init lists the fields that stay in these objects, and prints the new content of the file:
-replace the file after the rendered manifests are merged.`,
+replace the file after the rendered manifests are merged.
+
+With --agents, write only AGENTS.md: the commands, the exit codes and the form of a problem, for coding agents. If the
+file exists, print the text instead.`,
 		Example: `  # Set up the current repository, with the environment prod
   render init
 
@@ -50,9 +58,16 @@ replace the file after the rendered manifests are merged.`,
   render init --from deploy/overlays/staging
 
   # Create the environments of the Kustomizations in a file
-  render init --from clusters/prod/apps.yaml > apps.yaml`,
+  render init --from clusters/prod/apps.yaml > apps.yaml
+
+  # Write AGENTS.md, or append to it
+  render init --agents
+  render init --agents >> AGENTS.md`,
 		Args: environmentsAreFlags,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if agents {
+				return writeAgents(cmd, root)
+			}
 			return runInit(cmd, root, o)
 		},
 	}
@@ -66,11 +81,29 @@ replace the file after the rendered manifests are merged.`,
 	cmd.Flags().StringVar(&o.Kubernetes, "kubernetes", "", "the minor version of the cluster, like "+
 		apiserver.Oldest.String()+" (default: the newest that render supports, "+apiserver.Newest.String()+")")
 	cmd.Flags().StringVar(&o.CI, "ci", "", kind.Or(setup.CIs)+" (default: from the host of the remote)")
+	cmd.Flags().BoolVar(&agents, "agents", false, "write AGENTS.md, and nothing else")
 	cmd.Flags().StringVar(&root, "root", ".", "the folder for environments/")
 	_ = cmd.MarkFlagDirname("root")
 	_ = cmd.RegisterFlagCompletionFunc("env", cobra.NoFileCompletions)
 	_ = cmd.RegisterFlagCompletionFunc("ci", cobra.FixedCompletions(setup.CIs, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// writeAgents writes AGENTS.md, or prints its content if the file exists.
+func writeAgents(cmd *cobra.Command, root string) error {
+	name := filepath.Join(root, "AGENTS.md")
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // a file for everybody
+	if errors.Is(err, fs.ErrExist) {
+		_, err = fmt.Fprint(cmd.OutOrStdout(), setup.Agents)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	if _, err = file.WriteString(setup.Agents); err == nil {
+		fmt.Fprintln(cmd.OutOrStdout(), name)
+	}
+	return errors.Join(err, file.Close())
 }
 
 func runInit(cmd *cobra.Command, root string, o setup.Options) error {
@@ -89,9 +122,9 @@ func runInit(cmd *cobra.Command, root string, o setup.Options) error {
 	}
 	printMade(cmd, made, o)
 	if len(made.Unrendered) > 0 {
-		errors, _ := manifest.SplitProblems(made.Problems)
+		refused, _ := manifest.SplitProblems(made.Problems)
 		return fmt.Errorf("%s: correct them, or patch them in %s, and run render --env %s",
-			count(len(errors), "problem"),
+			count(len(refused), "problem"),
 			strings.Join(made.Patched, ", "), strings.Join(made.Unrendered, " --env "))
 	}
 	return nil

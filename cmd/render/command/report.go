@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"slices"
@@ -108,9 +109,22 @@ func (r report) totals() string {
 	return strings.Join(counts, ", ")
 }
 
-// printJSON prints a value as JSON.
+// outputVersion is the version of docs/output.schema.json: a later version removes or renames fields.
+const outputVersion = "v1"
+
+// printJSON prints a value as JSON. The first field of a report is the version of its schema.
 func printJSON(w io.Writer, r any) error {
-	encoder := json.NewEncoder(&inert{to: raw(w), escape: escapeJSON})
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(r)
+	content, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	if fields, isReport := bytes.CutPrefix(content, []byte(`{"`)); isReport {
+		content = slices.Concat([]byte(`{"outputVersion":"`+outputVersion+`","`), fields)
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, append(content, '\n'), "", "  "); err != nil {
+		return err
+	}
+	_, err = b.WriteTo(&inert{to: raw(w), escape: escapeJSON})
+	return err
 }

@@ -23,6 +23,12 @@ type upgradeFlags struct {
 	output     string
 }
 
+// upgradeReport is the verdicts of another version as JSON.
+type upgradeReport struct {
+	Environments []*upgrade.Environment `json:"environments"`
+	Errors       []manifest.Problem     `json:"errors"`
+}
+
 func newUpgradeCommand(kinds *registry.Kinds) *cobra.Command {
 	var f upgradeFlags
 	cmd := &cobra.Command{
@@ -66,10 +72,7 @@ func runUpgrade(cmd *cobra.Command, kinds *registry.Kinds, f upgradeFlags) error
 			}
 			p.stop()
 			if f.output == "json" {
-				err = printJSON(cmd.OutOrStdout(), struct {
-					Environments []*upgrade.Environment `json:"environments"`
-					Errors       []manifest.Problem     `json:"errors"`
-				}{all, append([]manifest.Problem{}, errs...)})
+				err = printJSON(cmd.OutOrStdout(), upgradeReport{all, append([]manifest.Problem{}, errs...)})
 			} else {
 				err = printUpgrade(cmd.OutOrStdout(), all, f.output == "markdown")
 			}

@@ -148,6 +148,11 @@ func ciFile(ci, branch, prefix string) (name, content string) {
 		"root: .", "root: "+root, unsetAction, cmp.Or(Action, unsetAction)).Replace(content)
 }
 
+// Agents is a file for coding agents: the commands, the exit codes, and the form of a problem.
+//
+//go:embed agents.md
+var Agents string
+
 // Action is the GitHub action of the same release, set by the linker:
 // -X example.com/gatehouse/render/verbs/setup.Action=OWNER/REPOSITORY@TAG
 var Action string
