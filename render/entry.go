@@ -2,9 +2,7 @@ package render
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
@@ -78,37 +76,10 @@ func (r *Repository) checkFolder(name string) error {
 	return nil
 }
 
-// EntriesFile lists the entries of a repository without environments/.
-const EntriesFile = "gatehouse.yaml"
-
-// entries returns the folders that EntriesFile lists, or else those that tools sync clusters by.
-func (r *Repository) entries() (names []string, err error) {
-	content, err := r.fileSystem().ReadAny("/" + EntriesFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return r.findEntries(), nil
-	}
-	var file struct {
-		Entries []string `json:"entries"`
-	}
-	if err == nil {
-		err = yaml.UnmarshalStrict(content, &file)
-	}
-	if err == nil && len(file.Entries) == 0 {
-		err = errors.New("has no entries")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w: write entries: [clusters/prod], or remove the file", EntriesFile, err)
-	}
-	for _, entry := range file.Entries {
-		names = append(names, cleanName("./"+path.Clean(entry)))
-	}
-	return names, nil
-}
-
-// findEntries returns the folders that tools sync clusters by: the path of a Kustomization of Flux in the folder itself,
+// entries returns the folders that tools sync clusters by: the path of a Kustomization of Flux in the folder itself,
 // the path that a FluxInstance names, and a folder of Kustomizations or Applications that no other one delivers.
 // Without any they are the overlays.
-func (r *Repository) findEntries() []string {
+func (r *Repository) entries() []string {
 	entries, delivered, folders := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	files := r.fileSystem()
 	for _, s := range r.findSyncs(".") {
