@@ -2,6 +2,7 @@ package references
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -115,6 +116,55 @@ func (in *Index) Selectable(s Selector) (all []Labelled) {
 		all = append(all, in.labelled[scope{selects: s.Selects, namespace: namespace}]...)
 	}
 	return all
+}
+
+// portFields are the lists and the fields of objects with named ports of what they select.
+var portFields = map[string][2]string{
+	"Service": {"ports", "targetPort"}, "ServiceMonitor": {"endpoints", "port"},
+	"PodMonitor": {"podMetricsEndpoints", "port"},
+}
+
+// MissingPort is a named port that nothing of what a Service or a monitor selects has.
+type MissingPort struct {
+	Path     []string
+	Name     string
+	Others   []string // that are there
+	protocol string
+	of       Labelled
+}
+
+// String says what has no such port.
+func (m MissingPort) String() string {
+	said := fmt.Sprintf("no container of %s has a port %s", m.of.Object, m.Name)
+	if m.of.GetKind() == "Service" {
+		said = fmt.Sprintf("%s has no port %s", m.of.Object, m.Name)
+	}
+	if m.protocol != "" && m.protocol != "TCP" {
+		said += " of " + m.protocol
+	}
+	return said
+}
+
+// MissingPorts returns the named ports that nothing of what a selector selects has.
+func (s Selector) MissingPorts(selected []Labelled) (missing []MissingPort) {
+	fields := portFields[s.From.GetKind()]
+	if fields[0] == "" || len(selected) == 0 || slices.ContainsFunc(selected, Labelled.IsInjected) {
+		return nil
+	}
+	Visit(s.From.Object, []string{"spec", fields[0], ""}, nil, func(port map[string]any, at []string) {
+		m := MissingPort{Path: append(slices.Clone(at), fields[1]), of: selected[0]}
+		if m.Name, _ = port[fields[1]].(string); fields[1] == "targetPort" {
+			named, _ := port["protocol"].(string)
+			m.protocol = cmp.Or(named, "TCP")
+		}
+		for _, l := range selected {
+			m.Others = append(m.Others, l.PortNames(m.protocol)...)
+		}
+		if m.Name != "" && !strings.Contains(m.Name, "$") && !slices.Contains(m.Others, m.Name) && !IsOfMesh(m.Name) {
+			missing = append(missing, m)
+		}
+	})
+	return missing
 }
 
 // Meets reports whether an object is selected.

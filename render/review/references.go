@@ -1,6 +1,8 @@
 package review
 
 import (
+	"iter"
+
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
@@ -30,10 +32,19 @@ func reviewReferences(w *world.World) (effects []effect.Effect) {
 				wasBroken[broken{o.ID(), manifest.JoinField(n.Path), n.Name}] = true
 			}
 		}
+		for b := range missingPorts(wasIn, o) {
+			wasBroken[b] = true
+		}
 	}
 	removed := removedObjects(w)
 	for _, o := range after {
 		told := w.Reported(o.Unstructured)
+		for b, m := range missingPorts(isIn, o) {
+			if !wasBroken[b] {
+				effects = append(effects, effect.Of(told, kind.Effect{Type: effect.ReferenceBroken,
+					What: kind.Say("needs port %s in %s", m.Name, b.field), Risk: kind.Say("%s", m.String())})...)
+			}
+		}
 		for _, r := range isIn.Of(o) {
 			for _, n := range isIn.Lacks(r) {
 				if b := (broken{o.ID(), manifest.JoinField(n.Path), n.Name}); !wasBroken[b] {
@@ -48,6 +59,19 @@ func reviewReferences(w *world.World) (effects []effect.Effect) {
 		}
 	}
 	return effects
+}
+
+// missingPorts yields the named ports that nothing of what an object selects has.
+func missingPorts(in *references.Index, o manifest.Object) iter.Seq2[broken, references.MissingPort] {
+	return func(yield func(broken, references.MissingPort) bool) {
+		for _, s := range references.SelectorsOf(o) {
+			for _, m := range s.MissingPorts(in.Selected(s)) {
+				if !yield(broken{o.ID(), manifest.JoinField(m.Path), m.Name}, m) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // sayLacks returns the effect of a part that the object of a reference lacks.

@@ -17,6 +17,9 @@ func TestReviewNamesBrokenReferences(t *testing.T) {
 		config    = `{apiVersion: v1, kind: ConfigMap, metadata: {name: CONFIG, namespace: ns}, data: {KEY: x, other: x}}`
 		route     = `{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: i, namespace: ns}, spec: {defaultBackend: {service: {name: s, port: {number: 80}}}}}`
 		backend   = `{apiVersion: v1, kind: Service, metadata: {name: s, namespace: ns}, spec: {selector: {a: b}, ports: [{port: PORT}]}}`
+		service   = `{apiVersion: v1, kind: Service, metadata: {name: s, namespace: ns}, spec: {selector: {a: b}, ports: [{port: 80, targetPort: web}]}}`
+		workload  = `{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: ns, labels: {a: b}}, spec: {containers: [{name: c, image: i, ports: [{name: PORT, containerPort: 80}]}]}}`
+		noTarget  = "Service ns/s: needs port web in spec.ports[0].targetPort (no container of Pod ns/a has a port web)"
 		noKey     = "Pod ns/a: needs key host of ConfigMap ns/b (ConfigMap ns/b has no key host: no new Pod starts)"
 		noPort    = "Ingress ns/i: needs port 80 of Service ns/s (Service ns/s has no port 80)"
 		noService = "Ingress ns/i: names Service ns/s in spec.defaultBackend.service.name (Service ns/s is removed)"
@@ -34,6 +37,10 @@ func TestReviewNamesBrokenReferences(t *testing.T) {
 			with(pod, "CONFIG", "b") + "\n---\n" + with(config, "CONFIG", "a", "KEY", "host"), nil},
 		{"another port", route + "\n---\n" + with(backend, "PORT", "80"), route + "\n---\n" + with(backend, "PORT", "81"),
 			[]string{noPort}},
+		{"a renamed port of a container", service + "\n---\n" + with(workload, "PORT", "web"),
+			service + "\n---\n" + with(workload, "PORT", "http"), []string{noTarget}},
+		{"a port that was never there", service + "\n---\n" + with(workload, "PORT", "http"),
+			service + "\n---\n" + with(workload, "PORT", "https"), nil},
 		{"a removed Service", route + "\n---\n" + with(backend, "PORT", "80"), route, []string{noService}},
 		{"a Service that was never there", route, route, nil},
 		{"removed with its user", route + "\n---\n" + with(backend, "PORT", "80"), "", nil},

@@ -1,7 +1,6 @@
 package warn
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -132,51 +131,17 @@ func nothingSelected(s references.Selector, all []references.Labelled) []manifes
 	return nil
 }
 
-// portFields are the lists and the fields of objects with ports of what they select, and what a port lacks without one.
-var portFields = map[string]struct{ list, field, lacks string }{
-	"Service":        {"ports", "targetPort", "has no endpoints"},
-	"ServiceMonitor": {"endpoints", "port", "is never scraped"},
-	"PodMonitor":     {"podMetricsEndpoints", "port", "is never scraped"},
-}
-
 // unknownPorts warns of named ports of a Service or a monitor that nothing of what it selects has.
 func unknownPorts(s references.Selector, selected []references.Labelled) (warnings []manifest.Problem) {
-	fields, hasPorts := portFields[s.From.GetKind()]
-	if !hasPorts || slices.ContainsFunc(selected, references.Labelled.IsInjected) {
-		return nil
-	}
-	has := "no container of %s has a port"
-	if s.Selects == "Service" {
-		has = "%s has no port"
-	}
-	ports, _ := decoding.At(s.From.Object, []string{"spec", fields.list}).([]any)
-	for i, port := range ports {
-		target, _ := decoding.At(port, []string{fields.field}).(string)
-		protocol := ""
-		if fields.field == "targetPort" {
-			named, _ := decoding.At(port, []string{"protocol"}).(string)
-			protocol = cmp.Or(named, "TCP")
+	for _, m := range s.MissingPorts(selected) {
+		consequence := "is never scraped"
+		if s.From.GetKind() == "Service" {
+			consequence = "has no endpoints"
 		}
-		var names []string
-		for _, l := range selected {
-			names = append(names, l.PortNames(protocol)...)
-		}
-		if target == "" || strings.Contains(target, "$") || slices.Contains(names, target) ||
-			references.IsOfMesh(target) {
-			continue
-		}
-		warnings = append(warnings, warning(s.From, fmt.Sprintf("spec.%s[%d].%s", fields.list, i, fields.field), target,
-			has+" %s%s, so this port %s%s", selected[0].Object, target, ofProtocol(protocol), fields.lacks,
-			instead(target, names)))
+		warnings = append(warnings, warning(s.From, manifest.JoinField(m.Path), m.Name, "%s, so this port %s%s", m,
+			consequence, instead(m.Name, m.Others)))
 	}
 	return warnings
-}
-
-func ofProtocol(protocol string) string {
-	if protocol == "TCP" || protocol == "" {
-		return ""
-	}
-	return " of " + protocol
 }
 
 // instead returns a similar name of a part in place of another, or otherwise the first names.
