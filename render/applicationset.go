@@ -108,42 +108,49 @@ type expansion struct {
 type params map[string]any
 
 // generate returns the parameters of a generator. Outer are those of the generator before it in a matrix.
-func (e expansion) generate(g generator, outer params) (all []params, err error) {
-	var own map[string]any
+func (e expansion) generate(g generator, outer params) ([]params, error) {
+	all, own, err := e.parameters(g, outer)
 	switch {
-	case g.List != nil:
-		own = g.List.Template
-		for _, element := range g.List.Elements {
-			all = append(all, e.flat(element, ""))
-		}
-	case g.Git != nil && len(g.Git.Directories) > 0:
-		own = g.Git.Template
-		all, err = e.directories(g, outer)
-	case g.Git != nil && len(g.Git.Files) > 0:
-		own = g.Git.Template
-		all, err = e.filesOf(g, outer)
-	case g.Clusters != nil:
-		own = g.Clusters.Template
-		all, err = e.ofClusters(*g.Clusters)
-	case g.Matrix != nil && len(g.Matrix.Generators) == 2:
-		own = g.Matrix.Template
-		all, err = e.matrix(g.Matrix.Generators)
-	case g.Merge != nil && len(g.Merge.Generators) > 1:
-		own = g.Merge.Template
-		all, err = e.merge(g.Merge.Generators, g.Merge.MergeKeys)
-	default:
-		return nil, errors.New("a generator other than list, git, clusters, matrix and merge")
-	}
-	if len(own) > 0 {
+	case len(own) > 0:
 		return nil, errors.New("template of a generator")
-	}
-	if err == nil && g.Git != nil {
-		err = e.addValues(all, g.Git.Values)
-	}
-	if err != nil || g.Selector == nil {
+	case err != nil || g.Selector == nil:
 		return all, err
 	}
 	return selected(all, g.Selector)
+}
+
+// parameters returns the parameters of a generator before its selector, and its own template.
+func (e expansion) parameters(g generator, outer params) (all []params, own map[string]any, err error) {
+	switch {
+	case g.List != nil:
+		for _, element := range g.List.Elements {
+			all = append(all, e.flat(element, ""))
+		}
+		return all, g.List.Template, nil
+	case g.Git != nil:
+		if all, err = e.ofGit(g, outer); err == nil {
+			err = e.addValues(all, g.Git.Values)
+		}
+		return all, g.Git.Template, err
+	case g.Clusters != nil:
+		all, err = e.ofClusters(*g.Clusters)
+		return all, g.Clusters.Template, err
+	case g.Matrix != nil && len(g.Matrix.Generators) == 2:
+		all, err = e.matrix(g.Matrix.Generators)
+		return all, g.Matrix.Template, err
+	case g.Merge != nil && len(g.Merge.Generators) > 1:
+		all, err = e.merge(g.Merge.Generators, g.Merge.MergeKeys)
+		return all, g.Merge.Template, err
+	}
+	return nil, nil, errors.New("a generator other than list, git, clusters, matrix and merge")
+}
+
+// ofGit returns the parameters of the folders or files that a generator selects.
+func (e expansion) ofGit(g generator, outer params) ([]params, error) {
+	if len(g.Git.Directories) > 0 {
+		return e.directories(g, outer)
+	}
+	return e.filesOf(g, outer)
 }
 
 // matrix returns each pair of parameters of two generators.

@@ -39,9 +39,7 @@ func (p *pipeline) deliveries(objects []manifest.Object) []warn.Delivery {
 			continue
 		}
 		known[id] = true
-		if isKustomization(o) && all[0].Unstructured == nil && slices.ContainsFunc(placesOf(o), func(at place) bool {
-			return at.folder == p.folder
-		}) {
+		if all[0].Unstructured == nil && p.syncs(o) {
 			all[0].Object = o
 			continue
 		}
@@ -52,12 +50,17 @@ func (p *pipeline) deliveries(objects []manifest.Object) []warn.Delivery {
 		}
 		for _, r := range installed[id] {
 			addTo(&d, r.Objects, false)
-			d.IsOpen = d.IsOpen || r.Archive == "" && (o.GetKind() == "HelmRelease" && (r.Chart == "" ||
-				strings.Contains(r.String(), "crd")) || o.GetKind() != "HelmRelease" && len(folders[id]) == 0)
+			d.IsOpen = d.IsOpen || r.Archive == "" && len(folders[id]) == 0 && mayDefineKinds(r)
 		}
 		all = append(all, d)
 	}
 	return all
+}
+
+// mayDefineKinds reports whether a release whose chart is not here may bring definitions that others bring as well. A
+// HelmRelease of a known chart does so only by a chart of definitions, as Helm takes over no object of another release.
+func mayDefineKinds(r *release.Installed) bool {
+	return r.ID.Kind != "HelmRelease" || r.Chart == "" || strings.Contains(r.String(), "crd")
 }
 
 // otherDeliveries are kinds whose objects bring others that are not followed.

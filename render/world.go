@@ -119,12 +119,17 @@ func (f *followed) setPostBuild(w *world) (problems []manifest.Problem) {
 func (in *input) setOwnPostBuild(objects []manifest.Object) ([]manifest.Object, []manifest.Problem) {
 	w := newWorld(objects, in.folder)
 	for _, o := range objects {
-		if places := placesOf(o); isKustomization(o) && len(places) > 0 && places[0].folder == in.folder {
-			f := &followed{input: in, place: places[0], built: slices.Clone(objects)}
+		if in.syncs(o) {
+			f := &followed{input: in, place: placesOf(o)[0], built: slices.Clone(objects)}
 			problems := f.setPostBuild(w)
 			in.postBuild = f.postBuild
 			return f.built, problems
 		}
 	}
 	return objects, nil
+}
+
+// syncs reports whether an object is the Kustomization that syncs the folder of the environment.
+func (in *input) syncs(o manifest.Object) bool {
+	return isKustomization(o) && slices.ContainsFunc(placesOf(o), func(p place) bool { return p.folder == in.folder })
 }
