@@ -152,8 +152,8 @@ func (b *built) admissible() (objects []manifest.Object) {
 // problems of their releases.
 func (b *built) judgeInstalled(invalid []manifest.Problem) []manifest.Problem {
 	for _, o := range b.objects {
-		if _, isKnown := b.checker.IsNamespaced(o.GroupVersionKind()); release.Is(o) && !isKnown {
-			invalid = append(invalid, release.Misfits(o)...)
+		if release.Is(o) && !b.hasOwnDefinition(o) {
+			invalid = append(invalid, b.misfits(o)...)
 		}
 	}
 	for _, r := range b.installed {
@@ -164,4 +164,21 @@ func (b *built) judgeInstalled(invalid []manifest.Problem) []manifest.Problem {
 		r.Objects = b.placeInstalled(r)
 	}
 	return blameDeliveries(invalid)
+}
+
+// hasOwnDefinition reports whether a definition of the repository judges an object, and none of this program.
+func (b *built) hasOwnDefinition(o manifest.Object) bool {
+	definition := definitions.Of(o.GroupVersionKind())
+	_, isKnown := b.checker.IsNamespaced(o.GroupVersionKind())
+	return isKnown && !slices.ContainsFunc(b.judges, func(judge manifest.Object) bool {
+		return definition != nil && judge.Unstructured == definition
+	})
+}
+
+// misfits returns the values of a release that its controller cannot read, and that the definition accepts.
+func (b *built) misfits(o manifest.Object) []manifest.Problem {
+	_, found := b.checker.Objects([]manifest.Object{o})
+	return slices.DeleteFunc(release.Misfits(o), func(p manifest.Problem) bool {
+		return slices.ContainsFunc(found, func(other manifest.Problem) bool { return other.Field == p.Field })
+	})
 }
