@@ -204,7 +204,7 @@ func (d *drawing) drawFolder(folder string, isComponent bool) {
 	field(25, "labels: [{pairs: {%s}, includeSelectors: %t}]", d.pick("team: a", "team: b", "settings: "+d.configName()), d.chance(50))
 	field(5, "commonLabels: {team: a}")
 	field(15, "commonAnnotations: {%s}", d.pick("owner: b", "team: b", "settings: "+d.configName()))
-	field(15, "images: [{name: memcached, newTag: %q}, {name: busybox, newName: other}]", d.pick("1", "2"))
+	field(20, "images:\n- %s\n- %s", d.image(), d.image())
 	if kind := d.pick("Deployment", "StatefulSet", "ReplicaSet"); len(d.here[kind]) > 0 {
 		field(20, "replicas: [{name: %s, count: 3}]", d.nameHere(kind))
 	} else if len(d.here["Memcached"]) > 0 || d.wild(5) {
@@ -221,6 +221,13 @@ func (d *drawing) drawFolder(folder string, isComponent bool) {
 	d.drawGenerators(k)
 	d.drawPatches(k, folder)
 	d.write(folder+"/kustomization.yaml", k.String())
+}
+
+// image draws an entry of images:, of which some make images that others change.
+func (d *drawing) image() string {
+	return d.pick("{name: memcached, newTag: '1'}", "{name: memcached, newTag: '2', newName: r.io/t/other}",
+		"{name: busybox, newName: other}", "{name: other, newTag: '3'}", "{name: r.io/t/other, digest: 'sha256:1'}",
+		"{name: rxio/t/other, newTag: '4'}", "{name: m.*d, tagSuffix: -5}", "{name: 'mem[', newTag: '6'}", "{newTag: '7'}")
 }
 
 // drawLoaded draws the resources and components of a folder.

@@ -1,6 +1,7 @@
 package kustomize
 
 import (
+	"strings"
 	"testing"
 
 	"golang.org/x/tools/txtar"
@@ -8,7 +9,7 @@ import (
 	"example.com/gatehouse/render/memo"
 )
 
-// TestStandIns builds two environments with one memo. They differ in a namespace and a label.
+// TestStandIns builds two environments with one memo. They differ in a namespace and a label, and perhaps in a tag.
 func TestStandIns(t *testing.T) {
 	for _, test := range []struct {
 		name, kustomization, manifest string
@@ -27,13 +28,22 @@ func TestStandIns(t *testing.T) {
 		{name: "a pattern of other objects", kustomization: "patches: [{target: {kind: ConfigMap, name: sh.*}, patch: '[{op: add, path: /metadata/annotations, value: {a: b}}]'}]"},
 		{name: "a copied label", kustomization: "patches: [{target: {kind: ConfigMap, name: a}, patch: '[{op: copy, from: /data/k, path: /data/l}]'}]", again: 4},
 		{name: "labels in other fields", kustomization: "configMapGenerator: [{name: d, literals: [k=v]}]\ncomponents: [../../labels]", again: 4},
+		{name: "a Namespace", manifest: "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}", again: 1},
+		{name: "a tag of one image", kustomization: "images: [{name: web, newTag: TAG}]", manifest: "{apiVersion: v1, kind: Pod, metadata: {name: d}, spec: {containers: [{name: web, image: 'web:1'}]}}", again: 1},
+		{name: "a tag of no image", kustomization: "images: [{name: registry.io/web, newTag: TAG}]", manifest: "{apiVersion: v1, kind: Pod, metadata: {name: d}, spec: {containers: [{name: web, image: 'registry.io/web-2:1'}]}}"},
+		{name: "a dot that matches any character", kustomization: "images: [{name: registry.io/web, newTag: TAG}]", manifest: "{apiVersion: v1, kind: Pod, metadata: {name: d}, spec: {containers: [{name: web, image: 'registry-io/web'}]}}", again: 1},
+		{name: "an image of a patch", kustomization: "images: [{name: web, newTag: TAG}]\npatches: [{target: {kind: Pod}, patch: '[{op: add, path: /spec/containers/0/image, value: web}]'}]", manifest: "{apiVersion: v1, kind: Pod, metadata: {name: d}, spec: {containers: [{name: web, image: other}]}}", again: 2},
+		{name: "an image of another entry", kustomization: "images: [{name: other, newName: web}, {name: web, newTag: TAG}]", manifest: "{apiVersion: v1, kind: Pod, metadata: {name: d}, spec: {containers: [{name: web, image: other}]}}", again: 1},
+		{name: "a pattern of images", kustomization: "images: [{name: we., newTag: TAG}]", again: 3},
+		{name: "an image that is no text", kustomization: "images: [{name: web, newTag: TAG}]", manifest: "{apiVersion: v1, kind: Pod, metadata: {name: d}, spec: {containers: [{name: web, image: [web]}]}}", again: 1},
 		{name: "origins", kustomization: "buildMetadata: [originAnnotations]", again: 3},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m, again := &memo.Memo{}, 0
 			for _, values := range [][]string{{"shop", "early"}, {"store", "late"}} {
 				archive := txtar.Parse([]byte("-- environments/prod/kustomization.yaml --\n" +
-					"namespace: " + values[0] + "\nlabels: [{pairs: {stage: " + values[1] + "}}]\nresources: [../../config, ../../base]\n" + test.kustomization + "\n" +
+					"namespace: " + values[0] + "\nlabels: [{pairs: {stage: " + values[1] + "}}]\nresources: [../../config, ../../base]\n" +
+					strings.ReplaceAll(test.kustomization, "TAG", values[1]) + "\n" +
 					"-- labels/kustomization.yaml --\napiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nlabels: [{pairs: {x: " + values[1] + "}, fields: [{path: data, kind: ConfigMap}]}]\n" +
 					"-- base/kustomization.yaml --\nresources: [all.yaml]\n-- base/all.yaml --\n" +
 					"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: v}}\n---\n" +

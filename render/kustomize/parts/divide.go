@@ -21,6 +21,7 @@ type Division struct {
 	// configured has the folders with configurations of their own, and the folders that load these.
 	configured map[string]bool
 	texts      map[string]int // the number of texts in each manifest
+	images     images
 	// noStandIns is true if an entry copies namespaces or labels, matches them by a pattern or writes them to other
 	// fields, or if the objects name their files.
 	noStandIns bool
@@ -86,9 +87,11 @@ func divide(paths *buildpath.Paths, size int, documents ...*source.Tree) *Divisi
 	d := &Division{paths: paths, nodeOf: map[*source.Tree]*node{}, entries: map[string]*entries{},
 		configured: map[string]bool{}, texts: map[string]int{}}
 	d.findConfigured(paths.Folder)
+	d.noStandIns = d.hasConfiguration(movesValues)
 	d.addNodes()
 	d.joinDuplicates()
 	d.findChanges()
+	d.findImages()
 	d.findTargets()
 	d.findReferences()
 	if len(documents) > 0 {

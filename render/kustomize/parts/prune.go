@@ -67,9 +67,13 @@ func (p *pruning) keepFolder(folder string) (isLeft bool, err error) {
 	k.PatchesStrategicMerge = keepEntries(p, k.File, "patchesStrategicMerge", k.PatchesStrategicMerge)
 	k.Patches = keepEntries(p, k.File, "patches", k.Patches)
 	k.PatchesJson6902 = keepEntries(p, k.File, "patchesJson6902", k.PatchesJson6902)
+	images := keepEntries(p, k.File, imagesField, k.Images)
 	k.Replicas = keepEntries(p, k.File, "replicas", k.Replicas)
 	k.Replacements = keepEntries(p, k.File, "replacements", k.Replacements)
 	isPruned := before != count()
+	if len(images) < len(k.Images) {
+		k.Images, isPruned = append(images, noImage), true
+	}
 	if err != nil || isPruned && k.IsEmpty() {
 		return false, err
 	}
@@ -87,7 +91,8 @@ func (p *pruning) keepFolder(folder string) (isLeft bool, err error) {
 // keepEntries returns the entries of a field that are in the part.
 func keepEntries[T any](p *pruning, file, field string, list []T) (kept []T) {
 	for i, entry := range list {
-		if p.entries[position{file, field, i}] {
+		at := position{file, field, i}
+		if p.entries[at] || field == imagesField && !p.images.isOne[at] {
 			kept = append(kept, entry)
 		}
 	}

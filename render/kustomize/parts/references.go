@@ -10,6 +10,7 @@ import (
 	"example.com/gatehouse/render/kustomize/buildpath"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
+	"example.com/gatehouse/render/source"
 )
 
 // targets has the reference targets: the nodes with objects that others may refer to by name. kustomize
@@ -42,12 +43,14 @@ func (s *scope) add(gvk resid.Gvk, namespace string) {
 // findTargets finds the reference targets.
 func (d *Division) findTargets() {
 	d.targets = targets{map[string][]*node{}, map[buildpath.Identity][]*node{}, map[string][]*node{}}
-	isMovedInto, isThere := map[string]bool{}, map[string]bool{}
+	isMovedInto, isThere, namesNamespaces := map[string]bool{}, map[string]bool{}, d.namesNamespaces()
 	for i := range d.paths.All {
 		path := &d.paths.All[i]
 		n, last := d.nodeOf[path.Document.Tree], path.Last().Namespace
-		for _, id := range path.Identities(len(path.Folders)) {
-			d.targets.add(n, buildpath.Identity{Name: id.Name, Namespace: last})
+		if namesNamespaces || !path.GVK.Equals(namespaceGVK) {
+			for _, id := range path.Identities(len(path.Folders)) {
+				d.targets.add(n, buildpath.Identity{Name: id.Name, Namespace: last})
+			}
 		}
 		if path.Steps[0][0].Namespace != last {
 			isMovedInto[last] = true
@@ -63,6 +66,34 @@ func (d *Division) findTargets() {
 				d.nodeOf[path.Document.Tree])
 		}
 	}
+}
+
+var namespaceGVK = resid.NewGvk("", "v1", "Namespace")
+
+// namesNamespaces reports whether kustomize may update the names of Namespaces in references. Only a configuration
+// of the repository has such a nameReference.
+func (d *Division) namesNamespaces() bool {
+	return d.hasConfiguration(func(c source.Configuration) bool {
+		for _, reference := range c.NameReference {
+			if namespaceGVK.IsSelected(&reference.Gvk) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// hasConfiguration reports whether a configuration of the repository that the build loads has a property, or is
+// unreadable.
+func (d *Division) hasConfiguration(has func(source.Configuration) bool) bool {
+	for _, k := range d.paths.Loaded {
+		for _, entry := range ownConfigurations(k) {
+			if c, err := d.paths.Sources.ReadConfiguration(k.Paths[entry]); err != nil || has(c) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // add adds a node whose object has an identity.

@@ -10,7 +10,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"example.com/gatehouse/render/kustomize/buildpath"
@@ -147,10 +146,6 @@ func (d *Division) preventsStandIns(folder string) bool {
 		slices.ContainsFunc(k.Labels, func(l types.Label) bool { return len(l.FieldSpecs) > 0 }) ||
 		slices.ContainsFunc(d.paths.Patches[folder], func(p buildpath.Patch) bool {
 			return p.Copies() || p.Err != nil || matchesNamespaces(p.Selector)
-		}) ||
-		slices.ContainsFunc(ownConfigurations(k), func(entry string) bool {
-			c, err := d.paths.Sources.ReadConfiguration(k.Paths[entry])
-			return err != nil || movesValues(c)
 		})
 }
 
@@ -169,5 +164,5 @@ func movesValues(c source.Configuration) bool {
 // Namespace, whose name is its namespace.
 func matchesNamespaces(target *buildpath.Selector) bool {
 	return target != nil &&
-		(target.HasNamespace() || target.HasPattern() && target.MatchGvk(resid.NewGvk("", "v1", "Namespace")))
+		(target.HasNamespace() || target.HasPattern() && target.MatchGvk(namespaceGVK))
 }

@@ -49,6 +49,10 @@ var inputs = []input{
 		build: "for e in environments/*; do kustomize build $e || exit; done", flags: "--all", rendered: "rendered",
 	},
 	{
+		name: "25_environments_with_Namespace_images_and_patches", write: writeOneNamespaceEach,
+		build: "for e in environments/env-*; do kustomize build $e || exit; done", flags: "--all", rendered: "rendered",
+	},
+	{
 		name: "one_of_25_environments_after_an_edit", write: writeEdited,
 		build: "kustomize build environments/env-0", flags: "--changed-since HEAD", rendered: "rendered/env-0",
 	},
@@ -227,6 +231,38 @@ resources: [../../../apps/%[1]s]
 	}
 	for e := range 25 {
 		if err := writeFile(environment(e), "kustomization.yaml", list.String()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeOneNamespaceEach writes 300 bases of 3 plain objects, and 25 environments with all of them: each in a namespace
+// with its Namespace object, and with its name as a label, an image and 30 patches of its own.
+func writeOneNamespaceEach(root string) error {
+	environments := filepath.Join(root, "environments")
+	for i := range 300 {
+		base := filepath.Join(environments, "base", fmt.Sprintf("app-%d", i))
+		all := strings.ReplaceAll(manifests(i*3, 3, plain), "nginx", fmt.Sprintf("registry.example.org/web-%d", i))
+		if err := writeFolder(base, all, "resources: [all.yaml]\n"); err != nil {
+			return err
+		}
+	}
+	for e := range 25 {
+		name := fmt.Sprintf("env-%d", e)
+		var overlay strings.Builder
+		fmt.Fprintf(&overlay, "namespace: %[1]s\nlabels: [{pairs: {environment: %[1]s}}]\n"+
+			"images: [{name: registry.example.org/web-1, newTag: \"1.%[2]d\"}]\nresources:\n- all.yaml\n", name, e)
+		for i := range 300 {
+			fmt.Fprintf(&overlay, "- ../base/app-%d\n", i)
+		}
+		overlay.WriteString("patches:\n")
+		for i := 0; i < 900; i += 30 {
+			fmt.Fprintf(&overlay, "- target: {kind: Deployment, name: web-%d}\n"+
+				"  patch: '[{\"op\": \"replace\", \"path\": \"/spec/replicas\", \"value\": %d}]'\n", i, e%3+3)
+		}
+		namespace := fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s}}\n", name)
+		if err := writeFolder(filepath.Join(environments, name), namespace, overlay.String()); err != nil {
 			return err
 		}
 	}
