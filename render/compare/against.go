@@ -1,22 +1,20 @@
 package compare
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/konfig"
-	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/source/node"
 	"example.com/gatehouse/render/tree"
 )
 
@@ -60,21 +58,22 @@ func renamed(dir, from, environment string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	namespaces := map[string]any{}
+	namespaces := map[string]string{}
 	for folder, k := range theirs {
-		if namespace, ok := k.fields["namespace"].(string); ok && ours[folder] != nil {
-			namespaces[namespace] = ours[folder].fields["namespace"]
+		if ours[folder] != nil {
+			namespaces[k.text("namespace")] = ours[folder].text("namespace")
 		}
 	}
+	delete(namespaces, "")
 	files := map[string][]byte{}
 	for folder, k := range theirs {
 		if our := ours[folder]; our != nil {
 			for _, field := range []string{"namePrefix", "nameSuffix", "namespace"} {
-				k.set(field, our.fields[field])
+				k.set(field, our.text(field))
 			}
 			k.setLabels(our, environment, from)
-		} else if was, _ := k.fields["namespace"].(string); namespaces[was] != nil {
-			k.set("namespace", namespaces[was])
+		} else if namespace := namespaces[k.text("namespace")]; namespace != "" {
+			k.set("namespace", namespace)
 		}
 		if files[k.file], err = k.encode(); err != nil {
 			return nil, err
@@ -83,70 +82,81 @@ func renamed(dir, from, environment string) (map[string][]byte, error) {
 	return files, nil
 }
 
-// kustomization is a file with its fields. Changes of a field keep the lines of the others, which problems name.
+// kustomization is a file and its YAML. A change keeps the lines of all fields, which problems name.
 type kustomization struct {
-	file    string
-	content []byte
-	fields  map[string]any
+	file  string
+	lines []string
+	root  *yaml.Node
 }
 
-// set sets a field, or removes it if the value is nil.
-func (k *kustomization) set(field string, value any) {
-	if reflect.DeepEqual(k.fields[field], value) {
-		return
+func (k *kustomization) text(field string) string { return node.Text(k.root, field) }
+
+// set sets a field to a text, or removes it if the text is empty.
+func (k *kustomization) set(field, text string) {
+	key, _ := node.Entry(k.root, field)
+	switch {
+	case k.text(field) == text:
+	case key == nil:
+		k.lines = append(k.lines, fmt.Sprintf("%s: %q", field, text), "")
+		k.root.Content = append(k.root.Content, newText(field), newText(text))
+	case text == "":
+		k.lines[key.Line-1] = ""
+		node.Remove(k.root, field)
+	default:
+		k.replace(k.root, slices.Index(k.root.Content, key)+1, text)
 	}
-	line := ""
-	if delete(k.fields, field); value != nil {
-		k.fields[field], line = value, fmt.Sprintf("%s: %q", field, value)
-	}
-	was := regexp.MustCompile("(?m)^" + field + ":.*$")
-	if was.Match(k.content) {
-		k.content = was.ReplaceAllLiteral(k.content, []byte(line))
-	} else {
-		k.content = fmt.Appendf(k.content, "\n%s\n", line)
-	}
+}
+
+// replace replaces a value of a mapping, which has an index in its content.
+func (k *kustomization) replace(mapping *yaml.Node, index int, text string) {
+	was := mapping.Content[index]
+	line := &k.lines[was.Line-1]
+	at := min(was.Column-1, len(*line))
+	*line = (*line)[:at] + strings.Replace((*line)[at:], was.Value, text, 1)
+	mapping.Content[index] = newText(text)
+}
+
+func newText(text string) *yaml.Node {
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
 }
 
 // setLabels gives labels and annotations the values of another kustomization that differ only in the name of the
 // environment.
 func (k *kustomization) setLabels(other *kustomization, environment, name string) {
-	labels := map[string]any{}
+	labels := map[string]string{}
 	for _, pairs := range other.labels() {
-		maps.Copy(labels, pairs)
+		for key, value := range node.Entries(pairs) {
+			labels[key.Value] = value.Value
+		}
 	}
 	for _, pairs := range k.labels() {
-		for key, value := range pairs {
-			was, _ := value.(string)
-			if now := strings.ReplaceAll(was, environment, name); now != was && now == labels[key] {
-				pairs[key] = now
-				k.content = bytes.ReplaceAll(k.content, []byte(key+": "+was), []byte(key+": "+now))
+		for i := 1; i < len(pairs.Content); i += 2 {
+			was := pairs.Content[i].Value
+			now := strings.ReplaceAll(was, environment, name)
+			if now != was && now == labels[pairs.Content[i-1].Value] {
+				k.replace(pairs, i, now)
 			}
 		}
 	}
 }
 
-// labels returns the labels and annotations that the kustomization adds to objects.
-func (k *kustomization) labels() (all []map[string]any) {
-	list, _ := k.fields["labels"].([]any)
-	for _, entry := range list {
-		fields, _ := entry.(map[string]any)
-		pairs, _ := fields["pairs"].(map[string]any)
-		all = append(all, pairs)
+// labels returns the mappings of labels and annotations that the kustomization adds to objects.
+func (k *kustomization) labels() (all []*yaml.Node) {
+	for _, entry := range node.Items(node.Field(k.root, "labels")) {
+		all = append(all, node.Field(entry, "pairs"))
 	}
-	for _, field := range []string{"commonLabels", "commonAnnotations"} {
-		pairs, _ := k.fields[field].(map[string]any)
-		all = append(all, pairs)
-	}
-	return all
+	all = append(all, node.Field(k.root, "commonLabels"), node.Field(k.root, "commonAnnotations"))
+	return slices.DeleteFunc(all, func(pairs *yaml.Node) bool { return pairs == nil || pairs.Kind != yaml.MappingNode })
 }
 
-// encode returns the file, or only its fields if it has a layout of its own.
+// encode returns the file, or its YAML in another layout if its lines are no longer that YAML.
 func (k *kustomization) encode() ([]byte, error) {
-	var fields map[string]any
-	if yaml.Unmarshal(k.content, &fields) == nil && reflect.DeepEqual(fields, k.fields) {
-		return k.content, nil
+	content := []byte(strings.Join(k.lines, "\n"))
+	var edited, fields any
+	if yaml.Unmarshal(content, &edited) == nil && k.root.Decode(&fields) == nil && reflect.DeepEqual(edited, fields) {
+		return content, nil
 	}
-	return yaml.Marshal(k.fields)
+	return yaml.Marshal(k.root)
 }
 
 // kustomizations returns the kustomizations below the folder of an environment, by their folder there.
@@ -165,11 +175,13 @@ func kustomizations(dir, environment string) (map[string]*kustomization, error) 
 			return nil
 		}
 		content, unreadable := fs.ReadFile(root.FS(), file)
-		k := &kustomization{file: "/" + file, content: content}
-		if unreadable == nil && yaml.Unmarshal(content, &k.fields) == nil && k.fields != nil {
-			within, _ := filepath.Rel(folder, path.Dir(file))
-			all[within] = k
+		var document yaml.Node
+		if unreadable != nil || yaml.Unmarshal(content, &document) != nil || document.Kind != yaml.DocumentNode ||
+			document.Content[0].Kind != yaml.MappingNode {
+			return nil
 		}
+		within, _ := filepath.Rel(folder, path.Dir(file))
+		all[within] = &kustomization{"/" + file, strings.Split(string(content), "\n"), document.Content[0]}
 		return nil
 	})
 	return all, err
