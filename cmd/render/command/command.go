@@ -13,6 +13,7 @@ import (
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
+	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verbs/git"
 	"example.com/gatehouse/render/verbs/setup"
 	"example.com/gatehouse/render/verdict/apiserver"
@@ -315,7 +316,8 @@ func inRepository(cmd *cobra.Command, kinds *registry.Kinds, root string,
 		return err
 	}
 	defer repository.Close()
-	repository.Now, repository.IsLeftOut = time.Now(), leftOut(cmd.Context(), repository)
+	repository.Now = time.Now()
+	repository.IsLeftOut = git.LeftOutOf(cmd.Context(), repository.Dir(), tree.EnvironmentsFolder)
 	if lock != nil {
 		waiting := time.AfterFunc(setup.Patience, func() { p.step("waiting for another run") })
 		unlock, err := lock(repository, cmd.Context())

@@ -106,3 +106,58 @@ func (r *Repository) writeFiles(ctx context.Context, files map[string]File, to s
 		return errors.Join(err, file.Close())
 	})
 }
+
+// ChangedFiles returns the files of the work tree and of the index, if asked for, that differ from the merge base of a
+// revision and HEAD, relative to the folder. It returns nil, for all files, before the first commit.
+func (r *Repository) ChangedFiles(ctx context.Context, since string, inWorkTree, inIndex bool) ([]string, error) {
+	if head, err := r.Tip(ctx, Head); head == "" || err != nil {
+		return nil, err
+	}
+	base, err := r.MergeBase(ctx, since)
+	if err != nil {
+		return nil, err
+	}
+	var changes, staged []FileChange
+	if inWorkTree {
+		changes, err = r.ChangedSince(ctx, base)
+	}
+	if err == nil && inIndex {
+		staged, err = r.StagedSince(ctx, base)
+	}
+	files := []string{}
+	for _, c := range slices.Concat(changes, staged) {
+		files = append(files, r.InFolder(c.Path))
+	}
+	return files, err
+}
+
+// Missing has files that a commit would lack, relative to the folder and sorted.
+type Missing struct {
+	Changed []string // untracked, or other than in the index
+	Ignored []string
+}
+
+// Missing returns the untracked ones of some files, and of all files in the first of some folders. With isStaged it
+// includes changed and ignored files, and removed files in any of the folders.
+func (r *Repository) Missing(ctx context.Context, files, folders []string, isStaged bool) (missing Missing, err error) {
+	isKnown := map[string]bool{}
+	for _, file := range files {
+		isKnown[file] = true
+	}
+	states, err := r.Status(ctx, Tops(slices.Concat(files, folders))...)
+	isIn := func(file, folder string) bool { return strings.HasPrefix(file, folder+"/") }
+	for file, state := range states {
+		switch {
+		case isStaged && state[1] == 'D' && slices.ContainsFunc(folders, func(f string) bool { return isIn(file, f) }):
+			missing.Changed = append(missing.Changed, file)
+		case !isKnown[file] && !isIn(file, folders[0]):
+		case isStaged && state == Ignored:
+			missing.Ignored = append(missing.Ignored, file)
+		case state == Untracked, isStaged && state != Ignored && state[1] != ' ':
+			missing.Changed = append(missing.Changed, file)
+		}
+	}
+	slices.Sort(missing.Changed)
+	slices.Sort(missing.Ignored)
+	return missing, err
+}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Status returns the files at or below paths that differ between HEAD, the index and the work tree. The values
@@ -46,6 +47,19 @@ func (r *Repository) LeftOut(ctx context.Context, folder string) map[string]bool
 		}
 	}
 	return names
+}
+
+// LeftOutOf returns a function that reports whether a sparse checkout of the repository in dir leaves out a file of
+// folder/NAME. It asks git once, at the first call.
+func LeftOutOf(ctx context.Context, dir, folder string) func(name string) bool {
+	ask := sync.OnceValue(func() map[string]bool {
+		in, err := Open(ctx, dir)
+		if err != nil {
+			return nil
+		}
+		return in.LeftOut(ctx, folder)
+	})
+	return func(name string) bool { return ask()[name] }
 }
 
 // Converted returns those files, relative to the folder, whose line ends are LF in the index and others here.
