@@ -1,0 +1,135 @@
+package world_test
+
+import (
+	"testing"
+
+	"example.com/gatehouse/kind/gatehouse"
+	"example.com/gatehouse/render/compare"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/review/world"
+	"example.com/gatehouse/render/tree"
+)
+
+// TestLiveIsTheObjectAfterASync has settings of GitOps tools that keep an object, or leave it as it is.
+func TestLiveIsTheObjectAfterASync(t *testing.T) {
+	object := func(annotations, value string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {" + annotations + "}}\ndata: {k: " + value + "}\n"
+	}
+	for name, test := range map[string]struct{ before, after, want string }{
+		"changed":                  {object("", "old"), object("", "new"), "new"},
+		"removed":                  {object("", "old"), "", ""},
+		"kept by Flux":             {object("kustomize.toolkit.fluxcd.io/prune: disabled", "old"), "", "old"},
+		"kept by Argo CD":          {object("argocd.argoproj.io/sync-options: Prune=false", "old"), "", "old"},
+		"ignored by Flux":          {object("", "old"), object("kustomize.toolkit.fluxcd.io/reconcile: disabled", "new"), "old"},
+		"created once":             {object("kustomize.toolkit.fluxcd.io/ssa: IfNotPresent", "old"), object("kustomize.toolkit.fluxcd.io/ssa: IfNotPresent", "new"), "old"},
+		"created once, and is new": {"", object("kustomize.toolkit.fluxcd.io/ssa: IfNotPresent", "new"), "new"},
+	} {
+		e := changes(t, test.before, test.after)
+		got := ""
+		if live := world.Live(e.Changes[0]); live != nil {
+			got = world.Text(live, "data", "k")
+		}
+		if got != test.want {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// TestRefusedUpdatesAreKnown has updates that the API server refuses, and others.
+func TestRefusedUpdatesAreKnown(t *testing.T) {
+	service := func(spec string) string {
+		return "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: [{port: 80}], " + spec + "}\n"
+	}
+	for name, test := range map[string]struct {
+		before, after string
+		isRefused     bool
+	}{
+		"an immutable field":     {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nimmutable: true\ndata: {k: v}\n", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nimmutable: true\ndata: {k: w}\n", true},
+		"another value":          {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: v}\n", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: w}\n", false},
+		"a fixed address":        {service("clusterIP: 10.0.0.1"), service("clusterIP: 10.0.0.2"), true},
+		"an object of no change": {service("clusterIP: 10.0.0.1"), service("clusterIP: 10.0.0.1, sessionAffinity: ClientIP"), false},
+	} {
+		e := changes(t, test.before, test.after)
+		w := world.New(e)
+		if _, got := w.Refused[world.IDOf(e.Changes[0].After)]; got != test.isRefused {
+			t.Errorf("%s: refused is %t", name, got)
+		}
+	}
+}
+
+// TestIsNewVersionWantsTheSameRepository compares images.
+func TestIsNewVersionWantsTheSameRepository(t *testing.T) {
+	for _, test := range []struct {
+		was, is string
+		want    bool
+	}{
+		{"web:1.2.3", "web:1.2.4", true},
+		{"web:1.2.4", "web:1.2.3", false},
+		{"web:1.2.3", "docker.io/library/web:1.2.4", true},
+		{"web:1.2.3", "other/web:1.2.4", false},
+		{"web:1@sha256:" + digest, "web:2", false},
+		{"web:1@sha256:" + digest, "web:2@sha256:" + digest, true},
+		{"web:1.2.3", "web", false},
+		{"web:1.2.3", "web:latest", false},
+		{"web:main-1", "web:main-2", true},
+		{"${REGISTRY}/web:1", "${REGISTRY}/web:2", false}, // its tag is unknown
+	} {
+		if got := world.IsNewVersion(test.was, test.is); got != test.want {
+			t.Errorf("%s to %s: got %t", test.was, test.is, got)
+		}
+	}
+}
+
+const digest = "0123456789012345678901234567890123456789012345678901234567890123"
+
+// TestUsesNamesThePodsOfAConfigMap has references of Pods, of which one is optional.
+func TestUsesNamesThePodsOfAConfigMap(t *testing.T) {
+	const pod = `
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: shop}
+spec:
+  containers:
+  - name: web
+    image: web
+    envFrom: [{configMapRef: {name: env}}, {secretRef: {name: key, optional: true}}]
+  volumes: [{name: all, projected: {sources: [{configMap: {name: files}}]}}]
+  imagePullSecrets: [{name: pull}]
+`
+	w := world.New(changes(t, "", pod))
+	before, after := w.Uses()
+	if len(before) > 0 {
+		t.Errorf("before: %v", before)
+	}
+	user := manifest.ID{Kind: "Pod", Namespace: "shop", Name: "web"}
+	for id, isRequired := range map[manifest.ID]bool{
+		{Kind: "ConfigMap", Namespace: "shop", Name: "env"}: true, {Kind: "ConfigMap", Namespace: "shop", Name: "files"}: true,
+		{Kind: "Secret", Namespace: "shop", Name: "key"}: false,
+	} {
+		if got, ok := after[id][user]; !ok || got != isRequired {
+			t.Errorf("%s: got %t, %t, want %t", id, got, ok, isRequired)
+		}
+	}
+	if len(after) != 3 {
+		t.Errorf("after: %v", after)
+	}
+}
+
+func changes(t *testing.T, before, after string) compare.EnvironmentDiff {
+	t.Helper()
+	read := func(text string) []manifest.Object {
+		if text == "" {
+			return nil
+		}
+		objects, problems := tree.Objects("", []tree.File{{Path: "a.yaml", Content: []byte(text)}})
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		return objects
+	}
+	e := compare.Objects(gatehouse.All(), "prod", read(before), read(after))
+	if len(e.Changes) != 1 {
+		t.Fatalf("%d changes", len(e.Changes))
+	}
+	return e
+}
