@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"html"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -74,7 +76,7 @@ func (r *Review) comment(groups [][]EnvironmentReview) *comment.Comment {
 	return c
 }
 
-// groupAlike groups environments with equal rows. The first of each group has its rows.
+// groupAlike groups environments with equal rows but for their names. The first of each group has its rows.
 func (r *Review) groupAlike() [][]EnvironmentReview {
 	groups := groupBy(r.Environments, EnvironmentReview.text)
 	for _, alike := range groups {
@@ -100,6 +102,11 @@ func groupBy(all []EnvironmentReview, text func(EnvironmentReview) string) (grou
 	return groups
 }
 
+// withoutName replaces the name of the environment by a mark: namespaces and hosts of environments often have it.
+func (e EnvironmentReview) withoutName(text string) string {
+	return regexp.MustCompile(`\b`+regexp.QuoteMeta(path.Base(e.Name))+`\b`).ReplaceAllLiteralString(text, "\x00")
+}
+
 // text is equal for environments with equal rows.
 func (e EnvironmentReview) text() string {
 	var b strings.Builder
@@ -110,7 +117,7 @@ func (e EnvironmentReview) text() string {
 	for _, c := range e.Changes {
 		fmt.Fprintf(&b, "%s %q %q\n", c.Action, c.Object, ptr.Deref(c.InstalledBy, manifest.ID{}))
 	}
-	return b.String()
+	return e.withoutName(b.String())
 }
 
 // changedLines returns a text that is equal for environments with equal changed lines of objects.
@@ -119,7 +126,7 @@ func (e EnvironmentReview) changedLines() string {
 	for _, c := range e.Changes {
 		fmt.Fprintf(&b, "%q\n%s", c.Object, c.changedLines())
 	}
-	return b.String()
+	return e.withoutName(b.String())
 }
 
 // changedLines returns the added and removed lines of a diff.

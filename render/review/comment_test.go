@@ -238,6 +238,45 @@ func TestEffectsOnAnObjectShareARow(t *testing.T) {
 	}
 }
 
+// Namespaces with the name of the environment make no other rows. Others do.
+func TestEnvironmentsThatDifferByNameShareATable(t *testing.T) {
+	of := func(name, namespace string) EnvironmentReview {
+		before := strings.ReplaceAll("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: NS}, data: {host: a.NS.example.com}}", "NS", namespace)
+		e := changes.Between(t, before, strings.Replace(before, "host: a", "host: b", 1))
+		e.Name = name
+		return New([]compare.EnvironmentDiff{e}, time.Time{}).Environments[0]
+	}
+	for _, test := range []struct {
+		environments  []EnvironmentReview
+		tables, diffs int
+	}{
+		{[]EnvironmentReview{of("eu", "eu"), of("us", "us"), of("clusters/asia", "asia")}, 1, 1},
+		{[]EnvironmentReview{of("eu", "shop-eu"), of("us", "shop-us")}, 1, 1},
+		{[]EnvironmentReview{of("eu", "shop"), of("us", "kube-system")}, 2, 2},
+		{[]EnvironmentReview{of("eu", "europe"), of("us", "usrope")}, 2, 2},
+	} {
+		comment := (&Review{Environments: test.environments}).Markdown(10000, "cmd")
+		if strings.Count(comment, "\n### ") != test.tables || strings.Count(comment, "```diff") != test.diffs {
+			t.Errorf("not %d tables:\n%s", test.tables, comment)
+		}
+	}
+}
+
+// An environment under another name with the same objects has one row. With another object it has all.
+func TestMovedEnvironmentIsOneRow(t *testing.T) {
+	const objects = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}}\n---\n{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: b, namespace: shop}}"
+	gone, moved, other := changes.Between(t, objects, ""), changes.Between(t, "", objects), changes.Between(t, "", objects+"\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}}")
+	gone.Name, moved.Name, other.Name = "prod", "live", "more"
+	comment := New([]compare.EnvironmentDiff{gone, moved}, time.Time{}).Markdown(10000, "cmd")
+	if strings.Count(comment, "\n| ") != 2 || !strings.Contains(comment, "| ⚠️ | `Environment live` | was `prod`, and its 2 objects stay the same<br>**what syncs `prod` finds nothing there any more** |") {
+		t.Error(comment)
+	}
+	comment = New([]compare.EnvironmentDiff{gone, other}, time.Time{}).Markdown(10000, "cmd")
+	if !strings.Contains(comment, "the whole environment") || !strings.Contains(comment, "a new environment") || strings.Contains(comment, "was `prod`") {
+		t.Error(comment)
+	}
+}
+
 // A hostile change has many objects, environments, or characters that get longer.
 func TestLargeCommentsAreFast(t *testing.T) {
 	const limit, most = 65536, 20 * time.Second // on a busy machine; else a tenth of a second

@@ -107,8 +107,11 @@ type Change struct {
 // New reviews the changes of environments. Schedules before now are past.
 func New(environments []compare.EnvironmentDiff, now time.Time) *Review {
 	r := &Review{Environments: []EnvironmentReview{}}
-	for _, e := range environments {
-		if e.Differs() || len(e.Unread) > 0 {
+	rest, moves := reviewed(environments)
+	for _, e := range rest {
+		if from, isMoved := moves[e.Name]; isMoved {
+			r.Environments = append(r.Environments, reviewMove(e, from))
+		} else {
 			r.Environments = append(r.Environments, reviewEnvironment(e, now))
 		}
 	}

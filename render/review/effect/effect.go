@@ -96,6 +96,8 @@ const (
 	ObjectLeft    = "objectLeft"
 	ObjectTreated = "objectTreated"
 
+	EnvironmentMoved = "environmentMoved"
+
 	DefinitionRemoved = "definitionRemoved"
 	DefinitionChanged = "definitionChanged"
 

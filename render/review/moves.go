@@ -1,0 +1,64 @@
+package review
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/compare"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/review/effect"
+)
+
+// reviewed returns the environments to review, and the previous names of moved ones by their names: of one all objects
+// are removed, and another has all of them.
+func reviewed(all []compare.EnvironmentDiff) (rest []compare.EnvironmentDiff, moves map[string]string) {
+	gone, moves := map[string]string{}, map[string]string{}
+	for _, e := range all {
+		gone[contentOf(e, compare.Removed)] = e.Name
+	}
+	delete(gone, "")
+	for _, e := range all {
+		content := contentOf(e, compare.Added)
+		if from, ok := gone[content]; ok {
+			moves[e.Name] = from
+			delete(gone, content)
+		}
+	}
+	isMoved := sets.New[string]()
+	for from := range maps.Values(moves) {
+		isMoved.Insert(from)
+	}
+	for _, e := range all {
+		if !isMoved.Has(e.Name) && (e.Differs() || len(e.Unread) > 0) {
+			rest = append(rest, e)
+		}
+	}
+	return rest, moves
+}
+
+// contentOf returns the objects of an environment as text, if all are added or removed, and otherwise nothing.
+func contentOf(e compare.EnvironmentDiff, action compare.Action) string {
+	var b strings.Builder
+	for _, c := range e.Changes {
+		content, err := json.Marshal(c.Object().Object)
+		if err != nil || c.Action() != action || len(e.Unchanged)+len(e.Definitions) > 0 {
+			return ""
+		}
+		b.Write(append(content, '\n'))
+	}
+	return b.String()
+}
+
+// reviewMove reviews an environment with the objects of another one that is gone.
+func reviewMove(e compare.EnvironmentDiff, from string) EnvironmentReview {
+	moved := effect.Of(manifest.ID{Kind: "Environment", Name: e.Name}, kind.Effect{Type: effect.EnvironmentMoved,
+		What: kind.Say("was %s, and its %s stay the same", from, kind.Count(int64(len(e.Changes)), "object")),
+		Risk: kind.Say("what syncs %s finds nothing there any more", from)})[0].Judged()
+	r := EnvironmentReview{Name: e.Name, Counts: Counts{}, Effects: []effect.Effect{moved}, Changes: []Change{}}
+	r.Routine = r.facts().routine()
+	return r
+}
