@@ -51,7 +51,7 @@ func (r *Review) nothing(isLast bool) string {
 }
 
 func (r *Review) comment(groups [][]EnvironmentReview) *comment.Comment {
-	c := &comment.Comment{}
+	c, told := &comment.Comment{}, map[string]*comment.Line{}
 	if frame := tableOfFrame(r.Frame); len(frame.Lines) > 0 {
 		c.Tables = append(c.Tables, frame)
 	}
@@ -61,7 +61,7 @@ func (r *Review) comment(groups [][]EnvironmentReview) *comment.Comment {
 		beside.Changes = append(beside.Changes, found.Changes...)
 	}
 	if len(beside.Changes) > 0 {
-		c.Folds = append(c.Folds, foldOf([]EnvironmentReview{beside}, ""))
+		c.Folds = append(c.Folds, foldOf([]EnvironmentReview{beside}, "", told))
 	}
 	for _, alike := range groups {
 		of := ""
@@ -70,8 +70,12 @@ func (r *Review) comment(groups [][]EnvironmentReview) *comment.Comment {
 		}
 		c.Tables = append(c.Tables, tableOf(alike, of))
 		for _, same := range groupBy(alike, EnvironmentReview.changedLines) {
-			c.Folds = append(c.Folds, foldOf(same, of))
+			c.Folds = append(c.Folds, foldOf(same, of, told))
 		}
+	}
+	c.Folds = slices.DeleteFunc(c.Folds, func(f *comment.Section) bool { return len(f.Lines) == 0 })
+	for _, f := range c.Folds {
+		slices.SortStableFunc(f.Lines, comment.CompareRanks)
 	}
 	return c
 }
@@ -349,8 +353,8 @@ func (h heading) after(text string) string {
 func codeSpan(name string) string { return manifest.CodeSpan(kind.Visible(name)) }
 
 // foldOf returns the folded diffs of environments with equal changes, by rank: objects with a risk, or with a
-// source object that has one, and then small diffs.
-func foldOf(alike []EnvironmentReview, of string) *comment.Section {
+// source object that has one, and then small diffs. A diff that another line tells is there only as a name.
+func foldOf(alike []EnvironmentReview, of string, told map[string]*comment.Line) *comment.Section {
 	e, others := alike[0], ""
 	if len(alike) > 1 {
 		others = html.EscapeString(" of rendered/" + kind.Visible(e.Name) + ", the same in the others")
@@ -361,19 +365,24 @@ func foldOf(alike []EnvironmentReview, of string) *comment.Section {
 	for _, found := range e.Effects {
 		hasRisk[found.Object] = hasRisk[found.Object] || found.Risk != ""
 	}
-	nameOf, index := e.names(), map[string]int{}
+	nameOf, own := e.names(), sets.Set[*comment.Line]{}
+	f.Lines = make([]comment.Line, 0, len(e.Changes)) // with room, as others point into it
 	for _, c := range e.Changes {
-		name, lines := codeSpan(nameOf(c.Object)), c.changedLines()
-		if i, isKnown := index[lines]; isKnown && lines != "" {
-			f.Lines[i].Alike = append(f.Lines[i].Alike, name)
+		name, lines := codeSpan(nameOf(c.Object)), e.withoutName(c.changedLines())
+		if same := told[lines]; same != nil && lines != "" {
+			if !own.Has(same) {
+				name += of
+			}
+			same.Alike = append(same.Alike, name)
+			same.IsRisk = same.IsRisk || hasRisk[c.Object] || hasRisk[c.owner]
 			continue
 		}
-		index[lines] = len(f.Lines)
 		name = fmt.Sprintf("%s%s (%s)", name, of, kind.Count(int64(strings.Count(c.Diff, "\n")), "line"))
 		f.Lines = append(f.Lines, comment.Line{Text: c.Diff, IsDiff: true, Size: len(c.Diff), Name: name,
 			IsRisk: hasRisk[c.Object] || hasRisk[c.owner]})
+		told[lines] = &f.Lines[len(f.Lines)-1]
+		own.Insert(told[lines])
 	}
-	slices.SortStableFunc(f.Lines, comment.CompareRanks)
 	return f
 }
 
