@@ -74,6 +74,9 @@ func builtIn(t *testing.T) (objects []*unstructured.Unstructured) {
 // Whatever looks ordinary in any field of any built-in type: of all changes these alone are known. A status is, as the
 // API server ignores it.
 func TestNoFieldIsKnownByAccident(t *testing.T) {
+	if !*everyField {
+		t.Skip("it takes minutes: run it with -every-field after a change of the table of known changes")
+	}
 	const want = `
 metadata.annotations.description: Deployment.apps
 metadata.annotations[kubernetes.io/description]: Deployment.apps
@@ -106,7 +109,7 @@ spec.template.spec.initContainers[].image: Deployment.apps
 		}
 		got += field + ": " + names + "\n"
 	}
-	if got != want || count < 5000 {
+	if got != want || count < 3000 {
 		t.Errorf("known of %d changes:%s", count, got)
 	}
 }
@@ -120,7 +123,11 @@ func knownFields(t *testing.T, object *unstructured.Unstructured) (found []strin
 	object.SetAnnotations(labels)
 	ordinary := [][2]any{{"a", "b"}, {"registry.example.com/a:1.2.0", "registry.example.com/a:1.3.0"}, {"1.2.0", "1.3.0"}, {"100m", "150m"}, {"1Gi", "2Gi"}, {int64(4), int64(5)}, {int64(5), int64(4)}, {true, false}, {"a", nil}, {nil, "a"}}
 	var all []compare.Change
-	for _, path := range leaves(nil, object.Object) {
+	const part = 9 // of the fields of Pods
+	for i, path := range leaves(nil, object.Object) {
+		if isLeftOut := !*everyField && i%part != 0 && path[len(path)-1] != "image"; isLeftOut && isShared(path) && path[0] != "metadata" {
+			continue
+		}
 		for _, pair := range ordinary {
 			isPod := path[0] == "spec" && (object.GetKind() == "Pod" || strings.HasSuffix(fmt.Sprint(path[:2]), "template]"))
 			if isIdentity(path) || object.GetKind() != "Deployment" && (isPod || isShared(path) && path[1] != "labels") {
