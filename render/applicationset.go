@@ -77,7 +77,7 @@ func (in *input) expandSet(repository *Repository, files *source.FileSystem, o m
 	if len(all) > maxGenerated {
 		return nil, fmt.Errorf("over %d Applications", maxGenerated)
 	}
-	f := &followed{input: in, place: place{object: o.Committed(), id: o.IDInNamespace()}}
+	f := &followed{input: in, place: place{object: o.Committed(), inCluster: o}}
 	for _, p := range all {
 		application, err := e.application(p)
 		if err != nil {

@@ -80,19 +80,48 @@ func (r *Repository) checkFolder(name string) error {
 // the path that a FluxInstance names, and a folder of Kustomizations or Applications that no other one delivers.
 // Without any they are the overlays.
 func (r *Repository) entries() []string {
+	const isOwn = false
+	names := r.synced(isOwn)
+	if len(names) == 0 {
+		names = r.overlays()
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Clusters returns the folders in another one, or the folder itself, that have their own sync.
+func (r *Repository) Clusters(folder string) []string {
+	const isOwn = true
+	return slices.DeleteFunc(r.synced(isOwn), func(name string) bool {
+		return path.Clean(folder) != "." && !isWithin(path.Clean(name), path.Clean(folder))
+	})
+}
+
+// SyncsOf returns the files with an object that syncs a folder, sorted.
+func (r *Repository) SyncsOf(folder string) (files []string) {
+	for _, s := range r.findSyncs(".") {
+		if s.path == path.Clean(folder) {
+			files = append(files, s.file)
+		}
+	}
+	return slices.Compact(files)
+}
+
+// synced returns the folders that tools sync clusters by, see entries: those with their own sync, or all.
+func (r *Repository) synced(isOwn bool) []string {
 	entries, delivered, folders := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	files := r.fileSystem()
 	for _, s := range r.findSyncs(".") {
 		s.path = resolveSource(files, s.kind, s.folder, s.path)
-		isOwn := isWithin(s.folder, s.path)
-		if s.path != "." && (isOwn || s.isInstance) {
+		isInside := isWithin(s.folder, s.path)
+		if s.path != "." && (isInside || s.isInstance) {
 			entries[s.path] = true
 			continue
 		}
-		if s.folder != "." && !s.isInstance {
+		if s.folder != "." && !s.isInstance && !isOwn {
 			folders[s.folder] = true
 		}
-		if s.path != "." && !isOwn {
+		if s.path != "." && !isInside {
 			addDelivered(files, delivered, s.path)
 		}
 	}
@@ -101,12 +130,7 @@ func (r *Repository) entries() []string {
 			entries[folder] = true
 		}
 	}
-	names := r.topmost(entries, delivered)
-	if len(names) == 0 {
-		names = r.overlays()
-	}
-	slices.Sort(names)
-	return names
+	return r.topmost(entries, delivered)
 }
 
 // topmost returns the names of the entries that are neither delivered nor below another one.
@@ -166,6 +190,7 @@ func (r *Repository) overlays() (names []string) {
 // folderSync is a Kustomization of Flux, a FluxInstance, or a source of an Application of Argo CD.
 type folderSync struct {
 	folder, path string // from the root; "." for the root, or without a path
+	file         string // of the folder
 	kind         string // of the source of Flux
 	isInstance   bool
 }
@@ -179,14 +204,17 @@ func (r *Repository) findSyncs(folder string) (all []folderSync) {
 	for _, entry := range entries {
 		name := path.Join(folder, entry.Name())
 		switch {
-		case strings.HasPrefix(entry.Name(), "."):
+		case strings.HasPrefix(entry.Name(), "."), name == tree.Folder:
 		case entry.IsDir():
 			all = append(all, r.findSyncs(name)...)
 		case entry.Type().IsRegular() && source.IsYAML(name):
 			content, err := r.files.ReadFile(name)
 			isOfTool := bytes.Contains(content, []byte("fluxcd")) || bytes.Contains(content, []byte("argoproj"))
 			if err == nil && isOfTool {
-				all = append(all, syncsIn(folder, content)...)
+				for _, s := range syncsIn(folder, content) {
+					s.file = name
+					all = append(all, s)
+				}
 			}
 		}
 	}

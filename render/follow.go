@@ -29,8 +29,8 @@ import (
 )
 
 // followed is a folder of the repository that a tool builds and applies for an object of an environment: Flux for a
-// Kustomization, Argo CD for an Application. Its objects are judged and compared as those of the environment, and
-// written nowhere.
+// Kustomization, Argo CD for an Application. Its objects are judged and compared as those of the environment. They are
+// written if that is a cluster.
 type followed struct {
 	*input
 	place
@@ -40,6 +40,8 @@ type followed struct {
 	ineffective []manifest.Problem
 	// whole are the objects as the tool applies them, with those that the environment has already.
 	whole []manifest.Object
+	// committed are all objects of the folder, with their variables.
+	committed []manifest.Object
 	// applied are the objects of built as the tool applies them, with the variables of unknown values.
 	applied []manifest.Object
 	// postBuild has the values of the variables in built, if Flux substitutes any.
@@ -56,11 +58,19 @@ type followed struct {
 // maxFollowed bounds the folders of an environment that are followed.
 const maxFollowed = 2000
 
+// isOwn reports whether a folder is that of the environment itself, before or after the cluster moves in.
+func (in *input) isOwn(folder string) bool {
+	return folder == in.folder || folder == in.entry || folder == in.renderedFolder()
+}
+
+// renderedFolder returns the folder of the rendered files, from the root.
+func (in *input) renderedFolder() string { return path.Join("/", tree.Folder, in.name) }
+
 // follow follows the deliveries among applied objects, and among the objects that these deliver, to the folders of the
 // repository, whose files are files. A folder below rendered/ or in environments/ is an environment of its own.
 func (in *input) follow(repository *Repository, files *source.FileSystem, objects []manifest.Object) (all []*followed,
 	problems []manifest.Problem) {
-	w, have := newWorld(objects, in.folder), map[manifest.ID]manifest.Object{}
+	w, have := newWorld(objects, in), map[manifest.ID]manifest.Object{}
 	ignore := ""
 	for _, o := range objects {
 		have[o.IDInNamespace()] = o
@@ -77,7 +87,7 @@ func (in *input) follow(repository *Repository, files *source.FileSystem, object
 			if isApplicationSet(o) {
 				if f, err := in.expandSet(repository, files, o, w.clusters); err == nil {
 					all = append(all, f)
-					w.add(f.built, in.folder)
+					w.add(f.built, in)
 				} else {
 					problems = append(problems, warning(o, fmt.Sprintf("is not judged, for its %v: commit the "+
 						"Applications that argocd appset generate prints", err))...)
@@ -100,7 +110,7 @@ func (in *input) follow(repository *Repository, files *source.FileSystem, object
 				if problems = append(problems, found...); f != nil {
 					problems = append(problems, f.build()...)
 					all = append(all, f)
-					w.add(f.built, in.folder)
+					w.add(f.built, in)
 				}
 			}
 		}
@@ -132,6 +142,7 @@ func (in *input) resolve(files *source.FileSystem, p place) place {
 	if p.isFlux {
 		at := in.locate(manifest.NewProblem(p.object, "", manifest.Value{}, ""))
 		folder := resolveSource(files, p.sourceKind(), path.Dir(at.File), source.Relative(p.folder))
+		p.isPart = folder != source.Relative(p.folder)
 		p.folder = path.Join("/", folder)
 	}
 	return p
@@ -169,9 +180,11 @@ func (in *input) dropRepeated(f *followed, have map[manifest.ID]manifest.Object,
 // or nobody gets its objects.
 func (in *input) open(files *source.FileSystem, p place, own string) (*followed, []manifest.Problem) {
 	top, _, _ := strings.Cut(source.Relative(p.folder), "/")
-	isOwn := p.folder == in.folder || isBelow(in.folder, strings.TrimSuffix(p.folder, "/"))
+	above := strings.TrimSuffix(p.folder, "/")
+	isOwn := in.isOwn(p.folder) || isBelow(in.folder, above) || isBelow(in.entry, above)
+	isRendered := top == tree.Folder && !isBelow(p.folder, in.renderedFolder()) // below, it is that of a delivery
 	switch {
-	case top == tree.Folder, top == tree.EnvironmentsFolder, isOwn, p.isElsewhere:
+	case isRendered, top == tree.EnvironmentsFolder, isOwn, p.isElsewhere:
 		return nil, nil
 	case !files.IsDir(p.folder) && p.isFlux && (own != "" || IsFolder(in.name)):
 		return nil, warning(p.object, fmt.Sprintf("spec.path: no folder %s in this repository",
@@ -313,6 +326,7 @@ func (f *followed) build() []manifest.Problem {
 	for i := range f.built {
 		f.built[i].Delivery, f.built[i].File = f, f.built[i].Origin
 	}
+	f.committed = slices.Clone(f.built)
 	return f.blame(problems)
 }
 
@@ -369,8 +383,10 @@ func (f *followed) setNamespace(checker *verdict.Checker) {
 	if f.namespace == "" {
 		return
 	}
-	for i, o := range f.built {
-		f.built[i] = checker.WithNamespace(o, f.namespace)
+	for _, objects := range [][]manifest.Object{f.built, f.committed} {
+		for i, o := range objects {
+			objects[i] = checker.WithNamespace(o, f.namespace)
+		}
 	}
 	f.applied = f.built // Argo CD substitutes nothing
 }

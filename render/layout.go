@@ -50,11 +50,11 @@ func (p *pipeline) layOut() (objects []manifest.Object, files []tree.File, probl
 	objects, files = make([]manifest.Object, len(placed)), make([]tree.File, len(placed))
 	errs := make([]error, len(placed))
 	parallel.For(len(placed), func(i int) {
-		objects[i], files[i].Path = placed[i].Object, placed[i].Path
+		objects[i], files[i].Path = p.asWritten(placed[i].Object), placed[i].Path
 		if objects[i].File = path.Join(tree.Folder, p.name, placed[i].Path); IsFolder(p.name) {
 			objects[i].File = placed[i].Origin
 		}
-		files[i].Content, errs[i] = p.yaml(placed[i].Object)
+		files[i].Content, errs[i] = p.yaml(objects[i])
 		if !tree.IsOwnable(placed[i].Path) { // valid objects have no such names
 			errs[i] = fmt.Errorf("its kind, namespace or name make no file name: %s", placed[i].Path)
 		}

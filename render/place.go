@@ -16,11 +16,15 @@ import (
 type place struct {
 	delivery.Overlay
 	object manifest.Object // as it is in git
-	id     manifest.ID     // as it is applied, IDInNamespace
-	field  string          // of the path
-	folder string          // from the root
-	source string          // names the source of Flux: KIND/NAMESPACE/NAME
-	isFlux bool
+	// inCluster is the same object as it is applied.
+	inCluster manifest.Object
+	field     string // of the path
+	nth       int    // of the sources of an Application, or negative
+	folder    string // from the root
+	source    string // names the source of Flux: KIND/NAMESPACE/NAME
+	isFlux    bool
+	// isPart reports whether the source has a part of the repository.
+	isPart bool
 	// isElsewhere reports whether another cluster or nobody gets the objects.
 	isElsewhere bool
 	// namespace is that of objects without one, as Argo CD applies them.
@@ -97,9 +101,8 @@ func placeOfKustomization(o manifest.Object) []place {
 	}
 	ref := spec.SourceRef
 	return []place{{
-		Overlay: spec.Overlay, object: o.Committed(), id: o.IDInNamespace(), field: "spec.path",
-		folder:      path.Join("/", spec.Path),
-		isFlux:      true,
+		Overlay: spec.Overlay, object: o.Committed(), inCluster: o, field: "spec.path", nth: -1,
+		folder: path.Join("/", spec.Path), isFlux: true,
 		source:      sourceName(ref.Kind, cmp.Or(ref.Namespace, o.GetNamespace()), ref.Name),
 		isElsewhere: spec.Suspend || spec.KubeConfig != nil,
 	}}
@@ -120,10 +123,9 @@ func placesOfApplication(o manifest.Object) (all []place) {
 	if err := decodeField(o, "spec", &spec); err != nil {
 		return nil
 	}
-	field := func(i int) string { return fmt.Sprintf("spec.sources[%d].path", i) }
-	if len(spec.Sources) == 0 && spec.Source != nil {
+	isAlone := len(spec.Sources) == 0 && spec.Source != nil
+	if isAlone {
 		spec.Sources = append(spec.Sources, *spec.Source)
-		field = func(int) string { return "spec.source.path" }
 	}
 	to := spec.Destination
 	object := o.Committed()
@@ -134,9 +136,12 @@ func placesOfApplication(o manifest.Object) (all []place) {
 		if s.Path == "" || s.Chart != "" || s.Helm != nil || s.Plugin != nil {
 			continue
 		}
+		field, nth := fmt.Sprintf("spec.sources[%d].path", i), i
+		if isAlone {
+			field, nth = "spec.source.path", -1
+		}
 		all = append(all, place{
-			Overlay: s.Kustomize, object: object, id: o.IDInNamespace(), field: field(i),
-			folder:      path.Join("/", s.Path),
+			Overlay: s.Kustomize, object: object, inCluster: o, field: field, nth: nth, folder: path.Join("/", s.Path),
 			isElsewhere: !delivery.IsInCluster(to.Name, to.Server), namespace: to.Namespace,
 			directory: cmp.Or(s.Directory, &directory{}),
 		})

@@ -30,6 +30,10 @@ import (
 // patches of rendered objects.
 const overridesFolder = "overrides"
 
+// ClusterAnnotation is on the kustomization of an environment that is all of a cluster. Its value is the path of the
+// folder that the cluster is synced from. What the deliveries in it bring is rendered below them.
+const ClusterAnnotation = "gatehouse.example.com/cluster"
+
 // input is a repository environment.
 type input struct {
 	targetCluster
@@ -37,6 +41,7 @@ type input struct {
 	kinds     *registry.Kinds
 	folder    string // of its kustomization, from the root
 	overrides string // the folder of overrides, from the root; empty without overrides
+	entry     string // see ClusterAnnotation, from the root; empty without the annotation
 	sources   *source.Sources
 	memo      *memo.Memo
 	shared    *memo.Memo        // of all environments
@@ -68,9 +73,7 @@ func readInput(repository *Repository, name string) (*input, []manifest.Problem)
 	in.folder = folder
 	folders := []string{}
 	if IsFolder(name) && files.KustomizationFile(folder) == "" { // Flux writes one
-		file := path.Join(folder, konfig.DefaultKustomizationFileName())
-		resources := files.InArtifact("").Manifests(folder)
-		files = files.With(map[string][]byte{file: asYAML(types.Kustomization{Resources: resources})})
+		files = withKustomization(files, folder)
 	} else if overrides := path.Join(folder, overridesFolder); files.Exists(overrides) {
 		if files.KustomizationFile(overrides) == "" {
 			return in, []manifest.Problem{{File: path.Join(source.Relative(overrides), "kustomization.yaml"),
@@ -78,11 +81,24 @@ func readInput(repository *Repository, name string) (*input, []manifest.Problem)
 		}
 		in.overrides, folders = overrides, []string{overrides}
 	}
+	if k, err := readHead(folder, files.ReadFile); err == nil && k.Metadata.Annotations[ClusterAnnotation] != "" {
+		in.entry = path.Join(folder, k.Metadata.Annotations[ClusterAnnotation])
+		files = withKustomization(files, in.entry)
+	}
 	in.sources = source.Read(in.memo, in.shared, files, in.kinds.KustomizeConfig(), clusterOf,
 		definitionFolders(folder), folder, folders...)
 	var problems []manifest.Problem
 	in.targetCluster, problems = readTargetCluster(in.sources, folder, repository.kubernetes)
 	return in, slices.Concat(problems, in.sources.Problems, in.sources.NumberProblems(), in.timeProblems())
+}
+
+// withKustomization returns files with the kustomization that Flux writes into a folder without one.
+func withKustomization(files *source.FileSystem, folder string) *source.FileSystem {
+	if files.KustomizationFile(folder) != "" {
+		return files
+	}
+	content := asYAML(types.Kustomization{Resources: files.InArtifact("").Manifests(folder)})
+	return files.With(map[string][]byte{path.Join(folder, konfig.DefaultKustomizationFileName()): content})
 }
 
 // clusterOf returns the cluster that the charts of an environment with CustomResourceDefinitions are rendered for.
@@ -211,6 +227,15 @@ func readTargetCluster(sources *source.Sources, folder, kubernetes string) (c ta
 	read(apiserver.RuntimeConfigAnnotation, func(versions string) (err error) {
 		c.runtimeConfig, err = cmp.Or(c.kubernetes, apiserver.Newest).ParseRuntimeConfig(versions)
 		return err
+	})
+	read(ClusterAnnotation, func(cluster string) error {
+		k := sources.Kustomizations[folder]
+		if path.IsAbs(cluster) || sources.Kustomizations[path.Join(folder, cluster)] == nil ||
+			!slices.Contains(k.Resources, cluster) {
+			return fmt.Errorf("write the path of a folder with a cluster here and under resources, such as %s",
+				"../../clusters/"+path.Base(folder))
+		}
+		return nil
 	})
 	read(flux.Annotation, func(file string) (err error) {
 		c.postBuild, err = readPostBuild(sources.FS.ReadFile, folder, file)

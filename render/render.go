@@ -45,7 +45,7 @@ type Rendering struct {
 	// Objects are the source objects and their rendered objects, in apply order, each with its
 	// file.
 	Objects []manifest.Object
-	// Files hold one object each, in the same order.
+	// Files hold one object each, in the same order. After these come the files of deliveries.
 	Files []tree.File
 	// Beside are the page about the environment, and the schema for editors.
 	Beside []tree.File
@@ -66,9 +66,14 @@ type Rendering struct {
 	Charts []source.Chart
 }
 
-// count returns the number of objects, with those that tools make of them.
+// count returns the number of objects: those that are written, or of a folder those that tools make of them, too.
 func (r *Rendering) count() int {
 	n := len(r.Objects)
+	if !IsFolder(r.Environment) {
+		return n + len(slices.DeleteFunc(slices.Clone(r.Files[n:]), func(f tree.File) bool {
+			return path.Base(f.Path) == tree.IndexFile
+		}))
+	}
 	for _, installed := range r.Installed {
 		n += len(installed.Objects)
 	}
@@ -336,7 +341,8 @@ func (p *pipeline) rendering(repository *Repository) *Rendering {
 		index.Kubernetes = p.kubernetes.String()
 	}
 	beside, err := page.Files(p.kinds, p.name, index.Kubernetes, objects, files)
-	problems = p.warnings(objects, repository)
+	delivered, wrong := p.layOutDelivered()
+	problems = append(p.warnings(objects, repository), wrong...)
 	if err != nil {
 		problems = append(problems, manifest.Problem{Message: err.Error()})
 	}
@@ -346,7 +352,7 @@ func (p *pipeline) rendering(repository *Repository) *Rendering {
 	return &Rendering{
 		Environment: p.name,
 		Objects:     objects,
-		Files:       files,
+		Files:       append(files, delivered...),
 		Beside:      beside,
 		Index:       index,
 		Sources:     p.filesRead(),
@@ -393,7 +399,7 @@ func (p *pipeline) elsewhere() (lists warn.Elsewhere) {
 			}
 		}
 	}
-	if IsFolder(p.name) { // it is synced by a tool, from its own namespace
+	if IsFolder(p.name) || p.entry != "" { // a tool syncs it from its own namespace
 		lists = append(lists, "Namespace flux-system, Namespace argocd")
 	}
 	return lists

@@ -218,6 +218,10 @@ func (r *Repository) PlainBuild(folder string) ([]manifest.Object, error) {
 	if manifest.HasErrors(sources.Problems) {
 		return nil, errors.New(sources.Problems[0].String())
 	}
+	return plainObjects(sources, folder)
+}
+
+func plainObjects(sources *source.Sources, folder string) ([]manifest.Object, error) {
 	output, err := kustomize.Output(sources, folder)
 	if err != nil {
 		return nil, err

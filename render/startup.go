@@ -20,7 +20,8 @@ func (p *pipeline) deliveries(objects []manifest.Object) []warn.Delivery {
 	folders, installed := map[manifest.ID][]*followed{}, map[manifest.ID][]*release.Installed{}
 	applied := slices.Clone(objects)
 	for _, f := range p.followed {
-		folders[f.id] = append(folders[f.id], f)
+		id := f.inCluster.IDInNamespace()
+		folders[id] = append(folders[id], f)
 		applied = append(applied, f.whole...)
 	}
 	for _, r := range p.startingReleases() {

@@ -149,7 +149,7 @@ func (e *TreeUpdate) plan(repository *Repository, askedFor bool, progress func(s
 	}
 	progress("comparing")
 	plan, problems := previous.Plan(rendering.Files, rendering.Beside, rendering.Index)
-	e.Plan, e.Objects, e.Sources, e.Unchecked = plan, len(rendering.Objects), rendering.Sources, rendering.Unchecked
+	e.Plan, e.Objects, e.Sources, e.Unchecked = plan, rendering.count(), rendering.Sources, rendering.Unchecked
 	e.CRLF = rendering.CRLF
 	if manifest.HasErrors(problems) {
 		repository.lookBelow(path.Join(tree.Folder, e.Name))

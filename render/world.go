@@ -23,15 +23,15 @@ type world struct {
 	scopes     map[schema.GroupKind]bool       // of custom kinds: whether they have a namespace
 }
 
-func newWorld(objects []manifest.Object, folder string) *world {
+func newWorld(objects []manifest.Object, in *input) *world {
 	w := &world{configMaps: map[manifest.ID]manifest.Object{}, names: map[string]bool{},
 		scopes: map[schema.GroupKind]bool{}}
-	w.add(objects, folder)
+	w.add(objects, in)
 	return w
 }
 
 // add adds objects. The Kustomization that syncs the folder of the environment has its source.
-func (w *world) add(objects []manifest.Object, folder string) {
+func (w *world) add(objects []manifest.Object, in *input) {
 	for _, o := range objects {
 		if _, isThere := w.configMaps[o.ID()]; !isThere && o.GetKind() == "ConfigMap" {
 			w.configMaps[o.ID()] = o
@@ -48,7 +48,7 @@ func (w *world) add(objects []manifest.Object, folder string) {
 			continue
 		}
 		for _, p := range placesOf(o) {
-			if p.folder == folder {
+			if in.isOwn(p.folder) {
 				w.own = p.source
 			}
 		}
@@ -117,7 +117,7 @@ func (f *followed) setPostBuild(w *world) (problems []manifest.Problem) {
 // setOwnPostBuild sets the values of variables by the Kustomization among the objects that syncs their folder, and
 // returns the objects with the known ones.
 func (in *input) setOwnPostBuild(objects []manifest.Object) ([]manifest.Object, []manifest.Problem) {
-	w := newWorld(objects, in.folder)
+	w := newWorld(objects, in)
 	for _, o := range objects {
 		if in.syncs(o) {
 			f := &followed{input: in, place: placesOf(o)[0], built: slices.Clone(objects)}

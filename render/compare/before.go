@@ -84,7 +84,8 @@ func (b *previousRendering) renderedFor(environment string) (kubernetes string, 
 }
 
 // readChanged returns the listed files of an environment that differ from the current content, and the
-// paths of equal files. Of a commit it reads only files with another hash.
+// paths of equal files. Of a commit it reads only files with another hash. The files of deliveries are read where these
+// are followed.
 func (b *previousRendering) readChanged(ctx context.Context, environment string,
 	now map[string][]byte) (files []tree.File, same map[string]bool, err error) {
 	same = map[string]bool{}
@@ -93,7 +94,7 @@ func (b *previousRendering) readChanged(ctx context.Context, environment string,
 		files = slices.DeleteFunc(files, func(file tree.File) bool {
 			content, isNow := now[file.Path]
 			same[file.Path] = isNow && bytes.Equal(content, file.Content)
-			return same[file.Path]
+			return same[file.Path] || tree.IsDelivered(file.Path)
 		})
 		return files, same, err
 	}
@@ -101,7 +102,8 @@ func (b *previousRendering) readChanged(ctx context.Context, environment string,
 	for _, name := range b.listed[environment] {
 		file, isThere := b.files[path.Join(tree.Folder, environment, name)]
 		content, isNow := now[name]
-		if same[name] = isThere && isNow && file.OID == b.git.Hash(content); !same[name] {
+		same[name] = isThere && isNow && file.OID == b.git.Hash(content)
+		if !same[name] && !tree.IsDelivered(name) {
 			changed[name] = file
 		}
 	}

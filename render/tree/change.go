@@ -49,7 +49,11 @@ func (f *folder) commit(c change) error {
 	if err := f.dir.Remove(c.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return f.failure(c.File, err)
 	}
-	_ = f.root.Remove(f.full(path.Dir(c.Path))) // if it is empty
+	for dir := f.full(c.Path); dir != f.path; { // if it is empty
+		if dir = path.Dir(dir); f.root.Remove(dir) != nil {
+			break
+		}
+	}
 	return nil
 }
 

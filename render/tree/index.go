@@ -51,14 +51,34 @@ func (i Index) format(names []string) []byte {
 		fmt.Fprintf(&b, "metadata:\n  annotations:\n    %s: %q\n", KubernetesAnnotation, i.Kubernetes)
 	}
 	b.WriteString("resources:\n")
+	var delivered []string
 	for _, name := range names {
-		b.WriteString("- " + manifest.Scalar(name) + "\n")
+		if IsDelivered(name) {
+			delivered = append(delivered, name)
+		} else {
+			b.WriteString("- " + manifest.Scalar(name) + "\n")
+		}
 	}
 	if i.KeepsOrder {
 		b.WriteString("sortOptions:\n  order: fifo\n")
 	}
+	if len(delivered) > 0 {
+		b.WriteString("# The files of deliveries, which have an index of their own:\n")
+	}
+	for _, name := range delivered {
+		b.WriteString(deliveredItem + manifest.Scalar(name) + "\n")
+	}
 	return b.Bytes()
 }
+
+// deliveredItem begins the line of a file of a delivery in an index: a comment, as only the delivery has the file.
+const deliveredItem = "#- "
+
+// FolderIndex returns the index of a folder below that of the environment, with its files by their paths from there.
+func FolderIndex(files []string) []byte { return Index{}.format(files) }
+
+// IsDelivered reports whether a file of an environment is in the folder of a delivery.
+func IsDelivered(name string) bool { return strings.Count(name, "/") > 1 }
 
 // annotatedKubernetes matches KubernetesAnnotation in an index.
 var annotatedKubernetes = regexp.MustCompile(`(?m)^    ` + regexp.QuoteMeta(KubernetesAnnotation) + `: "([0-9.]+)"\r?$`)
@@ -95,10 +115,10 @@ var mergeMark = regexp.MustCompile(`^(<<<<<<<|\|\|\|\|\|\|\||=======|>>>>>>>)( |
 func readIndex(content []byte) map[string]bool {
 	var index struct{ Resources []string }
 	if yaml.Unmarshal(content, &index) != nil {
-		index.Resources = readItems(string(content))
+		index.Resources = readItems(string(content), "- ")
 	}
 	names := map[string]bool{}
-	for _, name := range index.Resources {
+	for _, name := range append(index.Resources, readItems(string(content), deliveredItem)...) {
 		if IsOwnable(name) {
 			names[name] = true
 		}
@@ -106,11 +126,11 @@ func readIndex(content []byte) map[string]bool {
 	return names
 }
 
-// readItems returns the items of lists, each on a line. An item that is no YAML is a name, such as %61ux/pod-a.yaml:
+// readItems returns the items of lists, each on a line after a mark. An item that is no YAML is a name, such as %61ux/pod-a.yaml:
 // earlier versions wrote no quotes.
-func readItems(content string) (items []string) {
+func readItems(content, mark string) (items []string) {
 	for line := range strings.Lines(content) {
-		if item, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), "- "); ok {
+		if item, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), mark); ok {
 			name := item
 			_ = yaml.Unmarshal([]byte(item), &name)
 			items = append(items, name)
@@ -163,10 +183,8 @@ func Listed(index []byte) []string {
 // IsOwnable reports whether render could have written a path. It protects other files from an edited
 // index.
 func IsOwnable(name string) bool {
-	folder, base, ok := strings.Cut(name, "/")
-	return ok && path.Clean(name) == name && filepath.IsLocal(filepath.FromSlash(name)) &&
-		!strings.HasPrefix(folder, ".") && !strings.Contains(base, "/") && !strings.HasPrefix(base, ".") &&
-		strings.HasSuffix(base, ".yaml")
+	return path.Clean(name) == name && filepath.IsLocal(filepath.FromSlash(name)) && strings.Contains(name, "/") &&
+		!strings.HasPrefix(name, ".") && !strings.Contains(name, "/.") && strings.HasSuffix(name, ".yaml")
 }
 
 // Environments returns the names of the rendered environments below root.

@@ -99,6 +99,12 @@ func folderOf(p *Placed, scope Scope) string {
 	return ClusterFolder
 }
 
+// DeliveryFolder returns the folder of the files of a delivery, relative to the folder of the environment: beside the
+// file of the delivery.
+func DeliveryFolder(o manifest.Object) string {
+	return path.Join(escape(o.NamespaceOrDefault()), strings.TrimSuffix(baseName(o.ID(), false), ".yaml"))
+}
+
 // maxBaseName keeps the names of files within the 255 bytes that file systems allow.
 const maxBaseName = 220
 

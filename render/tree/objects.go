@@ -15,12 +15,11 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// Objects returns the objects in the rendered files of an environment. It skips the index and the files
-// beside it, and returns a problem for any other file without readable objects, as after a merge
-// conflict.
+// Objects returns the objects in the rendered files of an environment. It skips indexes and the files beside
+// them, and returns a problem for any other file without readable objects, as after a merge conflict.
 func Objects(environment string, files []File) (objects []manifest.Object, problems []manifest.Problem) {
 	for _, file := range files {
-		if file.Path == IndexFile || besideHeaders[file.Path] != "" {
+		if path.Base(file.Path) == IndexFile || besideHeaders[file.Path] != "" {
 			continue
 		}
 		name := path.Join(Folder, environment, file.Path)

@@ -35,6 +35,11 @@ The overlay stays in place, and rendered/ has its build. Init compares the rende
 objects with those of kustomize, and lists fields that differ. If the overlay has errors,
 init lists them, and leaves a place for patches in the environment.
 
+With --from DIRECTORY of a cluster, one that Flux or Argo CD syncs with objects that sync
+other folders, create the environment of the cluster: each of these objects has a folder in
+rendered/, and points to it. Then one path changes, that of the sync of the cluster. Of a
+directory with several clusters, each becomes an environment with the name of its folder.
+
 With --from FILE, create the environment of each Flux Kustomization and Argo CD
 Application in a file: it has their patches, images, names, components and namespace.
 Init lists the fields that stay in these objects, and prints the new content of the file:
@@ -57,6 +62,9 @@ file exists, print the text instead.`,
   # Create the environment staging from an existing overlay
   render init --from deploy/overlays/staging
 
+  # Create the environment prod of all that a cluster gets
+  render init --from clusters/prod
+
   # Create the environments of the Kustomizations in a file
   render init --from clusters/prod/apps.yaml > apps.yaml
 
@@ -74,8 +82,8 @@ file exists, print the text instead.`,
 	cmd.Flags().StringVarP(&o.Environment, "env", "e", "",
 		"the name of the environment (default: prod; with --from, the name of the folder or object)")
 	cmd.Flags().StringVar(&o.From, "from", "",
-		"an existing overlay in this git repository, or a file with the objects that sync overlays, in place of a "+
-			"new base")
+		"an existing overlay or cluster in this git repository, or a file with the objects that sync overlays, in "+
+			"place of a new base")
 	cmd.Flags().StringVar(&o.Image, "image", "",
 		"the controller's image, as NAME@DIGEST or NAME:TAG (default: the image of this release)")
 	cmd.Flags().StringVar(&o.Kubernetes, "kubernetes", "", "the minor version of the cluster, like "+
@@ -170,7 +178,15 @@ func printMade(cmd *cobra.Command, made *setup.Result, o setup.Options) {
 			"then: build the controller's image by make image in a clone of Gatehouse (docs/controller.md), push "+
 				"it, and set its name and digest in images: of %s\n", made.Base)
 	}
+	for _, m := range made.Moves {
+		files := strings.Join(m.Files, " and ")
+		if files == "" {
+			files = "the object that syncs it"
+		}
+		fmt.Fprintf(out, "then: merge, and move in by one path: change %s to %s in %s\n", m.From, m.To, files)
+	}
 	switch {
+	case len(made.Moves) > 0:
 	case made.Delivery != nil:
 		fmt.Fprintf(out, "then: merge, and put the output of this command in the place of %s\n", o.From)
 	case len(made.Rendered) > 0:

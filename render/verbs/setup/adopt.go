@@ -34,6 +34,7 @@ type adoption struct {
 	appliedFile string
 	form        []byte // the kustomization of the environment
 	copied      []byte // form as a copy of applied, or nil
+	isCluster   bool   // form is that of a cluster
 	values      []byte // the content of valuesFile, or nil
 }
 
@@ -45,6 +46,7 @@ func (p *target) readFrom(o Options, made *Result) (err error) {
 		if deliveries[0].Path, err = p.fromTop(o.From); err != nil {
 			return err
 		}
+		deliveries = p.clusters(o, deliveries)
 	} else if deliveries, made.objects, err = readDeliveries(o.From); err != nil {
 		return err
 	}
@@ -76,7 +78,50 @@ func (p *target) readFrom(o Options, made *Result) (err error) {
 	if isWrong || len(made.adoptions) == 0 {
 		return errors.Join(errs...)
 	}
+	p.dropExisting(made)
 	return nil
+}
+
+// dropExisting drops environments that exist already, with a warning, unless all do.
+func (p *target) dropExisting(made *Result) {
+	exists := func(a *adoption) bool { return p.exists(source.Relative(a.folder)) }
+	var warnings []manifest.Problem
+	for _, a := range made.adoptions {
+		if exists(a) {
+			warnings = append(warnings, manifest.Problem{Warning: true, File: source.Relative(a.folder),
+				Message: "exists already, and stays as it is: pass another name by --env, which begins the names of " +
+					"several environments"})
+		}
+	}
+	if len(warnings) < len(made.adoptions) {
+		made.adoptions = slices.DeleteFunc(made.adoptions, exists)
+		made.Problems = append(made.Problems, warnings...)
+	}
+}
+
+// clusters returns the clusters in a folder in place of the folder, unless that has none, or a kustomization.
+func (p *target) clusters(o Options, folder []*delivery) (all []*delivery) {
+	top, err := render.Open(p.top, o.Kinds)
+	if err != nil { // it has nothing that tools sync
+		return folder
+	}
+	defer top.Close()
+	names := top.Clusters(folder[0].Path)
+	if p.prefix != "" || len(names) == 0 || p.exists(path.Join(folder[0].Path, "kustomization.yaml")) {
+		return folder
+	}
+	count := map[string]int{}
+	for _, name := range names {
+		count[path.Base(name)]++
+	}
+	for _, name := range names {
+		d := &delivery{called: path.Base(name)}
+		if d.Path = path.Clean(name); count[d.called] > 1 { // such as prod/flux and dev/flux
+			d.called = path.Base(path.Dir(d.Path)) + "-" + d.called
+		}
+		all = append(all, d)
+	}
+	return all
 }
 
 // fromTop returns the path of a folder from the top of the git repository.
@@ -108,7 +153,7 @@ func (p *target) adopt(o Options, prefix string, d *delivery) (*adoption, error)
 		return nil, d.err
 	}
 	a := &adoption{delivery: d, overlay: path.Join("/", d.Path)}
-	a.environment = prefix + cmp.Or(o.Environment, d.name()+d.suffix,
+	a.environment = prefix + cmp.Or(o.Environment, d.called, d.name()+d.suffix,
 		path.Base(path.Join(filepath.ToSlash(p.top), d.Path)))
 	top := path.Join("/", p.prefix)
 	environments := path.Join(top, tree.EnvironmentsFolder)
@@ -129,6 +174,8 @@ func (p *target) adopt(o Options, prefix string, d *delivery) (*adoption, error)
 		return nil,
 			fmt.Errorf("%s is outside of %s, the only folder that render would read: pass a --root that holds both",
 				d.Path, p.prefix)
+	case p.delivers(o, a):
+		a.isCluster = true
 	case a.appliedFile == "" && (!d.isFlux || isWithin(environments, a.overlay)):
 		return nil,
 			staysError{
@@ -144,7 +191,26 @@ func (p *target) adopt(o Options, prefix string, d *delivery) (*adoption, error)
 				err.Error())
 		}
 	}
-	return a, a.setForms(files, kustomization+o.annotations(values))
+	if a.isCluster {
+		up, err := filepath.Rel(a.folder, a.overlay)
+		a.form = compose("# A cluster: the objects in "+d.Path+", and all that the deliveries among them bring.\n"+
+			kustomization+o.annotations("", filepath.ToSlash(up)), types.Kustomization{Resources: []string{"."}}, up)
+		return a, err
+	}
+	return a, a.setForms(files, kustomization+o.annotations(values, ""))
+}
+
+// delivers reports whether the overlay of an environment is a cluster: its objects deliver other folders.
+func (p *target) delivers(o Options, a *adoption) bool {
+	if a.root != nil || p.prefix != "" || isWithin(a.folder, a.overlay) {
+		return false
+	}
+	top, err := render.Open(p.top, o.Kinds)
+	if err != nil {
+		return false
+	}
+	defer top.Close()
+	return top.Delivers("." + a.overlay)
 }
 
 // setForms sets the kustomizations. If Flux lists the files of the overlay, so does the environment. An
@@ -193,7 +259,7 @@ func isWithin(name, folder string) bool {
 // patches.
 func (p *target) renderAdoption(ctx context.Context, repository *render.Repository, a *adoption, made *Result) error {
 	file, rendered := path.Join(a.folder, "kustomization.yaml"), path.Join(p.prefix, tree.Folder, a.environment)
-	expected, buildErr := p.build(repository, a.overlay, a.appliedFile, a.applied)
+	expected, buildErr := p.expected(repository, a)
 	if a.copied != nil && buildErr == nil {
 		layered, err := p.build(repository, a.folder, file, a.form)
 		if err != nil || len(changes(repository, a.environment, expected, layered)) > 0 {
@@ -212,6 +278,9 @@ func (p *target) renderAdoption(ctx context.Context, repository *render.Reposito
 	made.Problems = slices.Concat(made.Problems, problems, a.kept)
 	if a.root != nil {
 		a.setPath(rendered)
+	}
+	if a.isCluster {
+		made.Moves = append(made.Moves, Move{repository.SyncsOf(a.Path), a.Path, rendered})
 	}
 	switch {
 	case err != nil:
@@ -238,6 +307,14 @@ func (p *target) renderAdoption(ctx context.Context, repository *render.Reposito
 		made.Problems = append(made.Problems, warnings(changes(repository, a.environment, expected, objects))...)
 	}
 	return nil
+}
+
+// expected returns the objects that the tool applies today.
+func (p *target) expected(repository *render.Repository, a *adoption) ([]manifest.Object, error) {
+	if a.isCluster {
+		return repository.PlainCluster(a.environment)
+	}
+	return p.build(repository, a.overlay, a.appliedFile, a.applied)
 }
 
 // build returns the output of kustomize for a folder, which tools apply, with the content of a file unless nil.

@@ -30,6 +30,7 @@ type delivery struct {
 	fields *yamlv3.Node // the mapping with the fields that change objects, or nil
 	in     string       // the path of fields
 	suffix string       // of the environment's name, if the object has several overlays
+	called string       // the name of the environment of a cluster
 	isFlux bool
 	moved  []string           // the fields that move to the environment
 	kept   []manifest.Problem // warnings of the fields that stay and change objects

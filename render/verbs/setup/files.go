@@ -15,6 +15,7 @@ import (
 	"example.com/gatehouse/environments/base/gatehouse"
 	"example.com/gatehouse/kind/rbac"
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
@@ -61,7 +62,7 @@ func environmentFiles(o Options, image string) (map[string][]byte, error) {
 			"images: # a digest pins the image of the controller\n" + image,
 		o.Environment: "# The environment " + o.Environment +
 			". A namespace: here would also move the controller: put it into the\n# kustomization.yaml of a " +
-			"subfolder, and list the subfolder here.\n" + kustomization + o.annotations("") +
+			"subfolder, and list the subfolder here.\n" + kustomization + o.annotations("", "") +
 			listField("resources", []string{"../base"}) + listField("patches", patches),
 	} {
 		files[folder+"/kustomization.yaml"] = []byte(content)
@@ -74,13 +75,16 @@ func environmentFiles(o Options, image string) (map[string][]byte, error) {
 }
 
 // annotations returns the metadata of an environment's kustomization, if it needs any. values is the file with
-// the values of variables.
-func (o Options) annotations(values string) (metadata string) {
+// the values of variables, and cluster the folder of a cluster.
+func (o Options) annotations(values, cluster string) (metadata string) {
 	if o.Kubernetes != "" {
 		metadata = fmt.Sprintf("    %s: %q # the version of its cluster\n", tree.KubernetesAnnotation, o.Kubernetes)
 	}
 	if values != "" {
 		metadata += fmt.Sprintf("    %s: %s\n", flux.Annotation, manifest.Scalar(values))
+	}
+	if cluster != "" {
+		metadata += fmt.Sprintf("    %s: %s\n", render.ClusterAnnotation, manifest.Scalar(cluster))
 	}
 	if metadata != "" {
 		metadata = "metadata:\n  annotations:\n" + metadata

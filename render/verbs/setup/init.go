@@ -29,8 +29,8 @@ type Options struct {
 	// Environment is the name of the environment. With From it may be empty: then it is the name of the folder or
 	// of the delivery object.
 	Environment string
-	// From is an overlay outside of environments/ that the environment lists instead of a base, or a file with
-	// the Kustomizations of Flux and Applications of Argo CD that sync overlays.
+	// From is an overlay outside of environments/ that the environment lists instead of a base, the folder of a cluster
+	// or of several, or a file with the Kustomizations of Flux and Applications of Argo CD that sync overlays.
 	From string
 	// Image is the controller's image: NAME:TAG, NAME@DIGEST or NAME:TAG@DIGEST. Empty means the image
 	// of this release.
@@ -68,6 +68,8 @@ type Result struct {
 	Patched []string
 	// Delivery is the file that From names, as it has to be once the rendered files are synced, or nil.
 	Delivery []byte
+	// Moves are the paths to change in the objects that sync clusters.
+	Moves []Move
 	// CIFile is the new CI file, if any.
 	CIFile string
 	// Placeholders names the values that users must set in CIFile, if any.
@@ -86,6 +88,13 @@ type Result struct {
 	attributes []byte            // the new content of .gitattributes, or nil
 	adoptions  []*adoption       // with From
 	objects    []*yamlv3.Node    // of the file that From names
+}
+
+// Move is a change of the path that a cluster is synced from.
+type Move struct {
+	// Files have the objects that sync the cluster; none if they are elsewhere.
+	Files    []string
+	From, To string
 }
 
 // Init creates an environment in a folder of a git repository. It overwrites no file, and appends a line to
