@@ -65,8 +65,12 @@ func (f *followed) staysFor() string {
 	switch {
 	case isDelivered && parent.isSet():
 		return "an ApplicationSet makes it"
+	case isDelivered && parent.staysFor() != "":
+		return "it is in the folder of " + parent.object.GetName()
 	case f.isPart:
 		return "its source has a part of the repository"
+	case f.isDecrypted && f.generatesSecrets():
+		return "the hash in the name of a Secret is that of its decrypted files"
 	}
 	isUnsure := isDelivered && parent.postBuild != nil && parent.postBuild.Values == nil
 	_, fields := f.shown(f.inCluster)
@@ -75,11 +79,23 @@ func (f *followed) staysFor() string {
 		case value == nil:
 		case isUnsure && flux.HasVariables(value):
 			return name + " has variables of unknown values"
+		case name == "commonMetadata" && (flux.HasVariables(value) || strings.Contains(fmt.Sprint(value), flux.Switch)):
+			return "commonMetadata has a variable or " + flux.Switch
 		case !f.isFlux && strings.ContainsAny(fmt.Sprint(value), "$*"):
 			return name + " has variables of Argo CD"
 		}
 	}
 	return ""
+}
+
+// generatesSecrets reports whether kustomize generates a Secret from files.
+func (f *followed) generatesSecrets() bool {
+	for _, k := range f.sources.Kustomizations {
+		if len(k.SecretGenerator) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // isSet reports whether the object is an ApplicationSet, which has no folder.
@@ -175,13 +191,13 @@ func (p *pipeline) layOutDelivered() (files []tree.File, problems []manifest.Pro
 		if f.isSet() || f.staysFor() == "" {
 			continue
 		}
-		stay = append(stay, fmt.Sprintf("%s (%s)", f.object, f.staysFor()))
+		stay = append(stay, fmt.Sprintf("%s (%s)", f.object.GetName(), f.staysFor()))
 		if len(stay) == 1 {
 			problems = warning(f.object, "")
 		}
 	}
 	if len(stay) > 0 {
-		problems[0].Message = "is not in rendered/, and syncs its folder as before: " + manifest.FirstOf(5, stay)
+		problems[0].Message = "stays out of rendered/, and syncs its folder as before: " + manifest.FirstOf(5, stay)
 	}
 	return slices.Concat(found...), append(problems, slices.Concat(wrong...)...)
 }
@@ -202,6 +218,7 @@ func (p *pipeline) layOutFolder(f *followed, folder string) (files []tree.File, 
 		files = append(files, tree.File{Path: path.Join(folder, o.Path), Content: content})
 	}
 	for i, o := range f.applied {
+		f.applied[i] = p.asWritten(o)
 		f.applied[i].File = paths[o.Committed().ID()]
 	}
 	return append(files, tree.File{Path: path.Join(folder, tree.IndexFile), Content: tree.FolderIndex(names)}), problems

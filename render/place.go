@@ -25,6 +25,8 @@ type place struct {
 	isFlux    bool
 	// isPart reports whether the source has a part of the repository.
 	isPart bool
+	// isDecrypted reports whether Flux decrypts files and objects.
+	isDecrypted bool
 	// isElsewhere reports whether another cluster or nobody gets the objects.
 	isElsewhere bool
 	// namespace is that of objects without one, as Argo CD applies them.
@@ -95,6 +97,7 @@ func placeOfKustomization(o manifest.Object) []place {
 		SourceRef  struct{ Kind, Name, Namespace string }
 		KubeConfig *struct{}
 		Suspend    bool
+		Decryption *struct{}
 	}
 	if err := decodeField(o, "spec", &spec); err != nil {
 		return nil
@@ -105,6 +108,7 @@ func placeOfKustomization(o manifest.Object) []place {
 		folder: path.Join("/", spec.Path), isFlux: true,
 		source:      sourceName(ref.Kind, cmp.Or(ref.Namespace, o.GetNamespace()), ref.Name),
 		isElsewhere: spec.Suspend || spec.KubeConfig != nil,
+		isDecrypted: spec.Decryption != nil,
 	}}
 }
 

@@ -81,8 +81,8 @@ func readInput(repository *Repository, name string) (*input, []manifest.Problem)
 		}
 		in.overrides, folders = overrides, []string{overrides}
 	}
-	if k, err := readHead(folder, files.ReadFile); err == nil && k.Metadata.Annotations[ClusterAnnotation] != "" {
-		in.entry = path.Join(folder, k.Metadata.Annotations[ClusterAnnotation])
+	if entry := repository.Entry(name); entry != "" {
+		in.entry = path.Join("/", entry)
 		files = withKustomization(files, in.entry)
 	}
 	in.sources = source.Read(in.memo, in.shared, files, in.kinds.KustomizeConfig(), clusterOf,
@@ -328,6 +328,16 @@ func (r *Repository) PostBuild(environment string) (*flux.PostBuild, error) {
 		return nil, err
 	}
 	return readPostBuild(read, folder, file)
+}
+
+// Entry returns the folder that the cluster of an environment is synced from, by ClusterAnnotation, or nothing.
+func (r *Repository) Entry(environment string) string {
+	k, err := readHead(folderOf(environment), r.fileSystem().ReadFile)
+	cluster := k.Metadata.Annotations[ClusterAnnotation]
+	if err != nil || cluster == "" {
+		return ""
+	}
+	return source.Relative(path.Join(folderOf(environment), cluster))
 }
 
 // head has the first fields of a kustomization.

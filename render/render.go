@@ -341,8 +341,9 @@ func (p *pipeline) rendering(repository *Repository) *Rendering {
 		index.Kubernetes = p.kubernetes.String()
 	}
 	beside, err := page.Files(p.kinds, p.name, index.Kubernetes, objects, files)
+	problems = p.warnings(objects, repository)
 	delivered, wrong := p.layOutDelivered()
-	problems = append(p.warnings(objects, repository), wrong...)
+	problems = append(problems, wrong...)
 	if err != nil {
 		problems = append(problems, manifest.Problem{Message: err.Error()})
 	}

@@ -43,7 +43,11 @@ func readRequirements(repository *render.Repository, name string) (*requirements
 		return nil, err
 	}
 	objects, err := readRendered(repository, name)
+	entry := repository.Entry(name)
 	switch {
+	case entry != "":
+		return nil, fmt.Errorf("%s is a cluster that is synced already: change the path of the object that syncs %s to "+
+			"%s", name, entry, path.Join(tree.Folder, name))
 	case err != nil:
 		return nil, err
 	case len(objects) == 0:
@@ -75,6 +79,7 @@ func readRendered(repository *render.Repository, name string) ([]manifest.Object
 	if err != nil {
 		return nil, err
 	}
+	files = slices.DeleteFunc(files, func(file tree.File) bool { return tree.IsDelivered(file.Path) })
 	objects, problems := tree.Objects(name, files)
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("%s is not a valid object: run render --env %s", problems[0].File, name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
@@ -11,8 +12,8 @@ import (
 	"example.com/gatehouse/render/verbs/cluster/plan"
 )
 
-// Read returns the objects in rendered/ENVIRONMENT, if that is up to date. It drops encrypted
-// objects with a warning.
+// Read returns the objects in rendered/ENVIRONMENT, if that is up to date, without those that deliveries bring. It drops
+// encrypted objects with a warning.
 func Read(ctx context.Context, repository *render.Repository, environment string,
 	progress func(step string)) (objects []manifest.Object, problems []manifest.Problem, err error) {
 	if err := repository.CheckEnvironment(environment); err != nil {
@@ -28,7 +29,8 @@ func Read(ctx context.Context, repository *render.Repository, environment string
 				return nil, fmt.Errorf("%s is not what %s renders to: run render --env %s first",
 					path.Join(tree.Folder, environment), path.Join(tree.EnvironmentsFolder, environment), environment)
 			}
-			if objects, problems = tree.Objects(environment, e.Plan.Files()); len(problems) > 0 {
+			files := slices.DeleteFunc(e.Plan.Files(), func(file tree.File) bool { return tree.IsDelivered(file.Path) })
+			if objects, problems = tree.Objects(environment, files); len(problems) > 0 {
 				return problems, nil
 			}
 			objects, problems = plan.DropEncrypted(objects,
