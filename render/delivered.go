@@ -104,13 +104,18 @@ func (f *followed) isSet() bool { return f.place.folder == "" }
 // writtenTo returns the folder of the rendered objects of a delivery, below that of the environment. It is empty for
 // one that stays as it is.
 func (p *pipeline) writtenTo(f *followed) string {
-	switch {
-	case p.entry == "", f.isSet(), f.staysFor() != "":
+	if p.entry == "" || f.isSet() || f.staysFor() != "" {
 		return ""
-	case f.nth >= 0:
-		return path.Join(tree.DeliveryFolder(f.inCluster), strconv.Itoa(f.nth))
 	}
-	return tree.DeliveryFolder(f.inCluster)
+	o := f.inCluster
+	if parent, isDelivered := f.object.Delivery.(*followed); isDelivered && parent.namespace != "" {
+		o = p.checker.WithNamespace(o, parent.namespace)
+	}
+	folder := tree.DeliveryFolder(o, p.checker.IsNamespaced)
+	if f.nth >= 0 {
+		folder = path.Join(folder, strconv.Itoa(f.nth))
+	}
+	return folder
 }
 
 // asWritten returns an object as it is in rendered/: a delivery points to its folders there.
@@ -132,8 +137,11 @@ func (p *pipeline) asWritten(o manifest.Object) manifest.Object {
 
 // isOf reports whether an object is the delivery, with its variables or without, perhaps in a second folder.
 func (f *followed) isOf(o manifest.Object) bool {
-	return f.inCluster.IDInNamespace() == o.IDInNamespace() ||
-		f.object.ID() == o.Committed().ID() && f.object.Delivery == o.Delivery
+	is, of := f.object.ID(), o.Committed().ID()
+	if is.Namespace == "" { // Argo CD applies it to a namespace
+		of.Namespace = ""
+	}
+	return f.inCluster.IDInNamespace() == o.IDInNamespace() || is == of && f.object.Delivery == o.Delivery
 }
 
 // Delivers reports whether objects in a folder deliver other folders of the repository.
@@ -163,7 +171,7 @@ func (r *Repository) PlainCluster(environment string) (objects []manifest.Object
 			return nil, fmt.Errorf("%s: %w", f.object, err)
 		}
 		for _, o := range all {
-			if f.namespace != "" {
+			if o.Delivery = f; f.namespace != "" {
 				o = p.checker.WithNamespace(o, f.namespace)
 			}
 			objects = append(objects, o)

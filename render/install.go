@@ -44,6 +44,9 @@ func (e *Examination) Install(objects []manifest.Object, repository *Repository)
 	var found []manifest.Problem
 	files := repository.fileSystem()
 	b.followed, found = e.pipeline.follow(repository, files, objects)
+	for _, f := range b.followed {
+		f.setNamespace(e.pipeline.checker)
+	}
 	delivered := b.followedObjects()
 	all, problems := e.pipeline.install(e.pipeline.input, files,
 		release.Find(slices.Concat(objects, delivered)))

@@ -101,8 +101,9 @@ func folderOf(p *Placed, scope Scope) string {
 
 // DeliveryFolder returns the folder of the files of a delivery, relative to the folder of the environment: beside the
 // file of the delivery.
-func DeliveryFolder(o manifest.Object) string {
-	return path.Join(escape(o.NamespaceOrDefault()), strings.TrimSuffix(baseName(o.ID(), false), ".yaml"))
+func DeliveryFolder(o manifest.Object, scope Scope) string {
+	folder := folderOf(&Placed{id: o.ID(), gvk: o.GroupVersionKind()}, scope)
+	return path.Join(folder, strings.TrimSuffix(baseName(o.ID(), false), ".yaml"))
 }
 
 // maxBaseName keeps the names of files within the 255 bytes that file systems allow.
