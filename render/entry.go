@@ -141,6 +141,7 @@ func (r *Repository) topmost(entries, delivered map[string]bool) (names []string
 			names = append(names, name)
 		}
 	}
+	slices.Sort(names)
 	return names
 }
 
