@@ -137,8 +137,7 @@ func definitionsToCopy(kinds []*uncheckedTotal) string {
 	slices.Sort(environments)
 	return fmt.Sprintf("objects without a CustomResourceDefinition are not checked, in %s: %s: with a cluster that has "+
 		"the definitions, run mkdir -p %[3]s && for g in %[4]s; do kubectl get crd -o name | grep \"/[^.]*\\.$g$\" | "+
-		"xargs -r kubectl get -o yaml > %[3]s/$g.yaml; done, or, if nobody may have them, annotate the kustomization with "+
-		"%[5]s: %[6]s", manifest.FirstOf(3, slices.Compact(environments)), strings.Join(names, ", "),
-		tree.EnvironmentsFolder+"/"+definitionsFolder, strings.Join(slices.Compact(groups), " "),
-		warn.ElsewhereAnnotation, apiServiceOf(kinds[0].GroupVersionKind))
+		"xargs -r kubectl get -o yaml > %[3]s/$g.yaml; done (docs/validation.md has a way for kinds that nobody may copy)",
+		manifest.FirstOf(3, slices.Compact(environments)), strings.Join(names, ", "),
+		tree.EnvironmentsFolder+"/"+definitionsFolder, strings.Join(slices.Compact(groups), " "))
 }
