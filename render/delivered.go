@@ -72,12 +72,17 @@ func (f *followed) staysFor() string {
 	case f.isDecrypted && f.generatesSecrets():
 		return "the hash in the name of a Secret is that of its decrypted files"
 	}
-	isUnsure := isDelivered && parent.postBuild != nil && parent.postBuild.Values == nil
+	return f.unsureField(isDelivered && parent.postBuild != nil && parent.postBuild.Values == nil)
+}
+
+// unsureField returns the reason that a field which the rendered files would show cannot be known, or nothing. The values
+// of variables in the object itself may be unknown.
+func (f *followed) unsureField(hasUnknown bool) string {
 	_, fields := f.shown(f.inCluster)
 	for _, name := range slices.Concat(shownByFlux, shownByArgo) {
 		switch value := fields[name]; {
 		case value == nil:
-		case isUnsure && flux.HasVariables(value):
+		case hasUnknown && flux.HasVariables(value):
 			return name + " has variables of unknown values"
 		case name == "commonMetadata" && (flux.HasVariables(value) || strings.Contains(fmt.Sprint(value), flux.Switch)):
 			return "commonMetadata has a variable or " + flux.Switch

@@ -144,7 +144,7 @@ func (in *input) convert(checker *verdict.Checker, e *expanded) (problems []mani
 // problemsOfErrors returns the problems of errors, each about the object with its index. A joined
 // error becomes one problem for each of its errors.
 func problemsOfErrors(objects []manifest.Object, errs []error) (problems []manifest.Problem) {
-	for i, err := range errs {
+	for i, err := range errs[:len(objects)] {
 		if err == nil {
 			continue
 		}

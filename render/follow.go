@@ -50,7 +50,8 @@ type followed struct {
 	// lists the files. Its first lines are those of the file.
 	overlay string
 	lines   int
-	// original is the file without the fields of the object, if it exists; own and merged are the fields before and after.
+	// original is the file without the fields of the object, if it exists; own and merged are the fields before and
+	// after.
 	original    *yamlv3.Node
 	own, merged map[string]any
 }
@@ -420,8 +421,8 @@ func (b *built) judgeFollowed() (problems []manifest.Problem) {
 	return problems
 }
 
-// isWritten reports whether a source file of a delivery has a field. One that a patch adds to many deliveries may be for
-// others.
+// isWritten reports whether a source file of a delivery has a field. One that a patch adds to many deliveries may be
+// for others.
 func (b *built) isWritten(o manifest.Object, field string) bool {
 	paths := b.paths
 	if by, ok := o.Delivery.(*followed); ok {

@@ -88,9 +88,9 @@ func selected(all []params, of *metav1.LabelSelector) ([]params, error) {
 // merge returns the parameters of the first generator, with those of others that have the same values of keys.
 func (e expansion) merge(generators []generator, keys []string) (all []params, err error) {
 	keyOf := func(p params) string {
-		var values []any
-		for _, key := range keys {
-			values = append(values, p[key])
+		values := make([]any, len(keys))
+		for i, key := range keys {
+			values[i] = p[key]
 		}
 		return string(asJSON(values))
 	}

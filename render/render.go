@@ -389,7 +389,7 @@ func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) [
 
 // elsewhere returns the objects that kustomizations of the environment and of followed folders say are elsewhere.
 func (p *pipeline) elsewhere() (lists warn.Elsewhere) {
-	all := []*source.Sources{p.sources}
+	all := append(make([]*source.Sources, 0, 1+len(p.followed)), p.sources)
 	for _, f := range p.followed {
 		all = append(all, f.sources)
 	}

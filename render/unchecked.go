@@ -102,13 +102,13 @@ func (u *Update) warnUnchecked() {
 	for _, t := range slices.SortedFunc(maps.Values(totals), byName) {
 		switch count := fmt.Sprintf("%d, in %s", t.Objects, manifest.FirstOf(3, t.environments)); {
 		case unserved[t.Group] != "":
-			u.warnOf(t, fmt.Sprintf("%s is in files for %s (%s): no cluster serves it, and the sync would fail: take it out of "+
-				"resources, or annotate it with config.kubernetes.io/local-config: \"true\"", t.GroupKind(), unserved[t.Group],
-				count))
+			u.warnOf(t, fmt.Sprintf("%s is in files for %s (%s): no cluster serves it, and the sync would fail: take it "+
+				"out of resources, or annotate it with config.kubernetes.io/local-config: \"true\"", t.GroupKind(),
+				unserved[t.Group], count))
 		case aggregated[t.Group] != "":
-			u.warnOf(t, fmt.Sprintf("%s: objects without a CustomResourceDefinition are not checked (%s): an API server "+
-				"of %s serves them, and no cluster has a definition to copy; annotate the kustomization with %s: %s", t.GroupKind(),
-				count, aggregated[t.Group], warn.ElsewhereAnnotation, apiServiceOf(t.GroupVersionKind)))
+			u.warnOf(t, fmt.Sprintf("%s: objects without a CustomResourceDefinition are not checked (%s): an API "+
+				"server of %s serves them, and no cluster has a definition to copy; annotate the kustomization with "+
+				"%s: %s", t.GroupKind(), count, aggregated[t.Group], warn.ElsewhereAnnotation, apiServiceOf(t.GroupVersionKind)))
 		default:
 			rest = append(rest, t)
 		}
@@ -128,16 +128,18 @@ func (u *Update) warnOf(t *uncheckedTotal, message string) {
 // definitionsToCopy returns a message with the kinds, and a command that copies the definitions of all groups. It
 // writes nothing for a group without definitions, such as one that nobody installed.
 func definitionsToCopy(kinds []*uncheckedTotal) string {
-	var groups, names, environments []string
+	groups, names := make([]string, 0, len(kinds)), make([]string, 0, len(kinds))
+	var environments []string
 	for _, t := range kinds {
 		groups, environments = append(groups, t.Group), append(environments, t.environments...)
 		names = append(names, fmt.Sprintf("%s (%d)", t.GroupKind(), t.Objects))
 	}
 	slices.Sort(groups)
 	slices.Sort(environments)
-	return fmt.Sprintf("objects without a CustomResourceDefinition are not checked, in %s: %s: with a cluster that has "+
-		"the definitions, run mkdir -p %[3]s && for g in %[4]s; do kubectl get crd -o name | grep \"/[^.]*\\.$g$\" | "+
-		"xargs -r kubectl get -o yaml > %[3]s/$g.yaml; done (docs/validation.md has a way for kinds that nobody may copy)",
+	return fmt.Sprintf("objects without a CustomResourceDefinition are not checked, in %s: %s: with a cluster that "+
+		"has the definitions, run mkdir -p %[3]s && for g in %[4]s; do kubectl get crd -o name | "+
+		"grep \"/[^.]*\\.$g$\" | xargs -r kubectl get -o yaml > %[3]s/$g.yaml; done "+
+		"(docs/validation.md has a way for kinds that nobody may copy)",
 		manifest.FirstOf(3, slices.Compact(environments)), strings.Join(names, ", "),
 		tree.EnvironmentsFolder+"/"+definitionsFolder, strings.Join(slices.Compact(groups), " "))
 }

@@ -176,12 +176,12 @@ func kustomizations(dir, environment string) (map[string]*kustomization, error) 
 		}
 		content, unreadable := fs.ReadFile(root.FS(), file)
 		var document yaml.Node
-		if unreadable != nil || yaml.Unmarshal(content, &document) != nil || document.Kind != yaml.DocumentNode ||
-			document.Content[0].Kind != yaml.MappingNode {
-			return nil
+		isMapping := unreadable == nil && yaml.Unmarshal(content, &document) == nil &&
+			document.Kind == yaml.DocumentNode && document.Content[0].Kind == yaml.MappingNode
+		if isMapping {
+			within, _ := filepath.Rel(folder, path.Dir(file))
+			all[within] = &kustomization{"/" + file, strings.Split(string(content), "\n"), document.Content[0]}
 		}
-		within, _ := filepath.Rel(folder, path.Dir(file))
-		all[within] = &kustomization{"/" + file, strings.Split(string(content), "\n"), document.Content[0]}
 		return nil
 	})
 	return all, err

@@ -37,7 +37,8 @@ func idleFields(paths *Paths, objects []manifest.Object) (warnings []manifest.Pr
 			for j, spec := range l.FieldSpecs {
 				if reason := unusedField(spec, objects); reason != "" {
 					line := s.Line(k.File, "labels", strconv.Itoa(i), "fields", strconv.Itoa(j))
-					warnings = append(warnings, idleWarning(k.File, line, fmt.Sprintf("labels[%d].fields[%d]", i, j), reason))
+					field := fmt.Sprintf("labels[%d].fields[%d]", i, j)
+					warnings = append(warnings, idleWarning(k.File, line, field, reason))
 				}
 			}
 		}
@@ -57,8 +58,8 @@ func idleWarning(file string, line int, field, reason string) manifest.Problem {
 		Warning: true}
 }
 
-// idleConfiguration warns of fields of a configuration that no object has. A field may name objects of several kinds: if
-// one of its entries changes something, the others are for other environments.
+// idleConfiguration warns of fields of a configuration that no object has. A field may name objects of several kinds:
+// if one of its entries changes something, the others are for other environments.
 func idleConfiguration(file string, root *yaml.Node, objects []manifest.Object) (warnings []manifest.Problem) {
 	idle, isUsed := map[string][]manifest.Problem{}, map[string]bool{}
 	eachConfigured(root, func(field string, at, to *yaml.Node) {

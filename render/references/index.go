@@ -186,28 +186,33 @@ func (in *Index) Lacks(r Reference) (missing []Needed) {
 
 // PartsOf returns the names of all parts of an object, if they are known: keys, ports by name and number, listeners.
 func PartsOf(o manifest.Object, part Part) (names []string, isKnown bool) {
-	switch {
-	case part == Key && (kindOf(o) == "ConfigMap" || kindOf(o) == "Secret"):
+	kind := kindOf(o)
+	switch isGateway := kind == "Gateway.gateway.networking.k8s.io"; {
+	case part == Key && (kind == "ConfigMap" || kind == "Secret"):
 		for _, field := range []string{"data", "binaryData", "stringData"} {
 			data, _, _ := unstructured.NestedMap(o.Object, field)
 			names = slices.AppendSeq(names, maps.Keys(data))
 		}
-		kind, _, _ := unstructured.NestedString(o.Object, "type")
-		return names, len(names) > 0 && kind != "kubernetes.io/service-account-token" && !isCompleted(o)
-	case part == Port && kindOf(o) == "Service":
-		names = fieldsOfItems(o, "ports", "name", "port")
-		kind, _, _ := unstructured.NestedString(o.Object, "spec", "type")
-		return names, len(names) > 0 && kind != "ExternalName" && !hasVariable(names)
-	case part == Port && kindOf(o) == "Gateway.gateway.networking.k8s.io":
-		names = fieldsOfItems(o, "listeners", "port")
-		return names, len(names) > 0 && !hasVariable(names)
+		of, _, _ := unstructured.NestedString(o.Object, "type")
+		return names, len(names) > 0 && of != "kubernetes.io/service-account-token" && !isCompleted(o)
+	case part == Port && kind == "Service":
+		of, _, _ := unstructured.NestedString(o.Object, "spec", "type")
+		names, isKnown = partsOfItems(o, "ports", "name", "port")
+		return names, isKnown && of != "ExternalName"
+	case part == Port && isGateway:
+		return partsOfItems(o, "listeners", "port")
 	case part == Container:
 		return containersOf(o)
-	case part == Listener && kindOf(o) == "Gateway.gateway.networking.k8s.io":
-		names = fieldsOfItems(o, "listeners", "name")
-		return names, len(names) > 0 && !hasVariable(names)
+	case part == Listener && isGateway:
+		return partsOfItems(o, "listeners", "name")
 	}
 	return nil, false
+}
+
+// partsOfItems returns fieldsOfItems, and whether there are any and none has a variable.
+func partsOfItems(o manifest.Object, list string, fields ...string) (names []string, isKnown bool) {
+	names = fieldsOfItems(o, list, fields...)
+	return names, len(names) > 0 && !hasVariable(names)
 }
 
 // containersOf returns the names of the containers of an object's Pods, if no program adds others.

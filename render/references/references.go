@@ -51,7 +51,7 @@ const (
 func (in *Index) Of(o manifest.Object) (found []Reference) {
 	found = in.ofFields(o)
 	if template, ok := podTemplate(o); ok {
-		spec := append(template, "spec")
+		spec := append(slices.Clip(template), "spec")
 		first := len(found)
 		for _, f := range byKind()[pods] {
 			found = append(found, f.find(o, spec)...)
@@ -231,8 +231,8 @@ func (r *Reference) addParts(p partField, parent map[string]any, below []string)
 	}
 }
 
-// VisitPods calls found with each mapping at a path of the table in the spec of an object's Pods, and with its own path.
-// The object is of a built-in kind.
+// VisitPods calls found with each mapping at a path of the table in the spec of an object's Pods, and with its own
+// path. The object is of a built-in kind.
 func VisitPods(o manifest.Object, path string, found func(mapping map[string]any, at []string)) {
 	if manifest.MakesPods(o.Unstructured) {
 		template, _ := manifest.PodTemplatePath(o.GetKind())
@@ -261,9 +261,10 @@ func Visit(content any, path, at []string, found func(mapping map[string]any, at
 		if path[0] == "*" {
 			keys = slices.Sorted(maps.Keys(content))
 		}
+		rest := path[1:]
 		for _, key := range keys {
 			if value, ok := content[key]; ok {
-				Visit(value, path[1:], append(at, key), found)
+				Visit(value, rest, append(at, key), found)
 			}
 		}
 	}

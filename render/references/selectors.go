@@ -223,7 +223,9 @@ func (l Labelled) PortNames(protocol string) (names []string) {
 // PortsOf returns the names of the ports of a container, or of the spec of a Service, with a protocol, or any.
 func PortsOf(container any, protocol string) (names []string) {
 	Visit(container, []string{"ports", ""}, nil, func(port map[string]any, _ []string) {
-		if name, _ := port["name"].(string); name != "" && (protocol == "" || cmp.Or(port["protocol"], any("TCP")) == any(protocol)) {
+		name, _ := port["name"].(string)
+		isOf := protocol == "" || cmp.Or(port["protocol"], any("TCP")) == any(protocol)
+		if name != "" && isOf {
 			names = append(names, name)
 		}
 	})

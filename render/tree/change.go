@@ -49,12 +49,15 @@ func (f *folder) commit(c change) error {
 	if err := f.dir.Remove(c.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return f.failure(c.File, err)
 	}
-	for dir := f.full(c.Path); dir != f.path; { // if it is empty
-		if dir = path.Dir(dir); f.root.Remove(dir) != nil {
-			break
-		}
-	}
+	f.removeEmpty(path.Dir(f.full(c.Path)))
 	return nil
+}
+
+// removeEmpty removes a folder, and the folders around it in f, as far as they are empty.
+func (f *folder) removeEmpty(dir string) {
+	for f.root.Remove(dir) == nil && dir != f.path {
+		dir = path.Dir(dir)
+	}
 }
 
 // failure returns the error of a change, naming the file instead of the temporary one.

@@ -126,8 +126,8 @@ func readIndex(content []byte) map[string]bool {
 	return names
 }
 
-// readItems returns the items of lists, each on a line after a mark. An item that is no YAML is a name, such as %61ux/pod-a.yaml:
-// earlier versions wrote no quotes.
+// readItems returns the items of lists, each on a line after a mark. An item that is no YAML is a name, such as
+// %61ux/pod-a.yaml: earlier versions wrote no quotes.
 func readItems(content, mark string) (items []string) {
 	for line := range strings.Lines(content) {
 		if item, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), mark); ok {

@@ -13,7 +13,9 @@ import (
 // invalidImages warns of images that the kubelet cannot parse: their Pods stay in InvalidImageName.
 func invalidImages(in Input) (warnings []manifest.Problem) {
 	for _, o := range in.Objects {
-		for path, key := range map[string]string{"containers|initContainers[]": "image", "volumes[].image": "reference"} {
+		for path, key := range map[string]string{
+			"containers|initContainers[]": "image", "volumes[].image": "reference",
+		} {
 			references.VisitPods(o, path, func(content map[string]any, at []string) {
 				image, _ := content[key].(string)
 				_, err := reference.ParseNormalizedNamed(image)

@@ -108,7 +108,7 @@ func (k knot) warning() manifest.Problem {
 }
 
 // name names a delivery.
-func (d *Delivery) name() string { return cmp.Or(d.Object.String(), "the sync of this environment") }
+func (d *Delivery) name() string { return cmp.Or(d.String(), "the sync of this environment") }
 
 // reason says what the delivery of a link waits for.
 func (l link) reason() string {

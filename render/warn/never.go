@@ -174,13 +174,15 @@ func unspreadPods(in Input) (warnings []manifest.Problem) {
 		}
 		references.VisitPods(o, "topologySpreadConstraints[].labelSelector", func(selector map[string]any, at []string) {
 			wanted, _, err := unstructured.NestedStringMap(selector, "matchLabels")
-			s := references.Selector{From: o, Labels: wanted, Selects: "Pod", Namespaces: []string{o.NamespaceOrDefault()}}
+			s := references.Selector{From: o, Labels: wanted, Selects: "Pod",
+				Namespaces: []string{o.NamespaceOrDefault()}}
 			if err != nil || len(wanted) == 0 || len(selector) > 1 || strings.Contains(fmt.Sprint(wanted), "$") ||
 				len(in.index.Selected(s)) > 0 {
 				return
 			}
 			template, _ := manifest.PodTemplatePath(o.GetKind())
-			own, _, _ := unstructured.NestedStringMap(o.Object, slices.Concat(template, []string{"metadata", "labels"})...)
+			own, _, _ := unstructured.NestedStringMap(o.Object,
+				slices.Concat(template, []string{"metadata", "labels"})...)
 			warnings = append(warnings, warning(o, manifest.JoinField(at), nil,
 				"selects no Pods here, also not its own, so it spreads nothing: write labels of the Pods, %s",
 				metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: own})))

@@ -172,8 +172,9 @@ func unknownProbePorts(in Input) (warnings []manifest.Problem) {
 				warnings = append(warnings, warning(o, manifest.JoinField(append(slices.Clone(at), "port")), port,
 					"the container has no port %s, so it always fails%s", port, instead(port, names)))
 			}
-			references.Visit(container, []string{"livenessProbe|readinessProbe|startupProbe", "httpGet|tcpSocket"}, at, look)
-			references.Visit(container, []string{"lifecycle", "postStart|preStop", "httpGet|tcpSocket"}, at, look)
+			const probes, handlers = "livenessProbe|readinessProbe|startupProbe", "httpGet|tcpSocket"
+			references.Visit(container, []string{probes, handlers}, at, look)
+			references.Visit(container, []string{"lifecycle", "postStart|preStop", handlers}, at, look)
 		})
 	}
 	return warnings

@@ -98,7 +98,7 @@ func neverStarting(in Input) (warnings []manifest.Problem) {
 	for i := range in.Deliveries {
 		s.add(&in.Deliveries[i])
 	}
-	var steps []*step
+	steps := make([]*step, 0, 3*len(s.all))
 	for i, p := range s.all {
 		if i > 0 {
 			s.start(p)

@@ -45,8 +45,8 @@ Application in a file: it has their patches, images, names, components and names
 Init lists the fields that stay in these objects, and prints the new content of the file:
 replace the file after the rendered manifests are merged.
 
-With --agents, write only AGENTS.md: the commands, the exit codes and the form of a problem, for coding agents. If the
-file exists, print the text instead.`,
+With --agents, write only AGENTS.md: the commands, the exit codes and the form of a problem,
+for coding agents. If the file exists, print the text instead.`,
 		Example: `  # Set up the current repository, with the environment prod
   render init
 
@@ -81,9 +81,8 @@ file exists, print the text instead.`,
 	}
 	cmd.Flags().StringVarP(&o.Environment, "env", "e", "",
 		"the name of the environment (default: prod; with --from, the name of the folder or object)")
-	cmd.Flags().StringVar(&o.From, "from", "",
-		"an existing overlay or cluster in this git repository, or a file with the objects that sync overlays, in "+
-			"place of a new base")
+	cmd.Flags().StringVar(&o.From, "from", "", "an existing overlay or cluster in this git repository, or a file with "+
+		"the objects that sync overlays, in place of a new base")
 	cmd.Flags().StringVar(&o.Image, "image", "",
 		"the controller's image, as NAME@DIGEST or NAME:TAG (default: the image of this release)")
 	cmd.Flags().StringVar(&o.Kubernetes, "kubernetes", "", "the minor version of the cluster, like "+

@@ -72,8 +72,9 @@ func (p *pruning) keepFolder(folder string) (isLeft bool, err error) {
 	k.Replacements = keepEntries(p, k.File, "replacements", k.Replacements)
 	isPruned := before != count()
 	if len(images) < len(k.Images) {
-		k.Images, isPruned = append(images, noImage), true
+		images, isPruned = append(images, noImage), true
 	}
+	k.Images = images
 	if err != nil || isPruned && k.IsEmpty() {
 		return false, err
 	}

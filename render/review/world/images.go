@@ -39,11 +39,12 @@ func IsNewVersion(was, is string) bool {
 		!strings.ContainsAny(Tag(is), "0123456789") {
 		return false
 	}
-	if number.ReplaceAllString(Tag(was), "0") == number.ReplaceAllString(Tag(is), "0") {
-		return slices.CompareFunc(number.FindAllString(Tag(was), -1), number.FindAllString(Tag(is), -1), compareNumbers) < 0
+	old, now := Tag(was), Tag(is)
+	if number.ReplaceAllString(old, "0") == number.ReplaceAllString(now, "0") {
+		return slices.CompareFunc(number.FindAllString(old, -1), number.FindAllString(now, -1), compareNumbers) < 0
 	}
-	before, errBefore := semver.NewVersion(Tag(was))
-	after, errAfter := semver.NewVersion(Tag(is))
+	before, errBefore := semver.NewVersion(old)
+	after, errAfter := semver.NewVersion(now)
 	return errBefore != nil || errAfter != nil || after.GreaterThan(before)
 }
 

@@ -84,7 +84,8 @@ func List(d *compare.Diff) ([]Image, []Chart) {
 		e := &d.Environments[i]
 		var before, after []manifest.Object
 		for _, o := range e.Unchanged {
-			before, after = append(before, manifest.Object{Unstructured: o}), append(after, manifest.Object{Unstructured: o})
+			object := manifest.Object{Unstructured: o}
+			before, after = append(before, object), append(after, object)
 		}
 		for _, c := range e.Changes {
 			if c.Before != nil {

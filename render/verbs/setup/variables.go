@@ -94,14 +94,22 @@ func (p *target) findConfigMap(d *delivery, name string) (file string, document 
 		}
 		return nil
 	})
-	if err == nil && len(files) != 1 {
-		err = fmt.Errorf("no file of the repository has the ConfigMap %s", name)
-		if len(files) > 0 {
-			err = fmt.Errorf("the ConfigMap %s is in several files, and nothing says which has the values: %s", name,
-				manifest.FirstOf(3, files))
-		}
+	if err == nil {
+		err = checkOne(name, files)
 	}
 	return file, document, err
+}
+
+// checkOne returns an error unless one file has a ConfigMap.
+func checkOne(name string, files []string) error {
+	switch len(files) {
+	case 0:
+		return fmt.Errorf("no file of the repository has the ConfigMap %s", name)
+	case 1:
+		return nil
+	}
+	return fmt.Errorf("the ConfigMap %s is in several files, and nothing says which has the values: %s", name,
+		manifest.FirstOf(3, files))
 }
 
 // takesValues reports whether a document is the ConfigMap of a name for the object.

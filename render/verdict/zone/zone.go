@@ -96,8 +96,8 @@ func load(name string) (*time.Location, error) {
 		return time.LoadLocationFromTZData(name, content)
 	}
 	if sign, hours, isOffset := fixedOffset(name); isOffset {
-		return nil, fmt.Errorf("%s is not a time zone of release %s of the tz database: clocks that are at it all year are "+
-			"in Etc/GMT%s%s, with the opposite sign", name, release, sign, hours)
+		return nil, fmt.Errorf("%s is not a time zone of release %s of the tz database: clocks that are at it all year "+
+			"are in Etc/GMT%s%s, with the opposite sign", name, release, sign, hours)
 	}
 	var known []string
 	for _, f := range zones.File {
