@@ -75,8 +75,8 @@ func (f *followed) staysFor() string {
 	return f.unsureField(isDelivered && parent.postBuild != nil && parent.postBuild.Values == nil)
 }
 
-// unsureField returns the reason that a field which the rendered files would show cannot be known, or nothing. The values
-// of variables in the object itself may be unknown.
+// unsureField returns the reason why the value of a field that rendered files would show is unknown, or nothing. The
+// values of variables in the object itself may be unknown.
 func (f *followed) unsureField(hasUnknown bool) string {
 	_, fields := f.shown(f.inCluster)
 	for _, name := range slices.Concat(shownByFlux, shownByArgo) {

@@ -144,18 +144,15 @@ func (in *input) convert(checker *verdict.Checker, e *expanded) (problems []mani
 // problemsOfErrors returns the problems of errors, each about the object with its index. A joined
 // error becomes one problem for each of its errors.
 func problemsOfErrors(objects []manifest.Object, errs []error) (problems []manifest.Problem) {
-	for i, err := range errs[:len(objects)] {
-		if err == nil {
-			continue
-		}
-		title := objects[i].GetKind() + " " + objects[i].GetName() + ": " // a problem begins with it anyway
-		for _, one := range registry.Errors(err) {
+	for i, o := range objects {
+		title := o.GetKind() + " " + o.GetName() + ": " // a problem begins with it anyway
+		for _, one := range registry.Errors(errs[i]) {
 			message := strings.TrimPrefix(one.Error(), title)
 			path := leadingField.FindString(message)
 			if fieldErr := new(field.Error); errors.As(one, &fieldErr) {
 				path = fieldErr.Field
 			}
-			problems = append(problems, manifest.NewProblem(objects[i], path, manifest.Value{}, message))
+			problems = append(problems, manifest.NewProblem(o, path, manifest.Value{}, message))
 		}
 	}
 	return problems

@@ -102,13 +102,14 @@ func (u *Update) warnUnchecked() {
 	for _, t := range slices.SortedFunc(maps.Values(totals), byName) {
 		switch count := fmt.Sprintf("%d, in %s", t.Objects, manifest.FirstOf(3, t.environments)); {
 		case unserved[t.Group] != "":
-			u.warnOf(t, fmt.Sprintf("%s is in files for %s (%s): no cluster serves it, and the sync would fail: take it "+
-				"out of resources, or annotate it with config.kubernetes.io/local-config: \"true\"", t.GroupKind(),
+			u.warnOf(t, fmt.Sprintf("%s is in files for %s (%s): no cluster serves it, and the sync would fail: take "+
+				"it out of resources, or annotate it with config.kubernetes.io/local-config: \"true\"", t.GroupKind(),
 				unserved[t.Group], count))
 		case aggregated[t.Group] != "":
 			u.warnOf(t, fmt.Sprintf("%s: objects without a CustomResourceDefinition are not checked (%s): an API "+
 				"server of %s serves them, and no cluster has a definition to copy; annotate the kustomization with "+
-				"%s: %s", t.GroupKind(), count, aggregated[t.Group], warn.ElsewhereAnnotation, apiServiceOf(t.GroupVersionKind)))
+				"%s: %s", t.GroupKind(), count, aggregated[t.Group], warn.ElsewhereAnnotation,
+				apiServiceOf(t.GroupVersionKind)))
 		default:
 			rest = append(rest, t)
 		}

@@ -62,8 +62,8 @@ func (e EnvironmentReview) facts() facts {
 	return f
 }
 
-// NeverRoutine is an annotation of objects whose changes a person has to see, of their Namespaces, or of the object that
-// installs them or that they are rendered from.
+// NeverRoutine is an annotation of objects whose changes a person has to see, of their Namespaces, or of the object
+// that installs them or that they are rendered from.
 const NeverRoutine = "gatehouse.example.com/never-routine"
 
 // reservedIn returns the changed objects that are never routine. A removed annotation counts.

@@ -12,8 +12,8 @@ import (
 	"example.com/gatehouse/render/verbs/cluster/plan"
 )
 
-// Read returns the objects in rendered/ENVIRONMENT, if that is up to date, without those that deliveries bring. It drops
-// encrypted objects with a warning.
+// Read returns the objects in rendered/ENVIRONMENT, if that is up to date, without those that deliveries bring. It
+// drops encrypted objects with a warning.
 func Read(ctx context.Context, repository *render.Repository, environment string,
 	progress func(step string)) (objects []manifest.Object, problems []manifest.Problem, err error) {
 	if err := repository.CheckEnvironment(environment); err != nil {
