@@ -28,8 +28,8 @@ import (
 )
 
 // check returns the defaulted object, and the problems that `kubectl apply --validate=strict` has
-// with it. A problem by a definition of this program names the release. It is a warning, as the cluster may have another
-// release, unless the type of a value is wrong, which no release of a version changes.
+// with it. A problem by a definition of this program names the release. It is a warning, as the cluster may have
+// another release, unless the type of a value is wrong, which no release of a version changes.
 func (k *customKind) check(o manifest.Object) (*unstructured.Unstructured, []manifest.Problem) {
 	stored, problems := k.judge(o)
 	if release := k.definition.Annotations[definitions.ReleaseAnnotation]; release != "" {

@@ -172,7 +172,8 @@ func unspreadPods(in Input) (warnings []manifest.Problem) {
 		if o.IsRendered() {
 			continue
 		}
-		references.VisitPods(o, "topologySpreadConstraints[].labelSelector", func(selector map[string]any, at []string) {
+		const selectors = "topologySpreadConstraints[].labelSelector"
+		references.VisitPods(o, selectors, func(selector map[string]any, at []string) {
 			wanted, _, err := unstructured.NestedStringMap(selector, "matchLabels")
 			s := references.Selector{From: o, Labels: wanted, Selects: "Pod",
 				Namespaces: []string{o.NamespaceOrDefault()}}

@@ -46,8 +46,8 @@ func readRequirements(repository *render.Repository, name string) (*requirements
 	entry := repository.Entry(name)
 	switch {
 	case entry != "":
-		return nil, fmt.Errorf("%s is a cluster that is synced already: change the path of the object that syncs %s to "+
-			"%s", name, entry, path.Join(tree.Folder, name))
+		return nil, fmt.Errorf("%s is a cluster that is synced already: change the path of the object that syncs %s "+
+			"to %s", name, entry, path.Join(tree.Folder, name))
 	case err != nil:
 		return nil, err
 	case len(objects) == 0:

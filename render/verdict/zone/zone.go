@@ -96,8 +96,8 @@ func load(name string) (*time.Location, error) {
 		return time.LoadLocationFromTZData(name, content)
 	}
 	if sign, hours, isOffset := fixedOffset(name); isOffset {
-		return nil, fmt.Errorf("%s is not a time zone of release %s of the tz database: clocks that are at it all year "+
-			"are in Etc/GMT%s%s, with the opposite sign", name, release, sign, hours)
+		return nil, fmt.Errorf("%s is not a time zone of release %s of the tz database: clocks that are at it all "+
+			"year are in Etc/GMT%s%s, with the opposite sign", name, release, sign, hours)
 	}
 	var known []string
 	for _, f := range zones.File {
@@ -112,7 +112,8 @@ func fixedOffset(name string) (sign, hours string, isOffset bool) {
 	offset, isGMT := strings.CutPrefix(name, "GMT")
 	offset, isUTC := strings.CutPrefix(offset, "UTC")
 	hours = strings.TrimLeft(offset, "+-")
-	if n, err := strconv.Atoi(hours); !isGMT && !isUTC || err != nil || n == 0 || n > 12 || len(offset) != len(hours)+1 {
+	n, err := strconv.Atoi(hours)
+	if !isGMT && !isUTC || err != nil || n == 0 || n > 12 || len(offset) != len(hours)+1 {
 		return "", "", false
 	}
 	if offset[0] == '+' {
