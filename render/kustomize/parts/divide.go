@@ -20,8 +20,10 @@ type Division struct {
 	parts   []*part
 	// configured has the folders with configurations of their own, and the folders that load these.
 	configured map[string]bool
-	texts      map[string]int // the number of texts in each manifest
-	images     images
+	// configurations are those of the repository that the build loads.
+	configurations []source.Configuration
+	texts          map[string]int // the number of texts in each manifest
+	images         images
 	// noStandIns is true if an entry copies namespaces or labels, matches them by a pattern or writes them to other
 	// fields, or if the objects name their files.
 	noStandIns bool
@@ -81,13 +83,14 @@ func Of(paths *buildpath.Paths, documents ...*source.Tree) *Division {
 
 // divide divides a build, or only that of the objects of documents.
 func divide(paths *buildpath.Paths, size int, documents ...*source.Tree) *Division {
-	if !isDivisible(paths) {
+	configurations, areRead := readConfigurations(paths)
+	if !areRead || slices.ContainsFunc(configurations, mayIdentify) || !isDivisible(paths) {
 		return nil
 	}
-	d := &Division{paths: paths, nodeOf: map[*source.Tree]*node{}, entries: map[string]*entries{},
+	d := &Division{paths: paths, configurations: configurations, nodeOf: map[*source.Tree]*node{}, entries: map[string]*entries{},
 		configured: map[string]bool{}, texts: map[string]int{}}
 	d.findConfigured(paths.Folder)
-	d.noStandIns = d.hasConfiguration(movesValues)
+	d.noStandIns = slices.ContainsFunc(configurations, movesValues)
 	d.addNodes()
 	d.joinDuplicates()
 	d.findChanges()

@@ -16,8 +16,7 @@ import (
 // isDivisible reports whether all dependencies and names of objects during the build are known. An
 // environment in the order of its build is not divisible, as parts lose that order.
 func isDivisible(p *buildpath.Paths) bool {
-	if options := p.Loaded[p.Folder].SortOptions; options != nil && options.Order == types.FIFOSortOrder ||
-		!areConfigurationsPlain(p) {
+	if options := p.Loaded[p.Folder].SortOptions; options != nil && options.Order == types.FIFOSortOrder {
 		return false
 	}
 	isPruned := map[string]bool{} // files that are shorter in a part
@@ -123,31 +122,34 @@ func ownConfigurations(k *source.Kustomization) []string {
 	return filter(k.Configurations, func(entry string) bool { return entry != source.ConfigurationFile })
 }
 
-// areConfigurationsPlain reports whether all configurations of a build can be read and are plain.
-func areConfigurationsPlain(p *buildpath.Paths) bool {
+// readConfigurations returns the configurations of the repository that a build loads, and reports whether all can be
+// read.
+func readConfigurations(p *buildpath.Paths) (all []source.Configuration, areRead bool) {
 	for _, k := range p.Loaded {
 		for _, entry := range ownConfigurations(k) {
-			if c, err := p.Sources.ReadConfiguration(k.Paths[entry]); err != nil || !isPlain(c) {
-				return false
+			c, err := p.Sources.ReadConfiguration(k.Paths[entry])
+			if err != nil {
+				return nil, false
 			}
+			all = append(all, c)
 		}
 	}
-	return true
+	return all, true
 }
 
-// isPlain reports whether a configuration changes neither the IDs of objects nor generated objects.
-func isPlain(c source.Configuration) bool {
+// mayIdentify reports whether a configuration may change the IDs of objects, or generated objects.
+func mayIdentify(c source.Configuration) bool {
 	fields := slices.Concat(c.Namespace, c.Labels, c.CommonLabels, c.TemplateLabels, c.CommonAnnotations,
 		c.Images, c.Replicas)
 	for _, reference := range c.NameReference {
 		if slices.ContainsFunc(reference.FieldSpecs, func(referrer types.FieldSpec) bool {
 			return referrer.Path == types.MetadataNamespacePath || buildpath.SelectsGenerated(referrer.Gvk)
 		}) {
-			return false
+			return true
 		}
 		fields = append(fields, reference.FieldSpecs...)
 	}
-	return len(c.NamePrefix)+len(c.NameSuffix) == 0 && !slices.ContainsFunc(fields, func(field types.FieldSpec) bool {
+	return len(c.NamePrefix)+len(c.NameSuffix) > 0 || slices.ContainsFunc(fields, func(field types.FieldSpec) bool {
 		return field.Path != types.MetadataNamespacePath && buildpath.IsIdentity(strings.Split(field.Path, "/"))
 	})
 }

@@ -2,7 +2,6 @@ package parts
 
 import (
 	"iter"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -85,15 +84,23 @@ func (d *Division) findImages() {
 // composesImages reports whether an image may have a value that no source object and no patch has: of a replacement, of
 // another field of a kustomization, or of an entry that all parts have.
 func (d *Division) composesImages() bool {
-	return d.noStandIns || d.hasConfiguration(func(c source.Configuration) bool {
-		return len(c.CommonAnnotations) > 0 || slices.ContainsFunc(c.Images, func(f types.FieldSpec) bool {
-			return buildpath.SelectsGenerated(f.Gvk) || hasValue.MatchString(f.Path) ||
-				strings.Contains(f.Path, "metadata")
-		})
-	}) || slices.ContainsFunc(slices.Collect(maps.Values(d.paths.Loaded)), func(k *source.Kustomization) bool {
-		return slices.ContainsFunc(k.Images, func(image types.Image) bool {
+	if d.noStandIns || slices.ContainsFunc(d.configurations, movesImages) {
+		return true
+	}
+	for _, k := range d.paths.Loaded {
+		if slices.ContainsFunc(k.Images, func(image types.Image) bool {
 			return image.NewName != "" && !plainName.MatchString(image.Name)
-		})
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// movesImages reports whether a configuration has fields of images that other fields of a kustomization set as well.
+func movesImages(c source.Configuration) bool {
+	return len(c.CommonAnnotations) > 0 || slices.ContainsFunc(c.Images, func(f types.FieldSpec) bool {
+		return buildpath.SelectsGenerated(f.Gvk) || hasValue.MatchString(f.Path) || strings.Contains(f.Path, "metadata")
 	})
 }
 

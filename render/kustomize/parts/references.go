@@ -43,7 +43,8 @@ func (s *scope) add(gvk resid.Gvk, namespace string) {
 // findTargets finds the reference targets.
 func (d *Division) findTargets() {
 	d.targets = targets{map[string][]*node{}, map[buildpath.Identity][]*node{}, map[string][]*node{}}
-	isMovedInto, isThere, namesNamespaces := map[string]bool{}, map[string]bool{}, d.namesNamespaces()
+	isMovedInto, isThere, namesNamespaces := map[string]bool{}, map[string]bool{},
+		slices.ContainsFunc(d.configurations, namesNamespaces)
 	for i := range d.paths.All {
 		path := &d.paths.All[i]
 		n, last := d.nodeOf[path.Document.Tree], path.Last().Namespace
@@ -70,27 +71,12 @@ func (d *Division) findTargets() {
 
 var namespaceGVK = resid.NewGvk("", "v1", "Namespace")
 
-// namesNamespaces reports whether kustomize may update the names of Namespaces in references. Only a configuration
-// of the repository has such a nameReference.
-func (d *Division) namesNamespaces() bool {
-	return d.hasConfiguration(func(c source.Configuration) bool {
-		for _, reference := range c.NameReference {
-			if namespaceGVK.IsSelected(&reference.Gvk) {
-				return true
-			}
-		}
-		return false
-	})
-}
-
-// hasConfiguration reports whether a configuration of the repository that the build loads has a property, or is
-// unreadable.
-func (d *Division) hasConfiguration(has func(source.Configuration) bool) bool {
-	for _, k := range d.paths.Loaded {
-		for _, entry := range ownConfigurations(k) {
-			if c, err := d.paths.Sources.ReadConfiguration(k.Paths[entry]); err != nil || has(c) {
-				return true
-			}
+// namesNamespaces reports whether kustomize updates the names of Namespaces in references. Its own configuration has no
+// such nameReference.
+func namesNamespaces(c source.Configuration) bool {
+	for _, reference := range c.NameReference {
+		if namespaceGVK.IsSelected(&reference.Gvk) {
+			return true
 		}
 	}
 	return false
