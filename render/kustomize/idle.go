@@ -111,9 +111,14 @@ func isOf(o manifest.Object, selector resid.Gvk) bool {
 
 const correctIt = "correct it, or remove it"
 
+// keysOf returns the keys of a field, without marks of lists.
+func keysOf(spec types.FieldSpec) []string {
+	return utils.PathSplitter(strings.ReplaceAll(strings.Trim(spec.Path, "/"), "[]", ""), "/")
+}
+
 // unusedField returns the reason why a field changes nothing, or "".
 func unusedField(spec types.FieldSpec, objects []manifest.Object) string {
-	path := utils.PathSplitter(strings.ReplaceAll(strings.Trim(spec.Path, "/"), "[]", ""), "/")
+	path := keysOf(spec)
 	reason := "changes nothing, as no object here is of its kind: " + correctIt
 	for _, o := range objects {
 		if isOf(o, spec.Gvk) {

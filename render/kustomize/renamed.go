@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/kustomize/kyaml/utils"
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/references"
@@ -64,8 +62,7 @@ func Configured(s *source.Sources) (all []references.Configured) {
 			c, _ := s.ReadConfiguration(k.Paths[entry]) // kustomize reports the error
 			for _, r := range c.NameReference {
 				for _, from := range r.FieldSpecs {
-					path := utils.PathSplitter(strings.ReplaceAll(strings.Trim(from.Path, "/"), "[]", ""), "/")
-					all = append(all, references.Configured{From: from.Gvk, To: r.Gvk, Path: path})
+					all = append(all, references.Configured{From: from.Gvk, To: r.Gvk, Path: keysOf(from)})
 				}
 			}
 		}
