@@ -64,6 +64,20 @@ func (e *EnvironmentDiff) Differs() bool {
 	return len(e.Changes)+len(e.Definitions) > 0 || e.Kubernetes != nil || !e.Verdicts.IsEqual()
 }
 
+// Sides returns all objects before and after the change, the unchanged ones first.
+func (e *EnvironmentDiff) Sides() (before, after []*unstructured.Unstructured) {
+	before, after = slices.Clone(e.Unchanged), slices.Clone(e.Unchanged)
+	for _, c := range e.Changes {
+		if c.Before != nil {
+			before = append(before, c.Before)
+		}
+		if c.After != nil {
+			after = append(after, c.After)
+		}
+	}
+	return before, after
+}
+
 // KubernetesChange is a change of the Kubernetes version that an environment declares. An empty version
 // stands for the newest one. The change affects validation, and not the cluster.
 type KubernetesChange struct {

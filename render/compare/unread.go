@@ -2,11 +2,13 @@ package compare
 
 import (
 	"cmp"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/kustomize/api/konfig"
 
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/delivery/release"
@@ -59,9 +61,14 @@ func unreadOfRelease(was, is *release.Installed) []Unread {
 	return newlyUnread(is.Source.ID(), is.String(), was.Settings, is.Settings)
 }
 
-// charts returns the previous entries of helmCharts. It reads the previous sources if the change may be in them.
+// charts returns the previous entries of helmCharts. It reads the previous sources if the change may be in them: without
+// an entry now, only if a kustomization changes.
 func (b *previousRendering) charts(rendering *render.Rendering) []source.Chart {
-	if b.commit == "" || !b.changesSource(rendering.Sources) {
+	isKustomization := func(c git.FileChange) bool {
+		return b.isBesideRendered(c) && slices.Contains(konfig.RecognizedKustomizationFileNames(), path.Base(c.Path))
+	}
+	if b.commit == "" || !b.changesSource(rendering.Sources) ||
+		len(rendering.Charts) == 0 && !slices.ContainsFunc(b.changed, isKustomization) {
 		return rendering.Charts
 	}
 	return b.base.Charts(rendering.Environment)

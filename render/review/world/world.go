@@ -48,14 +48,8 @@ func New(e compare.EnvironmentDiff) *World {
 	w := &World{EnvironmentDiff: e, Gone: map[string]bool{},
 		pods:   map[*unstructured.Unstructured][]podsecurity.Template{},
 		fields: map[[2]*unstructured.Unstructured][]compare.FieldChange{}}
-	before, after := slices.Clone(e.Unchanged), slices.Clone(e.Unchanged)
+	before, after := e.Sides()
 	for _, c := range e.Changes {
-		if c.Before != nil {
-			before = append(before, c.Before)
-		}
-		if c.After != nil {
-			after = append(after, c.After)
-		}
 		if c.After == nil && KeptBy(c) == nil && KindOf(c.Before) == "Namespace" {
 			w.Gone[c.Before.GetName()] = true
 		}

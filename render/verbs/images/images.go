@@ -82,19 +82,7 @@ func List(d *compare.Diff) ([]Image, []Chart) {
 	images, charts := newUses[string](), newUses[[3]string]()
 	for i := range d.Environments {
 		e := &d.Environments[i]
-		var before, after []manifest.Object
-		for _, o := range e.Unchanged {
-			object := manifest.Object{Unstructured: o}
-			before, after = append(before, object), append(after, object)
-		}
-		for _, c := range e.Changes {
-			if c.Before != nil {
-				before = append(before, manifest.Object{Unstructured: c.Before})
-			}
-			if c.After != nil {
-				after = append(after, manifest.Object{Unstructured: c.After})
-			}
-		}
+		before, after := e.Sides()
 		add(e, images.before, charts.before, before, e.OldCharts, nil)
 		add(e, images.after, charts.after, after, e.Charts, places(e))
 	}
@@ -106,8 +94,8 @@ func List(d *compare.Diff) ([]Image, []Chart) {
 
 // add adds the uses by the objects of an environment and by its entries of helmCharts. Without locate it leaves out
 // files and lines.
-func add(e *compare.EnvironmentDiff, images map[string][]Place, charts map[[3]string][]Place, objects []manifest.Object,
-	entries []source.Chart, locate func(o manifest.ID, field, value string) (file string, line int)) {
+func add(e *compare.EnvironmentDiff, images map[string][]Place, charts map[[3]string][]Place,
+	objects []*unstructured.Unstructured, entries []source.Chart, locate func(o manifest.ID, field, value string) (file string, line int)) {
 	at := func(o manifest.ID, field, value string) Place {
 		p := Place{Environment: e.Name, Object: o, Field: field}
 		if locate != nil {
@@ -115,12 +103,14 @@ func add(e *compare.EnvironmentDiff, images map[string][]Place, charts map[[3]st
 		}
 		return p
 	}
-	for _, o := range objects {
-		for field, image := range fieldsOf(e.Kinds, o.Unstructured) {
-			images[image] = append(images[image], at(o.ID(), field, image))
+	all := make([]manifest.Object, len(objects))
+	for i, o := range objects {
+		all[i] = manifest.Object{Unstructured: o}
+		for field, image := range fieldsOf(e.Kinds, o) {
+			images[image] = append(images[image], at(all[i].ID(), field, image))
 		}
 	}
-	for _, r := range release.Find(objects) {
+	for _, r := range release.Find(all) {
 		c := [3]string{cmp.Or(r.Chart, strings.TrimPrefix(r.Folder, "/")), r.Version, r.Repository}
 		if c[0] != "" {
 			charts[c] = append(charts[c], at(r.Source.ID(), "", ""))
