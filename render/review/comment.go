@@ -106,9 +106,11 @@ func groupBy(all []EnvironmentReview, text func(EnvironmentReview) string) (grou
 	return groups
 }
 
-// withoutName replaces the name of the environment by a mark: namespaces and hosts of environments often have it.
-func (e EnvironmentReview) withoutName(text string) string {
-	return regexp.MustCompile(`\b`+regexp.QuoteMeta(path.Base(e.Name))+`\b`).ReplaceAllLiteralString(text, "\x00")
+// withoutName returns a function that replaces the name of the environment by a mark: namespaces and hosts of
+// environments often have it.
+func (e EnvironmentReview) withoutName() func(text string) string {
+	name := regexp.MustCompile(`\b` + regexp.QuoteMeta(path.Base(e.Name)) + `\b`)
+	return func(text string) string { return name.ReplaceAllLiteralString(text, "\x00") }
 }
 
 // text is equal for environments with equal rows.
@@ -121,7 +123,7 @@ func (e EnvironmentReview) text() string {
 	for _, c := range e.Changes {
 		fmt.Fprintf(&b, "%s %q %q\n", c.Action, c.Object, ptr.Deref(c.InstalledBy, manifest.ID{}))
 	}
-	return e.withoutName(b.String())
+	return e.withoutName()(b.String())
 }
 
 // changedLines returns a text that is equal for environments with equal changed lines of objects.
@@ -130,7 +132,7 @@ func (e EnvironmentReview) changedLines() string {
 	for _, c := range e.Changes {
 		fmt.Fprintf(&b, "%q\n%s", c.Object, c.changedLines())
 	}
-	return e.withoutName(b.String())
+	return e.withoutName()(b.String())
 }
 
 // changedLines returns the added and removed lines of a diff.
@@ -365,10 +367,10 @@ func foldOf(alike []EnvironmentReview, of string, told map[string]*comment.Line)
 	for _, found := range e.Effects {
 		hasRisk[found.Object] = hasRisk[found.Object] || found.Risk != ""
 	}
-	nameOf, own := e.names(), sets.Set[*comment.Line]{}
+	nameOf, withoutName, own := e.names(), e.withoutName(), sets.Set[*comment.Line]{}
 	f.Lines = make([]comment.Line, 0, len(e.Changes)) // with room, as others point into it
 	for _, c := range e.Changes {
-		name, lines := codeSpan(nameOf(c.Object)), e.withoutName(c.changedLines())
+		name, lines := codeSpan(nameOf(c.Object)), withoutName(c.changedLines())
 		if same := told[lines]; same != nil && lines != "" {
 			if !own.Has(same) {
 				name += of

@@ -3,6 +3,7 @@ package review
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -42,10 +43,14 @@ func reviewed(all []compare.EnvironmentDiff) (rest []compare.EnvironmentDiff, mo
 
 // contentOf returns the objects of an environment as text, if all are added or removed, and otherwise nothing.
 func contentOf(e compare.EnvironmentDiff, action compare.Action) string {
+	isOther := func(c compare.Change) bool { return c.Action() != action }
+	if len(e.Unchanged)+len(e.Definitions) > 0 || slices.ContainsFunc(e.Changes, isOther) {
+		return ""
+	}
 	var b strings.Builder
 	for _, c := range e.Changes {
 		content, err := json.Marshal(c.Object().Object)
-		if err != nil || c.Action() != action || len(e.Unchanged)+len(e.Definitions) > 0 {
+		if err != nil {
 			return ""
 		}
 		b.Write(append(content, '\n'))
