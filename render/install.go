@@ -18,6 +18,7 @@ import (
 	"example.com/gatehouse/render/source/charts"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict"
+	"example.com/gatehouse/render/verdict/apiserver"
 	"example.com/gatehouse/render/verdict/secret"
 )
 
@@ -117,6 +118,9 @@ func (b *built) releasedDefinitions(known map[string]bool) (all []manifest.Objec
 	found := map[schema.GroupKind]*unstructured.Unstructured{}
 	for _, o := range objects {
 		gvk := o.GroupVersionKind()
+		if apiserver.IsGroup(gvk.Group) { // most environments have no others, and reading the definitions takes time
+			continue
+		}
 		definition := definitions.Of(gvk)
 		if other, isFound := found[gvk.GroupKind()]; !isFound || other != nil {
 			found[gvk.GroupKind()] = definition
@@ -180,8 +184,12 @@ func (b *built) hasOwnDefinition(o manifest.Object) bool {
 
 // misfits returns the values of a release that its controller cannot read, and that the definition accepts.
 func (b *built) misfits(o manifest.Object) []manifest.Problem {
+	misfits := release.Misfits(o)
+	if len(misfits) == 0 {
+		return nil
+	}
 	_, found := b.checker.Objects([]manifest.Object{o})
-	return slices.DeleteFunc(release.Misfits(o), func(p manifest.Problem) bool {
+	return slices.DeleteFunc(misfits, func(p manifest.Problem) bool {
 		return slices.ContainsFunc(found, func(other manifest.Problem) bool { return other.Field == p.Field })
 	})
 }

@@ -23,6 +23,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/release"
@@ -370,11 +371,11 @@ func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) [
 	all := slices.Concat(objects, p.followedObjects())
 	environment := warn.Input{Kinds: p.kinds, Objects: all, Local: p.local, IsNamespaced: p.checker.IsNamespaced,
 		Now: repository.Now, Deliveries: p.deliveries(objects)}
-	environment.IsPrepared = func() bool {
+	environment.IsPrepared = sync.OnceValue(func() bool { // it reads all folders
 		return len(repository.find(func(name string, _ bool) bool {
 			return strings.HasPrefix(path.Base(name), "helmfile")
 		})) > 0
-	}
+	})
 	for _, r := range p.installed {
 		environment.Installed = append(environment.Installed, r.Objects...)
 	}

@@ -15,8 +15,11 @@ import (
 )
 
 // deliveries returns what tools apply to an empty cluster: the objects of the environment, and those of each delivery.
-// It returns nothing if Flux is told to apply some kinds before others.
+// It returns nothing without a delivery, or if Flux is told to apply some kinds before others.
 func (p *pipeline) deliveries(objects []manifest.Object) []warn.Delivery {
+	if !slices.ContainsFunc(objects, isDelivery) {
+		return nil
+	}
 	folders, installed := map[manifest.ID][]*followed{}, map[manifest.ID][]*release.Installed{}
 	applied := slices.Clone(objects)
 	for _, f := range p.followed {
@@ -36,7 +39,7 @@ func (p *pipeline) deliveries(objects []manifest.Object) []warn.Delivery {
 		if hasCustomStage(o) {
 			return nil
 		}
-		if known[id] || !Delivers(o) && !slices.Contains(otherDeliveries, o.GroupVersionKind().GroupKind()) {
+		if known[id] || !isDelivery(o) {
 			continue
 		}
 		known[id] = true
@@ -56,6 +59,11 @@ func (p *pipeline) deliveries(objects []manifest.Object) []warn.Delivery {
 		all = append(all, d)
 	}
 	return all
+}
+
+// isDelivery reports whether a tool makes other objects by an object, followed or not.
+func isDelivery(o manifest.Object) bool {
+	return Delivers(o) || slices.Contains(otherDeliveries, o.GroupVersionKind().GroupKind())
 }
 
 // mayDefineKinds reports whether a release whose chart is not here may bring definitions that others bring as well. A
