@@ -3,7 +3,6 @@ package kustomize
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -19,7 +18,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/source"
-	"example.com/gatehouse/render/source/charts"
+	"example.com/gatehouse/test/sources"
 )
 
 const prod = "/environments/prod"
@@ -94,9 +93,7 @@ func expect(t *testing.T, comment string) (want expectation) {
 
 // test is a *testing.T or a *rapid.T.
 type test interface {
-	Helper()
-	Cleanup(func())
-	Fatal(args ...any)
+	sources.T
 	Fatalf(format string, args ...any)
 }
 
@@ -118,25 +115,7 @@ func tryReadSources(t test, dir string, archive *txtar.Archive) (*source.Sources
 		{Name: "config/kustomization.yaml", Data: []byte("configurations: [config.yaml]\n")},
 		{Name: "config/config.yaml", Data: gatehouse.All().KustomizeConfig()},
 	}, archive.Files...)
-	for _, f := range files {
-		name := filepath.Join(dir, f.Name)
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, f.Data, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	dir, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { root.Close() })
-	s := source.Read(nil, nil, source.NewFileSystem(source.Disk(root, dir), dir, nil), gatehouse.All().KustomizeConfig(), newest, nil, prod)
+	s := sources.Read(t, dir, files, prod)
 	return s, len(s.Problems) == 0
 }
 
@@ -223,9 +202,4 @@ func (r result) String() string {
 	}
 	slices.Sort(all)
 	return strings.Join(all, "\n")
-}
-
-// newest is the cluster of charts.
-func newest(*source.Kustomization, []manifest.Object) charts.Cluster {
-	return charts.Cluster{Kubernetes: "1.37.0"}
 }

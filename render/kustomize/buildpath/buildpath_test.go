@@ -1,8 +1,6 @@
 package buildpath_test
 
 import (
-	"os"
-	"path/filepath"
 	"reflect"
 	"testing"
 
@@ -13,7 +11,7 @@ import (
 
 	"example.com/gatehouse/render/kustomize/buildpath"
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/test/sources"
 )
 
 const repository = `
@@ -126,23 +124,7 @@ func find(t *testing.T) *buildpath.Paths { return findIn(t, repository) }
 
 func findIn(t *testing.T, archive string) *buildpath.Paths {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := txtar.FS(txtar.Parse([]byte(archive)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(dir, files); err != nil {
-		t.Fatal(err)
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { root.Close() })
-	s := source.Read(nil, nil, source.NewFileSystem(source.Disk(root, dir), dir, nil), nil, nil, nil, "/prod")
+	s := sources.Read(t, t.TempDir(), txtar.Parse([]byte(archive)).Files, "/prod")
 	if len(s.Problems) > 0 {
 		t.Fatal(s.Problems)
 	}

@@ -2,8 +2,6 @@ package parts_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,14 +10,13 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/types"
 
-	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/kustomize/buildpath"
 	"example.com/gatehouse/render/kustomize/parts"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/source"
-	"example.com/gatehouse/render/source/charts"
 	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/test/sources"
 )
 
 const prod = "/environments/prod"
@@ -150,26 +147,7 @@ func TestEnvironmentsShareParts(t *testing.T) {
 // find returns the build paths of a repository.
 func find(t *testing.T, archive string) *buildpath.Paths {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := txtar.FS(txtar.Parse([]byte(archive)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(dir, files); err != nil {
-		t.Fatal(err)
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { root.Close() })
-	cluster := func(*source.Kustomization, []manifest.Object) charts.Cluster {
-		return charts.Cluster{Kubernetes: "1.37.0"}
-	}
-	s := source.Read(nil, nil, source.NewFileSystem(source.Disk(root, dir), dir, nil), gatehouse.All().KustomizeConfig(), cluster, nil, prod)
+	s := sources.Read(t, t.TempDir(), txtar.Parse([]byte(archive)).Files, prod)
 	if len(s.Problems) > 0 {
 		t.Fatal(s.Problems)
 	}

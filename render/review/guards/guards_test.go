@@ -4,12 +4,10 @@ import (
 	"testing"
 
 	"example.com/gatehouse/kind"
-	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/compare"
-	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/review/effect"
 	"example.com/gatehouse/render/review/world"
-	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/test/changes"
 )
 
 // TestChangedFieldsAreJudgedByTheFirstGuard has one object before and after a change, and all risks of its fields.
@@ -71,20 +69,10 @@ func TestLossHasTheSeverityOfTheGuard(t *testing.T) {
 	}
 }
 
-// change returns the change of one object; an object of the environment that does not exist is empty.
+// change returns the change of one object; before or after is empty if there is none.
 func change(t *testing.T, before, after string) (*world.World, compare.Change) {
 	t.Helper()
-	read := func(text string) []manifest.Object {
-		if text == "" {
-			return nil
-		}
-		objects, problems := tree.Objects("", []tree.File{{Path: "a.yaml", Content: []byte(text)}})
-		if len(problems) > 0 {
-			t.Fatal(problems)
-		}
-		return objects
-	}
-	e := compare.Objects(gatehouse.All(), "prod", read(before), read(after))
+	e := changes.Between(t, before, after)
 	if len(e.Changes) != 1 {
 		t.Fatalf("%d changes", len(e.Changes))
 	}

@@ -3,11 +3,9 @@ package world_test
 import (
 	"testing"
 
-	"example.com/gatehouse/kind/gatehouse"
-	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/review/world"
-	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/test/changes"
 )
 
 // TestLiveIsTheObjectAfterASync has settings of GitOps tools that keep an object, or leave it as it is.
@@ -24,7 +22,7 @@ func TestLiveIsTheObjectAfterASync(t *testing.T) {
 		"created once":             {object("kustomize.toolkit.fluxcd.io/ssa: IfNotPresent", "old"), object("kustomize.toolkit.fluxcd.io/ssa: IfNotPresent", "new"), "old"},
 		"created once, and is new": {"", object("kustomize.toolkit.fluxcd.io/ssa: IfNotPresent", "new"), "new"},
 	} {
-		e := changes(t, test.before, test.after)
+		e := changes.Between(t, test.before, test.after)
 		got := ""
 		if live := world.Live(e.Changes[0]); live != nil {
 			got = world.Text(live, "data", "k")
@@ -49,7 +47,7 @@ func TestRefusedUpdatesAreKnown(t *testing.T) {
 		"a fixed address":        {service("clusterIP: 10.0.0.1"), service("clusterIP: 10.0.0.2"), true},
 		"an object of no change": {service("clusterIP: 10.0.0.1"), service("clusterIP: 10.0.0.1, sessionAffinity: ClientIP"), false},
 	} {
-		e := changes(t, test.before, test.after)
+		e := changes.Between(t, test.before, test.after)
 		w := world.New(e)
 		if _, got := w.Refused[world.IDOf(e.Changes[0].After)]; got != test.isRefused {
 			t.Errorf("%s: refused is %t", name, got)
@@ -96,7 +94,7 @@ spec:
   volumes: [{name: all, projected: {sources: [{configMap: {name: files}}]}}]
   imagePullSecrets: [{name: pull}]
 `
-	w := world.New(changes(t, "", pod))
+	w := world.New(changes.Between(t, "", pod))
 	before, after := w.Uses()
 	if len(before) > 0 {
 		t.Errorf("before: %v", before)
@@ -113,23 +111,4 @@ spec:
 	if len(after) != 3 {
 		t.Errorf("after: %v", after)
 	}
-}
-
-func changes(t *testing.T, before, after string) compare.EnvironmentDiff {
-	t.Helper()
-	read := func(text string) []manifest.Object {
-		if text == "" {
-			return nil
-		}
-		objects, problems := tree.Objects("", []tree.File{{Path: "a.yaml", Content: []byte(text)}})
-		if len(problems) > 0 {
-			t.Fatal(problems)
-		}
-		return objects
-	}
-	e := compare.Objects(gatehouse.All(), "prod", read(before), read(after))
-	if len(e.Changes) != 1 {
-		t.Fatalf("%d changes", len(e.Changes))
-	}
-	return e
 }
