@@ -61,8 +61,8 @@ func unreadOfRelease(was, is *release.Installed) []Unread {
 	return newlyUnread(is.Source.ID(), is.String(), was.Settings, is.Settings)
 }
 
-// charts returns the previous entries of helmCharts. It reads the previous sources if the change may be in them: without
-// an entry now, only if a kustomization changes.
+// charts returns the previous entries of helmCharts. It reads the previous sources if the change may be in them:
+// without an entry now, only if a kustomization changes.
 func (b *previousRendering) charts(rendering *render.Rendering) []source.Chart {
 	isKustomization := func(c git.FileChange) bool {
 		return b.isBesideRendered(c) && slices.Contains(konfig.RecognizedKustomizationFileNames(), path.Base(c.Path))

@@ -87,8 +87,8 @@ func divide(paths *buildpath.Paths, size int, documents ...*source.Tree) *Divisi
 	if !areRead || slices.ContainsFunc(configurations, mayIdentify) || !isDivisible(paths) {
 		return nil
 	}
-	d := &Division{paths: paths, configurations: configurations, nodeOf: map[*source.Tree]*node{}, entries: map[string]*entries{},
-		configured: map[string]bool{}, texts: map[string]int{}}
+	d := &Division{paths: paths, configurations: configurations, nodeOf: map[*source.Tree]*node{},
+		entries: map[string]*entries{}, configured: map[string]bool{}, texts: map[string]int{}}
 	d.findConfigured(paths.Folder)
 	d.noStandIns = slices.ContainsFunc(configurations, movesValues)
 	d.addNodes()

@@ -95,7 +95,8 @@ func List(d *compare.Diff) ([]Image, []Chart) {
 // add adds the uses by the objects of an environment and by its entries of helmCharts. Without locate it leaves out
 // files and lines.
 func add(e *compare.EnvironmentDiff, images map[string][]Place, charts map[[3]string][]Place,
-	objects []*unstructured.Unstructured, entries []source.Chart, locate func(o manifest.ID, field, value string) (file string, line int)) {
+	objects []*unstructured.Unstructured, entries []source.Chart,
+	locate func(o manifest.ID, field, value string) (file string, line int)) {
 	at := func(o manifest.ID, field, value string) Place {
 		p := Place{Environment: e.Name, Object: o, Field: field}
 		if locate != nil {
