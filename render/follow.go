@@ -343,27 +343,49 @@ func (f *followed) Blame(p manifest.Problem) manifest.Problem {
 	if !isOwn || located.Line > 0 && located.Line <= f.lines {
 		return located
 	}
-	name, index := f.sources.EntryAt(f.overlay, located.Line)
-	merged, _ := f.merged[name].([]any)
-	own, _ := f.own[name].([]any)
-	isOfFile := reflect.DeepEqual(f.own[name], f.merged[name]) ||
-		index < len(own) && index < len(merged) && reflect.DeepEqual(own[index], merged[index])
-	if isOfFile {
-		located.Line = node.Line(f.original, name, strconv.Itoa(index))
+	line, entry, field := f.originOf(located.Line)
+	if located.Line = line; field == "" {
 		return located
 	}
-	field := f.fieldOf(name)
-	if len(merged) > 0 && index >= len(own) {
-		field += fmt.Sprintf("[%d]", index-len(own)) // the tool appends its items
-	}
 	message := strings.TrimPrefix(located.Object+": "+located.Message, ": ")
-	if rest, ok := strings.CutPrefix(p.Field, fmt.Sprintf("%s[%d]", name, index)); ok {
+	if rest, ok := strings.CutPrefix(p.Field, entry); ok {
 		field += rest
 		message = field + strings.TrimPrefix(p.Message, p.Field)
 	}
 	of := manifest.NewProblem(f.object, field, manifest.Value{}, message)
 	of.Warning = p.Warning
 	return of
+}
+
+// originOf returns the line in git of an entry of the overlay at a line, or the entry and the field of the object that
+// sets it.
+func (f *followed) originOf(at int) (line int, entry, field string) {
+	name, index := f.sources.EntryAt(f.overlay, at)
+	merged, _ := f.merged[name].([]any)
+	own, _ := f.own[name].([]any)
+	isOfFile := reflect.DeepEqual(f.own[name], f.merged[name]) ||
+		index < len(own) && index < len(merged) && reflect.DeepEqual(own[index], merged[index])
+	if isOfFile {
+		return node.Line(f.original, name, strconv.Itoa(index)), "", ""
+	}
+	field = f.fieldOf(name)
+	if isList := field != "spec.commonMetadata"; isList && len(merged) > 0 && index >= len(own) {
+		field += fmt.Sprintf("[%d]", index-len(own)) // the tool appends its items
+	}
+	return 0, fmt.Sprintf("%s[%d]", name, index), field
+}
+
+// locateEntry returns an entry of a kustomization with its file and line or, if the object sets it, with the object and
+// its field.
+func (f *followed) locateEntry(at manifest.Problem) manifest.Problem {
+	if at.File != source.Relative(f.overlay) || at.Line <= f.lines {
+		return at
+	}
+	line, _, field := f.originOf(at.Line)
+	if at.Line = line; field == "" {
+		return at
+	}
+	return manifest.NewProblem(f.object, field, manifest.Value{}, "")
 }
 
 // fieldOf returns the field of the object that sets a field of the overlay.

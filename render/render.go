@@ -115,6 +115,8 @@ type Examination struct {
 	Sources *source.Sources
 	// Paths are the build paths of the objects; nil if kustomize cannot build the environment.
 	Paths *kustomize.Paths
+	// Delivery brings the objects; nil for the environment itself. See Deliveries.
+	Delivery manifest.Delivery
 
 	pipeline *pipeline
 }
@@ -144,15 +146,46 @@ func newExamination(p *pipeline) *Examination {
 	return e
 }
 
-// Objects returns the source objects and their rendered objects, each with its file. After an error
-// some are missing.
-func (e *Examination) Objects() (objects []tree.Placed) {
+// Objects returns the source objects and their rendered objects, each with its file in rendered/ if it has one. After
+// an error some are missing.
+func (e *Examination) Objects() (objects []manifest.Object) {
+	folder := path.Join(tree.Folder, e.Environment)
+	f, isFolder := e.Delivery.(*followed)
+	isWritten := !IsFolder(e.Environment) && e.Delivery == nil
+	if isFolder {
+		within := e.pipeline.writtenTo(f)
+		folder, isWritten = path.Join(folder, within), within != ""
+	}
 	for _, p := range tree.Layout(e.pipeline.objects, e.pipeline.checker.IsNamespaced) {
+		if p.File = ""; isWritten {
+			p.File = path.Join(folder, p.Path)
+		}
 		if p.Taken == nil {
-			objects = append(objects, p)
+			objects = append(objects, p.Object)
 		}
 	}
 	return objects
+}
+
+// Deliveries returns an examination of the objects of each delivery: of a folder as they are in git, with paths, and of
+// a chart without.
+func (e *Examination) Deliveries() (all []*Examination) {
+	add := func(d manifest.Delivery, in *input, paths *kustomize.Paths, objects []manifest.Object) {
+		of := *e.pipeline
+		of.input, of.objects, of.paths = in, objects, paths
+		all = append(all, &Examination{e.Environment, nil, in.sources, paths, d, &of})
+	}
+	for _, f := range e.pipeline.followed {
+		if f.isSet() {
+			add(f, f.input, nil, f.built)
+		} else {
+			add(f, f.input, f.paths, f.committed)
+		}
+	}
+	for _, r := range e.pipeline.installed {
+		add(r, e.pipeline.input, nil, r.Objects)
+	}
+	return all
 }
 
 // Unchecked returns the kinds of the objects without a definition.
@@ -166,13 +199,23 @@ func (e *Examination) Locate(o manifest.Object) manifest.Problem {
 // LocateProblem returns a problem with its source file and line, or those of the release that installs the object.
 func (e *Examination) LocateProblem(p manifest.Problem) manifest.Problem {
 	o := p.Subject
-	if o.Delivery != nil {
+	if _, isOfFolder := o.Delivery.(*followed); o.Delivery != nil && !isOfFolder {
 		p.Subject = o.Delivery.Object()
 		p.Field = ""
 	}
 	located := e.pipeline.locate(p)
 	located.Subject = o
 	return located
+}
+
+// LocateEntry returns the file and line of an entry of a kustomization as it is built or, if the delivery sets it, the
+// delivery and its field.
+func (e *Examination) LocateEntry(file string, line int) manifest.Problem {
+	at := manifest.Problem{File: source.Relative(file), Line: line}
+	if f, ok := e.Delivery.(*followed); ok {
+		return f.locateEntry(at)
+	}
+	return at
 }
 
 // Overrides returns the folder of the overrides, if there are any.

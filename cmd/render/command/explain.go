@@ -31,7 +31,9 @@ func newExplainCommand(kinds *registry.Kinds) *cobra.Command {
 in the order of application, its rendered objects, and a diff of all changes. Each entry, as
 patches[1], has the fields that no later entry sets. For a rendered object, show its source
 object and the changes by overrides. Another diff shows the changes that
-MutatingAdmissionPolicies of the environment make in the cluster.
+MutatingAdmissionPolicies of the environment make in the cluster. For an object that Flux or
+Argo CD brings by another object of the environment, from a folder or a chart of this
+repository, show that other object, and its fields that change the first.
 
 A change that no single entry explains names the kustomization only. So does each change if
 a file defines or changes very many objects.
@@ -195,6 +197,9 @@ func printExplanation(w io.Writer, environment string, x explain.Explanation) {
 	line("File", x.File)
 	if x.RenderedFrom != nil {
 		line("Rendered from", strings.TrimSpace(x.RenderedFrom.String()+"  "+x.RenderedFrom.File))
+	}
+	if x.DeliveredBy != nil {
+		line("Delivered by", x.DeliveredBy.Object+"  "+x.DeliveredBy.Place.String())
 	}
 	if x.Origin != nil {
 		line("Written in", x.Origin.String()+"  "+x.Origin.Object)

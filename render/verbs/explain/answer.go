@@ -40,38 +40,60 @@ func Ask(repository *render.Repository, q Question, progress func(step string)) 
 	if err != nil {
 		return nil, err
 	}
-	e := explainer{Examination: examined}
 	answer := &Answer{Environment: q.Environment, Objects: []Explanation{}}
-	answer.Errors, _ = manifest.SplitProblems(e.Problems)
-	if e.Paths == nil {
+	answer.Errors, _ = manifest.SplitProblems(examined.Problems)
+	if examined.Paths == nil {
 		return answer, nil
 	}
 	progress("explaining")
-	defer kustomize.Share(e.Sources)()
-	e.Objects, e.mutations = examined.Objects(), e.Mutations()
+	defer kustomize.Share(examined.Sources)()
+	mutations := examined.Mutations()
+	var all explainers
+	for _, e := range append([]*render.Examination{examined}, examined.Deliveries()...) {
+		all = append(all, explainer{Examination: e, environment: examined, Objects: e.Objects(), mutations: mutations})
+	}
 	switch {
 	case q.File == "":
-		answer.Objects, err = e.explainObject(q)
+		answer.Objects, err = all.explainObject(q)
 	case strings.HasPrefix(q.File, tree.Folder+"/"):
-		answer.Objects, err = e.explainRendered(q.File)
+		answer.Objects, err = all.explainRendered(q.File)
 	default:
-		answer.Objects, err = e.explainSource(repository, q.File)
+		answer.Objects, err = all.explainSource(repository, q.File)
 	}
 	return answer, err
 }
 
-// explainObject explains the object of a question, or the source objects of that name that patches remove.
-func (e explainer) explainObject(q Question) (explained []Explanation, err error) {
-	found, err := e.find(q)
-	if err == nil {
-		return []Explanation{e.explain(found)}, nil
+// explainers explain the objects of an environment, and then those of its deliveries.
+type explainers []explainer
+
+// objects returns all objects.
+func (all explainers) objects() (objects []manifest.Object) {
+	for _, e := range all {
+		objects = append(objects, e.Objects...)
 	}
-	kind := e.kindQuery(q.Kind)
-	for _, buildPath := range e.removedPaths() {
-		d := buildPath.Document
-		if kind.matches(schema.FromAPIVersionAndKind(d.APIVersion, d.Kind)) && d.Name == q.Name &&
-			q.matchesNamespace(d.Namespace) {
-			explained = append(explained, e.explainRemoved(buildPath))
+	return objects
+}
+
+// explainObject explains the object of a question, for each delivery that brings it, or the source objects of that name
+// that patches remove.
+func (all explainers) explainObject(q Question) (explained []Explanation, err error) {
+	kind := kindQueryOf(q.Kind, all.objects())
+	found, err := kind.find(q, all.objects())
+	for _, e := range all {
+		if err == nil {
+			for _, o := range e.Objects {
+				if o.ID() == found.ID() {
+					explained = append(explained, e.explain(o))
+				}
+			}
+			continue
+		}
+		for _, buildPath := range e.removedPaths() {
+			d := buildPath.Document
+			if kind.matches(schema.FromAPIVersionAndKind(d.APIVersion, d.Kind)) && d.Name == q.Name &&
+				q.matchesNamespace(d.Namespace) {
+				explained = append(explained, e.explainRemoved(buildPath))
+			}
 		}
 	}
 	if len(explained) > 0 {
@@ -89,12 +111,15 @@ func (q Question) matchesNamespace(namespace string) bool {
 // removedPaths returns the build paths of removed source objects. It leaves out the kinds of built objects
 // without a known source: one of these may be the same object under a new name.
 func (e explainer) removedPaths() (removed []kustomize.Path) {
+	if e.Paths == nil {
+		return nil
+	}
 	isBuilt, isRenamed := map[*source.Tree]bool{}, map[string]bool{}
 	for _, p := range e.Objects {
 		if p.IsRendered() || p.Written == nil {
 			continue
 		}
-		if buildPath := e.Paths.Find(p.Object); buildPath != nil {
+		if buildPath := e.Paths.Find(p); buildPath != nil {
 			isBuilt[buildPath.Document.Tree] = true
 		} else {
 			isRenamed[p.GetKind()] = true
@@ -109,41 +134,48 @@ func (e explainer) removedPaths() (removed []kustomize.Path) {
 }
 
 // explainRendered explains the object of a rendered file.
-func (e explainer) explainRendered(file string) ([]Explanation, error) {
-	files := make([]string, len(e.Objects))
-	for i, p := range e.Objects {
-		if files[i] = e.reference(p).File; files[i] == file {
-			return []Explanation{e.explain(p)}, nil
+func (all explainers) explainRendered(file string) ([]Explanation, error) {
+	var files []string
+	for _, e := range all {
+		for _, o := range e.Objects {
+			if o.File == file {
+				return []Explanation{e.explain(o)}, nil
+			}
+			files = append(files, o.File)
 		}
 	}
 	if path.Base(file) == "kustomization.yaml" {
 		return nil, fmt.Errorf("%s is the index of the rendered objects: name a file that it lists", file)
 	}
-	return nil, fmt.Errorf("%s: %s has no object with this file%s", file, e.Environment,
+	return nil, fmt.Errorf("%s: %s has no object with this file%s", file, all[0].Environment,
 		manifest.DidYouMean(file, files))
 }
 
 // explainSource explains the objects that a source file defines or may change.
-func (e explainer) explainSource(repository *render.Repository, file string) ([]Explanation, error) {
-	if !slices.Contains(e.Sources.FS.FilesRead(), file) {
-		return nil, e.notRead(repository, file)
+func (all explainers) explainSource(repository *render.Repository, file string) (explained []Explanation, err error) {
+	isRead := false
+	for _, e := range all {
+		if e.Paths == nil || !slices.Contains(e.Sources.FS.FilesRead(), file) {
+			continue
+		}
+		isRead = true
+		objects := slices.DeleteFunc(slices.Clone(e.Objects), func(o manifest.Object) bool { return !e.dependsOn(o, file) })
+		removed := slices.DeleteFunc(e.removedPaths(), func(buildPath kustomize.Path) bool {
+			return !e.Paths.Uses(buildPath, "/"+file)
+		})
+		e.isBrief = (len(objects)+len(removed))*len(e.Paths.All) > maxTraced
+		for _, o := range objects {
+			explained = append(explained, e.explain(o))
+		}
+		for _, buildPath := range removed {
+			explained = append(explained, e.explainRemoved(buildPath))
+		}
 	}
-	objects := slices.DeleteFunc(slices.Clone(e.Objects), func(p tree.Placed) bool {
-		return !e.dependsOn(p.Object, file)
-	})
-	removed := slices.DeleteFunc(e.removedPaths(), func(buildPath kustomize.Path) bool {
-		return !e.Paths.Uses(buildPath, "/"+file)
-	})
-	e.isBrief = (len(objects)+len(removed))*len(e.Paths.All) > maxTraced
-	var explained []Explanation
-	for _, p := range objects {
-		explained = append(explained, e.explain(p))
-	}
-	for _, buildPath := range removed {
-		explained = append(explained, e.explainRemoved(buildPath))
-	}
-	if len(explained) == 0 {
-		return nil, fmt.Errorf("%s is read for %s, but changes no object", file, e.Environment)
+	switch {
+	case !isRead:
+		return nil, all[0].notRead(repository, file)
+	case len(explained) == 0:
+		return nil, fmt.Errorf("%s is read for %s, but changes no object", file, all[0].Environment)
 	}
 	return explained, nil
 }

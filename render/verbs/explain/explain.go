@@ -3,8 +3,8 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"sync"
 
@@ -18,10 +18,10 @@ import (
 
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/compare"
+	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
-	"example.com/gatehouse/render/tree"
 )
 
 // Explanation is the history of one object.
@@ -29,6 +29,9 @@ type Explanation struct {
 	Reference
 	// RenderedFrom is the source object of a rendered object, and nil for a source object.
 	RenderedFrom *Reference `json:"renderedFrom,omitempty"`
+	// DeliveredBy is the object whose tool brings the object, such as a Kustomization of Flux, and nil for an object of
+	// the environment itself.
+	DeliveredBy *Origin `json:"deliveredBy,omitempty"`
 	// Origin is the position of the source object.
 	Origin *Origin `json:"origin,omitempty"`
 	// Values are the values that users set and the template of a chart reads for the object, with their positions.
@@ -55,7 +58,7 @@ type Reference struct {
 	Kind       string `json:"kind"`
 	Namespace  string `json:"namespace,omitempty"`
 	Name       string `json:"name"`
-	// File is the rendered file, relative to the root. It is empty for a removed object.
+	// File is the rendered file, relative to the root. It is empty for an object that is removed or written nowhere.
 	File string `json:"file,omitempty"`
 }
 
@@ -67,7 +70,7 @@ func (r Reference) String() string {
 // Origin is the position of a source object.
 type Origin struct {
 	Place
-	// Object is its kind and name in the source file.
+	// Object is its kind and name in the source file, and for a delivery with its namespace.
 	Object string `json:"object"`
 }
 
@@ -117,11 +120,12 @@ func (c Change) String() string {
 	return text
 }
 
-// explainer explains objects of one environment.
+// explainer explains the objects of an environment, or those that a delivery of the environment brings.
 type explainer struct {
 	*render.Examination
-	Objects   []tree.Placed // see Examination.Objects
-	mutations map[manifest.ID]render.Mutation
+	environment *render.Examination
+	Objects     []manifest.Object // see Examination.Objects
+	mutations   map[manifest.ID]render.Mutation
 	// isBrief is true if explanations name kustomizations and no entries, as these take too long to find.
 	isBrief bool
 }
@@ -129,34 +133,45 @@ type explainer struct {
 // maxTraced is the largest product of the number of explained objects and of all objects for which entries are found.
 const maxTraced = 20_000
 
-func (e explainer) explain(p tree.Placed) Explanation {
-	x := Explanation{Reference: e.reference(p), History: History{Changes: []Change{}}, Overrides: e.overrides(p)}
+func (e explainer) explain(p manifest.Object) Explanation {
+	x := Explanation{Reference: referenceOf(p), History: History{Changes: []Change{}}, Overrides: e.overrides(p)}
 	x.mutate(e, p)
-	sourceObject := p.Object
+	if e.Delivery != nil {
+		x.DeliveredBy = e.originOf(e.Delivery.Object())
+	}
+	sourceObject := p
 	if p.IsRendered() {
 		sourceObject = p.Source()
-		owner := e.referenceOf(sourceObject)
+		owner := e.findReference(sourceObject)
 		x.RenderedFrom = &owner
 	}
 	if buildPath := e.pathOf(sourceObject); buildPath != nil {
 		x.trace(e, *buildPath, sourceObject.Unstructured)
 	} else {
-		at := e.Locate(sourceObject)
-		x.Origin = &Origin{Place: Place{at.File, at.Line}, Object: sourceObject.String()}
-		x.IsTraced = p.Written == nil
+		x.Origin, x.IsTraced = e.originOf(sourceObject), p.Written == nil
 	}
 	for _, other := range e.Objects {
 		if !p.IsRendered() && other.IsRendered() && other.Written == p.Unstructured {
-			x.RenderedTo = append(x.RenderedTo, e.reference(other))
+			x.RenderedTo = append(x.RenderedTo, referenceOf(other))
 		}
 	}
 	return x
 }
 
-// pathOf returns the build path of a source object. It returns nil if overrides add the object or a patch
+// originOf returns the position of an object: that of a chart has its template.
+func (e explainer) originOf(o manifest.Object) *Origin {
+	at := e.environment.Locate(o)
+	place := Place{at.File, at.Line}
+	if _, isFolder := o.Delivery.(*release.Installed); isFolder {
+		place = Place{File: o.Origin}
+	}
+	return &Origin{Place: place, Object: o.String()}
+}
+
+// pathOf returns the build path of a source object. It returns nil if overrides or a chart add the object, or a patch
 // renames it.
 func (e explainer) pathOf(o manifest.Object) *kustomize.Path {
-	if o.Written == nil {
+	if o.Written == nil || e.Paths == nil {
 		return nil
 	}
 	return e.Paths.Find(o)
@@ -173,6 +188,7 @@ func (e explainer) explainRemoved(buildPath kustomize.Path) Explanation {
 // trace adds the origin of an object and its changes up to the built object.
 func (x *Explanation) trace(e explainer, buildPath kustomize.Path, built *unstructured.Unstructured) {
 	file, line := buildPath.Document.Position()
+	line = e.LocateEntry(file, line).Line
 	x.Origin, x.IsTraced = &Origin{Place: Place{file, line}, Object: buildPath.Document.String()}, true
 	x.Values = e.Sources.Settings(buildPath.Document)
 	var o manifest.Object
@@ -182,7 +198,7 @@ func (x *Explanation) trace(e explainer, buildPath kustomize.Path, built *unstru
 	x.Changes = e.changes(buildPath, o)
 	if built != nil && o.Unstructured != nil {
 		change := compare.Change{Before: alignItems(o.Unstructured, built), After: built, BeforeFile: file,
-			AfterFile: e.referenceOf(manifest.Object{Unstructured: built}).File}
+			AfterFile: cmp.Or(e.findReference(manifest.Object{Unstructured: built}).File, file)}
 		if x.Diff = change.Unified(); x.Diff == "" { // perhaps only the order of a list changes
 			change.Before = o.Unstructured
 			x.Diff = change.Unified()
@@ -211,7 +227,13 @@ func (e explainer) setters(steps []kustomize.Step) []Change {
 		c := Change{Place: Place{File: source.Relative(step.Entry.Kustomization.File)}, Entry: step.Entry.Name,
 			Loads: step.Entry.Loads}
 		if c.Entry != "" {
-			c.Line = e.Sources.Line(step.Entry.Kustomization.File, step.Entry.Keys...)
+			file := step.Entry.Kustomization.File
+			at := e.LocateEntry(file, e.Sources.Line(file, step.Entry.Keys...))
+			if at.Field != "" {
+				c.Entry = at.Object + ": " + at.Field
+			}
+			at = e.environment.LocateProblem(at)
+			c.Place = Place{at.File, at.Line}
 		}
 		if step.After == nil { // no earlier change lasts
 			return []Change{c}
@@ -263,14 +285,14 @@ func alignItems(o, other *unstructured.Unstructured) *unstructured.Unstructured 
 }
 
 // overrides returns the change of a rendered object by the overrides of the environment.
-func (e explainer) overrides(p tree.Placed) (h History) {
+func (e explainer) overrides(p manifest.Object) (h History) {
 	before, folder := p.Rendered, e.Overrides()
 	if before == nil {
 		return h
 	}
 	renamed := before.DeepCopy()
 	renamed.SetName(p.GetName()) // overrides may change the hash in the name
-	file := e.reference(p).File
+	file := p.File
 	if h.Diff = (compare.Change{Before: renamed, After: p.Unstructured, BeforeFile: file,
 		AfterFile: file}).Unified(); h.Diff != "" {
 		h.Changes = []Change{{Place: Place{File: source.Relative(e.Sources.Kustomizations[folder].File)}}}
@@ -284,7 +306,7 @@ func (e explainer) overrides(p tree.Placed) (h History) {
 	return h
 }
 
-func (x *Explanation) mutate(e explainer, p tree.Placed) {
+func (x *Explanation) mutate(e explainer, p manifest.Object) {
 	m := e.mutations[p.ID()]
 	for _, d := range m.Doubts {
 		at := e.Locate(d.Policy)
@@ -301,15 +323,16 @@ func (x *Explanation) mutate(e explainer, p tree.Placed) {
 	}
 }
 
-func (e explainer) reference(p tree.Placed) Reference {
-	return Reference{p.GetAPIVersion(), p.GetKind(), p.GetNamespace(), p.GetName(),
-		path.Join(tree.Folder, e.Environment, p.Path)}
+func referenceOf(o manifest.Object) Reference {
+	return Reference{o.GetAPIVersion(), o.GetKind(), o.GetNamespace(), o.GetName(), o.File}
 }
 
-func (e explainer) referenceOf(o manifest.Object) Reference {
-	i := slices.IndexFunc(e.Objects, func(p tree.Placed) bool { return p.Unstructured == o.Unstructured })
+// findReference returns the reference to an object with its file.
+func (e explainer) findReference(o manifest.Object) Reference {
+	i := slices.IndexFunc(e.Objects, func(p manifest.Object) bool { return p.Unstructured == o.Unstructured })
 	if i >= 0 {
-		return e.reference(e.Objects[i])
+		return referenceOf(e.Objects[i])
 	}
-	return Reference{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
+	o.File = ""
+	return referenceOf(o)
 }

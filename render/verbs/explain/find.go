@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/tree"
 )
 
 // shortNames maps the short names of built-in kinds to the kinds.
@@ -33,10 +32,11 @@ type kindQuery struct {
 	custom []schema.GroupKind
 }
 
-func (e explainer) kindQuery(text string) kindQuery {
+// kindQueryOf returns the query of a text, with the names in the definitions among objects.
+func kindQueryOf(text string, objects []manifest.Object) kindQuery {
 	name, qualifier, _ := strings.Cut(strings.ToLower(text), ".")
 	q := kindQuery{name: name, qualifier: qualifier}
-	for _, p := range e.Objects {
+	for _, p := range objects {
 		if p.GetKind() != "CustomResourceDefinition" {
 			continue
 		}
@@ -59,15 +59,16 @@ func (q kindQuery) matches(gvk schema.GroupVersionKind) bool {
 		slices.Contains(q.custom, gvk.GroupKind())
 }
 
-// find returns the only object that matches a question. The error lists similar objects.
-func (e explainer) find(q Question) (found tree.Placed, err error) {
-	kind := e.kindQuery(q.Kind)
-	var similar, named, matches []tree.Placed
-	var known []string // the names of all objects of the kind
-	for _, p := range e.Objects {
-		if !kind.matches(p.GroupVersionKind()) {
+// find returns the only object that matches a question, the first of those with its ID. The error lists similar
+// objects.
+func (k kindQuery) find(q Question, objects []manifest.Object) (found manifest.Object, err error) {
+	var similar, named, matches []manifest.Object
+	known, isFound := []string{}, map[manifest.ID]bool{}
+	for _, p := range objects {
+		if !k.matches(p.GroupVersionKind()) || isFound[p.ID()] {
 			continue
 		}
+		isFound[p.ID()] = true
 		known = append(known, p.GetName())
 		if strings.Contains(p.GetName(), q.Name) {
 			similar = append(similar, p)
@@ -85,18 +86,18 @@ func (e explainer) find(q Question) (found tree.Placed, err error) {
 		return matches[0], nil
 	case len(matches) > 1:
 		return found, fmt.Errorf("%s/%s matches several objects of %s: %s; add -n NAMESPACE, or write KIND.GROUP",
-			q.Kind, q.Name, e.Environment, list(matches))
+			q.Kind, q.Name, q.Environment, list(matches))
 	case len(named) > 0:
 		return found, fmt.Errorf("%s/%s is not in namespace %s of %s: there is %s", q.Kind, q.Name, q.Namespace,
-			e.Environment, list(named))
+			q.Environment, list(named))
 	case len(similar) > 0:
-		return found, fmt.Errorf("no %s %s in %s: did you mean %s?", q.Kind, q.Name, e.Environment, list(similar))
+		return found, fmt.Errorf("no %s %s in %s: did you mean %s?", q.Kind, q.Name, q.Environment, list(similar))
 	}
-	return found, fmt.Errorf("no %s %s in %s%s", q.Kind, q.Name, e.Environment, manifest.DidYouMean(q.Name, known))
+	return found, fmt.Errorf("no %s %s in %s%s", q.Kind, q.Name, q.Environment, manifest.DidYouMean(q.Name, known))
 }
 
 // list lists the first objects as arguments of the command.
-func list(objects []tree.Placed) string {
+func list(objects []manifest.Object) string {
 	const most = 10
 	arguments := make([]string, len(objects))
 	for i, p := range objects {
