@@ -123,6 +123,21 @@ func (p *pipeline) writtenTo(f *followed) string {
 	return folder
 }
 
+// followedFolders returns the followed folders, without ApplicationSets.
+func (p *pipeline) followedFolders() (all []Followed) {
+	for _, f := range p.followed {
+		if f.isSet() {
+			continue
+		}
+		of := Followed{Delivery: f.inCluster, Folders: []string{f.place.folder}, Objects: f.applied, PostBuild: f.postBuild}
+		if folder := p.writtenTo(f); folder != "" {
+			of.Folders = append(of.Folders, path.Join(p.renderedFolder(), folder))
+		}
+		all = append(all, of)
+	}
+	return all
+}
+
 // asWritten returns an object as it is in rendered/: a delivery points to its folders there.
 func (p *pipeline) asWritten(o manifest.Object) manifest.Object {
 	if p.entry == "" || !isFollowed(o) {

@@ -63,8 +63,21 @@ type Rendering struct {
 	Unchecked []Unchecked
 	// Installed are the objects that controllers install. They are in no file.
 	Installed []*release.Installed
+	// Followed are the followed folders. Their objects are among Installed, too.
+	Followed []Followed
 	// Charts are the charts of the kustomizations.
 	Charts []source.Chart
+}
+
+// Followed is a folder that a tool applies for an object of the environment.
+type Followed struct {
+	// Delivery is the object, as it is applied.
+	Delivery manifest.Object
+	// Folders are the paths that it may have in the cluster, from the root: in git, and in rendered/ if it is there.
+	Folders []string
+	// Objects are as the tool applies them, but for variables of PostBuild whose values are unknown.
+	Objects   []manifest.Object
+	PostBuild *flux.PostBuild
 }
 
 // count returns the number of objects: those that are written, or of a folder those that tools make of them, too.
@@ -405,6 +418,7 @@ func (p *pipeline) rendering(repository *Repository) *Rendering {
 		PostBuild:   p.postBuild,
 		Unchecked:   p.unchecked(slices.Concat(objects, p.followedObjects())),
 		Installed:   slices.Concat(p.installed, p.delivered()),
+		Followed:    p.followedFolders(),
 		Charts:      p.sources.Charts,
 	}
 }

@@ -55,7 +55,9 @@ With --live, compare with a cluster by server-side dry runs, which change nothin
 apply each object as the tool did before, so defaults and other additions of the API
 server are not differences.` + aboutGates(kinds, " A started Pod of %s is not compared.") + `
 A note names the field manager of each field that a sync would reset. Objects that the
-tool would prune show as removed. Objects encrypted by SOPS are skipped with a warning.
+tool would prune show as removed. Objects of followed folders are compared as well. Objects
+encrypted by SOPS, objects of charts that Flux or Argo CD installs, and those with variables
+whose values only the cluster has are skipped with a warning.
 You need the rights to get, list and patch objects, and to create missing ones.
 
 KUBECTL_EXTERNAL_DIFF selects your own diff program, as for kubectl diff.

@@ -159,7 +159,9 @@ func (all explainers) explainSource(repository *render.Repository, file string) 
 			continue
 		}
 		isRead = true
-		objects := slices.DeleteFunc(slices.Clone(e.Objects), func(o manifest.Object) bool { return !e.dependsOn(o, file) })
+		objects := slices.DeleteFunc(slices.Clone(e.Objects), func(o manifest.Object) bool {
+			return !e.dependsOn(o, file)
+		})
 		removed := slices.DeleteFunc(e.removedPaths(), func(buildPath kustomize.Path) bool {
 			return !e.Paths.Uses(buildPath, "/"+file)
 		})

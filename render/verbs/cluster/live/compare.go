@@ -26,9 +26,6 @@ import (
 // compares none.
 func Compare(ctx context.Context, c *cluster.Cluster, repository *render.Repository, names []string,
 	progress func(environment, step string)) (*compare.Diff, error) {
-	if err := repository.CheckRendered(render.Selection{Names: names}); err != nil {
-		return nil, err
-	}
 	names, err := repository.Select(render.Selection{Names: names})
 	if err != nil {
 		return nil, err
@@ -71,18 +68,20 @@ func compareAll(ctx context.Context, c *cluster.Cluster, kinds *registry.Kinds, 
 	progress func(environment, step string)) (compared []compare.EnvironmentDiff, err error) {
 	known := map[manifest.ID]bool{}
 	for _, r := range renderings {
-		for _, o := range r.Objects {
+		for _, o := range everyObject(r) {
 			known[o.IDInNamespace()] = true
 		}
 	}
 	schemas := &schemas{cluster: c, converters: map[schema.GroupVersion]managedfields.TypeConverter{}}
 	for _, r := range renderings {
 		one := &comparison{Cluster: c, environment: r.Environment, kinds: kinds, known: known, schemas: schemas,
-			progress: func(step string) { progress(r.Environment, step) }}
-		result, err := one.run(ctx, r.Objects)
+			followed: r.Followed, appliers: appliersOf(r), progress: func(step string) { progress(r.Environment, step) }}
+		objects, warnings := applied(r)
+		result, err := one.run(ctx, objects)
 		if err != nil {
 			return nil, err
 		}
+		result.Problems = append(result.Problems, warnings...)
 		compared = append(compared, result)
 	}
 	return compared, nil
@@ -94,6 +93,8 @@ type comparison struct {
 	environment string
 	kinds       *registry.Kinds
 	known       map[manifest.ID]bool // the objects of all compared environments
+	followed    []render.Followed
+	appliers    map[manifest.ID]string // see appliersOf
 	schemas     *schemas
 	progress    func(step string)
 }
@@ -101,9 +102,9 @@ type comparison struct {
 // run plans a sync and lists the objects that it would prune.
 func (c *comparison) run(ctx context.Context, objects []manifest.Object) (compare.EnvironmentDiff, error) {
 	readable, warnings := plan.DropEncrypted(objects, "it is not compared")
-	normalized, rendered := make([]manifest.Object, len(readable)), map[string]*unstructured.Unstructured{}
+	normalized, rendered := make([]manifest.Object, len(readable)), map[manifest.ID]*unstructured.Unstructured{}
 	for i, o := range readable {
-		rendered[o.File] = o.Unstructured
+		rendered[o.IDInNamespace()] = o.Unstructured
 		normalized[i] = manifest.Object{Unstructured: o.DeepCopy(), File: o.File}
 		if err := normalize.Unstructured(normalized[i].Unstructured); err != nil {
 			return compare.EnvironmentDiff{}, fmt.Errorf("%s: %w", o.File, err)
@@ -122,7 +123,7 @@ func (c *comparison) run(ctx context.Context, objects []manifest.Object) (compar
 	}
 	differences := make([]difference, len(p.Steps))
 	err = cluster.ForEach(ctx, len(p.Steps), func(ctx context.Context, i int) (err error) {
-		differences[i], err = c.difference(ctx, p.Steps[i], rendered[p.Steps[i].File])
+		differences[i], err = c.difference(ctx, p.Steps[i], rendered[p.Steps[i].IDInNamespace()])
 		return err
 	})
 	if err != nil {

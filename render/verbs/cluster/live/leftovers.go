@@ -85,6 +85,8 @@ func (c *comparison) manager(live *unstructured.Unstructured) string {
 		return owner.Flux
 	case applicationOf(live) != "":
 		return owner.Argo
+	case c.appliers[idInNamespace(live)] != "":
+		return c.appliers[idInNamespace(live)]
 	}
 	appliers := owner.Appliers(live)
 	for _, manager := range []string{own, owner.Flux, owner.Argo, owner.Kubectl} {

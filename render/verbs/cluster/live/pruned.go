@@ -16,7 +16,6 @@ import (
 
 	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verbs/cluster"
 	"example.com/gatehouse/render/verbs/cluster/inventory"
 	"example.com/gatehouse/render/verbs/cluster/owner"
@@ -124,8 +123,8 @@ type kustomization struct {
 // listKustomization returns the objects that a Kustomization applied, if it prunes.
 func (c *comparison) listKustomization(ctx context.Context, name string) (ids []manifest.ID, err error) {
 	namespace, base, _ := strings.Cut(name, "/")
-	live, err := c.Find(ctx, manifest.ID{Group: "kustomize.toolkit.fluxcd.io", Kind: "Kustomization",
-		Namespace: namespace, Name: base})
+	id := manifest.ID{Group: "kustomize.toolkit.fluxcd.io", Kind: "Kustomization", Namespace: namespace, Name: base}
+	live, err := c.Find(ctx, id)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("cannot be read: %w", err)
@@ -133,11 +132,8 @@ func (c *comparison) listKustomization(ctx context.Context, name string) (ids []
 		return nil, errors.New("is not in this cluster")
 	}
 	k := manifest.As[kustomization](live)
-	if !c.isFolder(k.Spec.Path) {
-		return nil, fmt.Errorf("syncs %q, which is not rendered/%s alone", k.Spec.Path, c.environment)
-	}
-	if !k.Spec.Prune {
-		return nil, nil
+	if err := c.checkFolder(id, k.Spec.Path); err != nil || !k.Spec.Prune {
+		return nil, err
 	}
 	for _, entry := range k.Status.Inventory.Entries {
 		if id, err := inventory.DecodeLine(entry.ID); err == nil {
@@ -180,9 +176,11 @@ func (c *comparison) listApplication(ctx context.Context, name string) (ids []ma
 		return nil, "", errors.New("is not in this cluster")
 	}
 	a := manifest.As[application](&list.Items[i])
-	if len(a.Spec.Sources) > 0 || !c.isFolder(a.Spec.Source.Path) {
-		return nil, "", fmt.Errorf("syncs %q or several sources, which is not rendered/%s alone", a.Spec.Source.Path,
-			c.environment)
+	if len(a.Spec.Sources) > 0 {
+		return nil, "", errors.New("syncs several sources")
+	}
+	if err := c.checkFolder(manifest.Object{Unstructured: &list.Items[i]}.ID(), a.Spec.Source.Path); err != nil {
+		return nil, "", err
 	}
 	if a.Spec.SyncPolicy.Automated.Prune {
 		return a.Status.Resources, " at its next sync", nil
@@ -194,7 +192,7 @@ func (c *comparison) listApplication(ctx context.Context, name string) (ids []ma
 // the root of a branch that render publishes to.
 func (c *comparison) isFolder(folder string) bool {
 	folder = path.Clean("/" + folder)
-	return folder == "/" || strings.HasSuffix(folder, "/"+path.Join(tree.Folder, c.environment))
+	return folder == "/" || strings.HasSuffix(folder, "/"+c.folder())
 }
 
 // listInventory returns the objects that render apply applied.
