@@ -25,14 +25,14 @@ func (c Change) Unified() string {
 	}
 	from := "a/" + c.BeforeFile
 	if c.Before != nil && c.BeforeFile == "" {
-		from = "live/" + liveName(c.Before)
+		from = "live/" + LiveName(c.Before)
 	}
 	before, after := c.Texts()
 	return notes.String() + tree.UnifiedDiff(from, "b/"+c.AfterFile, before, after)
 }
 
-// liveName returns the name of a live object in `kubectl diff`: apps.v1.Deployment.shop.sessions.
-func liveName(o *unstructured.Unstructured) string {
+// LiveName returns the name of a live object in `kubectl diff`: apps.v1.Deployment.shop.sessions.
+func LiveName(o *unstructured.Unstructured) string {
 	gvk := o.GroupVersionKind()
 	words := []string{gvk.Group, gvk.Version, gvk.Kind, o.GetNamespace(), o.GetName()}
 	words = slices.DeleteFunc(words, func(word string) bool { return word == "" })

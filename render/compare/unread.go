@@ -2,21 +2,14 @@ package compare
 
 import (
 	"cmp"
-	"path"
 	"reflect"
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/sets"
-	"sigs.k8s.io/kustomize/api/konfig"
-
-	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
-	"example.com/gatehouse/render/tree"
-	"example.com/gatehouse/render/verbs/git"
 )
 
 // Unread are the values that users set for a chart, and that no template of it reads. Before the change one did, or
@@ -61,21 +54,8 @@ func unreadOfRelease(was, is *release.Installed) []Unread {
 	return newlyUnread(is.Source.ID(), is.String(), was.Settings, is.Settings)
 }
 
-// charts returns the previous entries of helmCharts. It reads the previous sources if the change may be in them:
-// without an entry now, only if a kustomization changes.
-func (b *previousRendering) charts(rendering *render.Rendering) []source.Chart {
-	isKustomization := func(c git.FileChange) bool {
-		return b.isBesideRendered(c) && slices.Contains(konfig.RecognizedKustomizationFileNames(), path.Base(c.Path))
-	}
-	if b.commit == "" || !b.changesSource(rendering.Sources) ||
-		len(rendering.Charts) == 0 && !slices.ContainsFunc(b.changed, isKustomization) {
-		return rendering.Charts
-	}
-	return b.base.Charts(rendering.Environment)
-}
-
 // unread returns the values that the charts of helmCharts read no more.
-func (b *previousRendering) unread(was, now []source.Chart) (all []Unread) {
+func unread(was, now []source.Chart) (all []Unread) {
 	key := func(c source.Chart) string { return strings.Join([]string{c.File, c.Name, c.ReleaseName}, "\n") }
 	old := map[string]source.Chart{}
 	for _, c := range was {
@@ -91,17 +71,4 @@ func (b *previousRendering) unread(was, now []source.Chart) (all []Unread) {
 		}
 	}
 	return all
-}
-
-// changesSource reports whether one of the current sources is changed, or any file beside rendered/ is removed.
-func (b *previousRendering) changesSource(sources []string) bool {
-	isRead := sets.New(sources...)
-	return slices.ContainsFunc(b.changed, func(c git.FileChange) bool {
-		return b.isBesideRendered(c) && (isRead.Has(b.git.InFolder(c.Path)) || c.After == nil)
-	})
-}
-
-// isBesideRendered reports whether a changed file is in the folder of the repository, and not below rendered/.
-func (b *previousRendering) isBesideRendered(c git.FileChange) bool {
-	return b.git.Holds(c.Path) && !strings.HasPrefix(b.git.InFolder(c.Path), tree.Folder+"/")
 }

@@ -12,32 +12,31 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/review/effect"
 	"example.com/gatehouse/render/review/guards"
-	"example.com/gatehouse/render/review/world"
 )
 
 // complete keeps a review complete: rules only choose better words. It adds the changed fields and objects that no
 // effect tells, and the risks of fields to the effects that tell them. A field needs no words of its own if it
 // follows from the source object, whose own change has an effect, unless it is a risk.
-func complete(w *world.World, effects []effect.Effect) []effect.Effect {
+func complete(both *compare.Comparison, effects []effect.Effect) []effect.Effect {
 	of := map[manifest.ID][]int{} // indexes of effects
 	for i, e := range effects {
 		of[e.Object] = append(of[e.Object], i)
 	}
 	following := map[manifest.ID][]compare.Change{}
-	for _, c := range slices.Concat(w.Changes, w.Definitions) {
+	for _, c := range slices.Concat(both.Changes, both.Definitions) {
 		id, told := c.Object().ID(), sets.Set[string]{}
 		for _, i := range of[id] {
 			told.Insert(effects[i].Fields...)
 		}
-		risks := guards.Risks(w, c)
-		fields, owner := ownFields(w, c, risks)
+		risks := guards.Risks(both, c)
+		fields, owner := ownFields(both, c, risks)
 		fields = slices.DeleteFunc(fields, func(f compare.FieldChange) bool { return f.IsWithin(told) })
 		isBare := c.Action() != compare.Changed && owner == id && len(of[id]) == 0 // nothing else tells it
-		lost, _ := guards.Loss(w, c)
+		lost, _ := guards.Loss(both, c)
 		isLost := lost != ""
 		if isLost || isBare || len(fields) > 0 && (c.After != nil || len(of[id]) == 0) {
 			of[id], effects = append(of[id], len(effects)),
-				append(effects, reviewFields(w, c, fields, risks))
+				append(effects, reviewFields(both, c, fields, risks))
 		} else if owner != id && len(of[id]) == 0 {
 			following[owner] = append(following[owner], c)
 		}
@@ -46,18 +45,18 @@ func complete(w *world.World, effects []effect.Effect) []effect.Effect {
 		}
 	}
 	for _, owner := range slices.SortedFunc(maps.Keys(following), effect.CompareObjects) {
-		effects = append(effects, effect.Of(owner, reviewFollowing(w, following[owner]))...)
+		effects = append(effects, effect.Of(owner, reviewFollowing(both, following[owner]))...)
 	}
 	return effects
 }
 
 // reviewFields returns the effect of fields that no other effect tells, or of a removed object.
-func reviewFields(w *world.World, c compare.Change, fields []compare.FieldChange, risks []guards.Risk) (
+func reviewFields(both *compare.Comparison, c compare.Change, fields []compare.FieldChange, risks []guards.Risk) (
 	e effect.Effect) {
 	if c.After == nil {
 		e = effect.Of(c.Object().ID(), kind.Effect{Type: effect.ObjectRemoved, What: "is removed",
-			Risk: lossOf(w, c)})[0]
-		if lost, severity := guards.Loss(w, c); e.Risk == "" && lost != "" {
+			Risk: lossOf(both, c)})[0]
+		if lost, severity := guards.Loss(both, c); e.Risk == "" && lost != "" {
 			e.AddRisk(lost, severity)
 		}
 		return e
@@ -67,7 +66,7 @@ func reviewFields(w *world.World, c compare.Change, fields []compare.FieldChange
 		risky.Insert(r.Path)
 	}
 	e = effect.Of(c.Object().ID(), effect.OfFields(c, fields, risky))[0]
-	e.Risk = lossOf(w, c)
+	e.Risk = lossOf(both, c)
 	return e
 }
 
@@ -114,19 +113,19 @@ var generated = []string{
 
 // ownFields returns the changed fields of an object that do not follow from a change of its source object, or are
 // a risk, and the source object, or the object itself if it has none.
-func ownFields(w *world.World, c compare.Change, risks []guards.Risk) (fields []compare.FieldChange,
+func ownFields(both *compare.Comparison, c compare.Change, risks []guards.Risk) (fields []compare.FieldChange,
 	owner manifest.ID) {
 	o := c.Object().Unstructured
-	fields = slices.DeleteFunc(w.FieldsOf(c), func(f compare.FieldChange) bool {
+	fields = slices.DeleteFunc(both.FieldsOf(c), func(f compare.FieldChange) bool {
 		return slices.ContainsFunc(generated, f.IsIn) ||
 			c.Action() != compare.Changed && slices.Contains(identity, f.Path)
 	})
-	owner, ok := compare.OwnerOf(w.Kinds, o)
-	if !ok || owner == world.IDOf(o) {
-		return fields, world.IDOf(o)
+	owner, ok := compare.OwnerOf(both.Kinds, o)
+	if !ok || owner == compare.IDOf(o) {
+		return fields, compare.IDOf(o)
 	}
 	overridden, around := sets.Set[string]{}, sets.Set[string]{} // paths, and paths with one of them below
-	for _, f := range w.Overridden(owner, c) {
+	for _, f := range both.Overridden(owner, c) {
 		overridden.Insert(f.Path)
 		around.Insert(slices.Collect(f.Starts())...)
 	}
@@ -141,20 +140,20 @@ func ownFields(w *world.World, c compare.Change, risks []guards.Risk) (fields []
 }
 
 // reviewFollowing names the changed rendered objects that follow their source object.
-func reviewFollowing(w *world.World, changes []compare.Change) kind.Effect {
+func reviewFollowing(both *compare.Comparison, changes []compare.Change) kind.Effect {
 	e, said := kind.Effect{Type: effect.RenderedFollow}, make([]kind.Sentence, len(changes))
 	for i, c := range changes {
 		said[i] = kind.Say("%s (", c.Object().String()) + kind.Sentence(c.Action()) + ")"
-		e.Risk = max(e.Risk, lossOf(w, c)) // a Job that runs again comes before others
+		e.Risk = max(e.Risk, lossOf(both, c)) // a Job that runs again comes before others
 	}
 	e.What = "its rendered objects follow: " + effect.Join(said, ", ")
 	return e
 }
 
 // lossOf returns the risk of a removed or replaced rendered object, unless the kind of its source object has a review.
-func lossOf(w *world.World, c compare.Change) kind.Sentence {
+func lossOf(both *compare.Comparison, c compare.Change) kind.Sentence {
 	o, action := c.Object().Unstructured, c.Action()
-	k := w.Kinds.RenderedFrom(o)
+	k := both.Kinds.RenderedFrom(o)
 	switch {
 	case k == nil || k.Review != nil || !manifest.MakesPods(o) || o.GetKind() == "CronJob":
 	case action == compare.Replaced && o.GetKind() == "Job":

@@ -163,7 +163,7 @@ func TestEffectsOfChanges(t *testing.T) {
 func TestReviewAcceptsMalformedObjects(t *testing.T) {
 	endless := fill(deployment, "FIELD=resources: {requests: {memory: 1e999999999}}")
 	before, after := changes.Objects(t, endless)[0], changes.Objects(t, fill(deployment, "REPLICAS=0"))[0]
-	found := ruled(compare.EnvironmentDiff{Kinds: gatehouse.All(), Changes: []compare.Change{{Before: before.Unstructured, After: after.Unstructured}}}, time.Time{})
+	found := ruled(&compare.Comparison{Kinds: gatehouse.All(), Changes: []compare.Change{{Before: before.Unstructured, After: after.Unstructured}}}, time.Time{})
 	if len(found) != 1 || found[0].Type != effect.WorkloadScaled {
 		t.Error(found)
 	}
@@ -173,7 +173,7 @@ func TestReviewOmitsValuesOfSecrets(t *testing.T) {
 	secret := func(value string) string {
 		return "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: ns}, immutable: true, type: Opaque, data: {key: " + value + "}}"
 	}
-	r := New([]compare.EnvironmentDiff{changes.Between(t, secret("c2VjcmV0MQ=="), secret("c2VjcmV0Mg=="))}, time.Time{})
+	r := New([]*compare.Comparison{changes.Between(t, secret("c2VjcmV0MQ=="), secret("c2VjcmV0Mg=="))}, time.Time{})
 	encoded, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)

@@ -13,13 +13,12 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/review/effect"
 	"example.com/gatehouse/render/review/pods"
-	"example.com/gatehouse/render/review/world"
 )
 
 // reviewBuilds returns the effect of a new build of a kind, for the first family whose rendered objects
 // change without a change of the spec. The controller compares live objects with the rendering of its own
 // build.
-func reviewBuilds(w *world.World, families []*family) map[*family][]kind.Effect {
+func reviewBuilds(both *compare.Comparison, families []*family) map[*family][]kind.Effect {
 	first, count := map[*kind.Kind]*family{}, map[*kind.Kind]int64{}
 	for _, f := range families {
 		if f.before == nil || f.after == nil {
@@ -29,7 +28,7 @@ func reviewBuilds(w *world.World, families []*family) map[*family][]kind.Effect 
 		if was.Spec != is.Spec || was.Objects == is.Objects || was.Objects == "" {
 			continue
 		}
-		k := w.SourceKind(f.owner)
+		k := both.SourceKind(f.owner)
 		if count[k]++; first[k] == nil {
 			first[k] = f
 		}
@@ -54,26 +53,26 @@ type family struct {
 }
 
 // families returns the families with changes, in the order of their owners.
-func families(w *world.World) []*family {
+func families(both *compare.Comparison) []*family {
 	found := map[manifest.ID]*family{}
-	for _, c := range w.Changes {
+	for _, c := range both.Changes {
 		o := c.Object().Unstructured
-		owner, ok := compare.OwnerOf(w.Kinds, o)
+		owner, ok := compare.OwnerOf(both.Kinds, o)
 		if !ok {
 			continue
 		}
 		f := found[owner]
 		if f == nil {
-			f = &family{owner: owner, before: w.Before.Owners[owner], after: w.After.Owners[owner]}
+			f = &family{owner: owner, before: both.Before().Owners[owner], after: both.After().Owners[owner]}
 			found[owner] = f
 		}
-		if owner != world.IDOf(o) {
-			f.children = append(f.children, childChange(w, c.Before, c.After))
+		if owner != compare.IDOf(o) {
+			f.children = append(f.children, childChange(both, c.Before, c.After))
 		}
 	}
-	for _, o := range w.Unchanged {
-		if owner, ok := compare.OwnerOf(w.Kinds, o); ok && owner != world.IDOf(o) && found[owner] != nil {
-			found[owner].children = append(found[owner].children, childChange(w, o, o))
+	for _, o := range both.Unchanged {
+		if owner, ok := compare.OwnerOf(both.Kinds, o); ok && owner != compare.IDOf(o) && found[owner] != nil {
+			found[owner].children = append(found[owner].children, childChange(both, o, o))
 		}
 	}
 	return slices.SortedFunc(maps.Values(found), func(a, b *family) int {
@@ -82,22 +81,21 @@ func families(w *world.World) []*family {
 }
 
 // childChange returns the change of a child, or no change if the API server refuses it.
-func childChange(w *world.World, before, after *unstructured.Unstructured) kind.ChildChange {
-	if after != nil {
-		if _, isRefused := w.Refused[world.IDOf(after)]; isRefused {
-			after = before
-		}
+func childChange(both *compare.Comparison, before, after *unstructured.Unstructured) kind.ChildChange {
+	if after != nil && len(both.Refused(after)) > 0 {
+		after = before
 	}
-	return kind.ChildChange{Before: before, After: after, Pods: pods.RolloutOf(w, before, after)}
+	return kind.ChildChange{Before: before, After: after, Pods: pods.RolloutOf(both, before, after)}
 }
 
 // reviewFamily returns the review of the owner's kind, if it has any.
-func reviewFamily(w *world.World, f *family, now time.Time) []kind.Effect {
-	k := w.SourceKind(f.owner)
-	if k == nil || k.Review == nil || f.before == nil && f.after == nil || f.after == nil && w.Gone[f.owner.Namespace] {
+func reviewFamily(both *compare.Comparison, f *family, now time.Time) []kind.Effect {
+	k := both.SourceKind(f.owner)
+	isGone := f.after == nil && (f.before == nil || both.IsGone(f.owner.Namespace))
+	if k == nil || k.Review == nil || isGone {
 		return nil
 	}
-	return orUnknown(w.Kinds.Review(k, f.before, f.after, f.children, now))
+	return orUnknown(both.Kinds.Review(k, f.before, f.after, f.children, now))
 }
 
 // orUnknown returns effects, or the effect of a failed review.

@@ -15,7 +15,6 @@ import (
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/review/effect"
-	"example.com/gatehouse/render/review/world"
 	"example.com/gatehouse/test/changes"
 	"example.com/gatehouse/test/testkind"
 )
@@ -79,7 +78,7 @@ func TestKindWithoutReviewTellsItsObjects(t *testing.T) {
 		"label alone":            {"", fleetFront("i"), []string{"Deployment ns/f-front: starts with 2 Pods: container c runs image i", "Deployment ns/f-front: is added with metadata.labels[testing.example.com/fleet]: f; spec.selector.matchLabels.a: b; spec.template.metadata.labels.a: b"}},
 		"kept":                   {strings.Replace(fleet(fleetPod("f-0-0")), "namespace: ns}}", `namespace: ns, annotations: {kustomize.toolkit.fluxcd.io/prune: disabled}}}`, 1), fleetPod("f-0-0"), []string{"Fleet ns/f: stays in the cluster: kustomize.toolkit.fluxcd.io/prune prevents pruning"}},
 	} {
-		got := changes.Lines(effects(world.New(compare.Objects(kinds, "prod", changes.Objects(t, test.before), changes.Objects(t, test.after))), time.Time{}))
+		got := changes.Lines(effects(compare.New(kinds, "prod", compare.Input{Objects: changes.Objects(t, test.before)}, compare.Input{Objects: changes.Objects(t, test.after)}), time.Time{}))
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s:\n%q\nwant\n%q", name, got, test.want)
 		}
@@ -87,8 +86,8 @@ func TestKindWithoutReviewTellsItsObjects(t *testing.T) {
 }
 
 // ruled returns the effects that rules find, in the order of a review.
-func ruled(e compare.EnvironmentDiff, now time.Time) []effect.Effect {
-	return slices.DeleteFunc(effects(world.New(e), now), func(e effect.Effect) bool {
+func ruled(e *compare.Comparison, now time.Time) []effect.Effect {
+	return slices.DeleteFunc(effects(e, now), func(e effect.Effect) bool {
 		isPlain := slices.Contains([]string{effect.FieldsChanged, effect.ObjectAdded, effect.ObjectRemoved, effect.RenderedFollow}, e.Type)
 		return isPlain && e.Risk == ""
 	})
@@ -146,7 +145,7 @@ func TestReviewOfAKindReplacesOtherEffects(t *testing.T) {
 		"panic":      {says("a"), says("panic"), []string{"Fleet ns/f: changes | the effect is unknown: its Review panics: of the kind"}},
 		"CRD":        {crd("b"), crd("c"), []string{"CustomResourceDefinition fleets.testing.example.com: b → c"}},
 	} {
-		got := changes.Lines(ruled(compare.Objects(kinds, "prod", changes.Objects(t, test.before), changes.Objects(t, test.after)), time.Time{}))
+		got := changes.Lines(ruled(compare.New(kinds, "prod", compare.Input{Objects: changes.Objects(t, test.before)}, compare.Input{Objects: changes.Objects(t, test.after)}), time.Time{}))
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s:\n%q\nwant\n%q", name, got, test.want)
 		}

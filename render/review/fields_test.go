@@ -23,7 +23,6 @@ import (
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/review/known"
-	"example.com/gatehouse/render/review/world"
 )
 
 var everyField = flag.Bool("every-field", false, "change all fields of all types, and not a part of them: it takes a minute")
@@ -96,9 +95,9 @@ spec.template.spec.initContainers[].image: Deployment.apps
 		delete(o.Object, "status")
 		found, changed := knownFields(t, o)
 		for _, field := range found {
-			all[field] = all[field].Union(sets.New(world.KindOf(o)))
+			all[field] = all[field].Union(sets.New(compare.KindOf(o)))
 		}
-		kinds.Insert(world.KindOf(o))
+		kinds.Insert(compare.KindOf(o))
 		count += changed
 	}
 	got := "\n"
@@ -140,7 +139,7 @@ func knownFields(t *testing.T, object *unstructured.Unstructured) (found []strin
 			all = append(all, compare.Change{Before: before, After: after})
 		}
 	}
-	w := world.New(compare.EnvironmentDiff{Kinds: gatehouse.All()}) // without refusals: a refused change is a risk
+	w := &compare.Comparison{Kinds: gatehouse.All()} // without refusals: a refused change is a risk
 	for _, c := range all {
 		for _, f := range c.Fields() {
 			if changed++; known.Is(w, c, f) {
@@ -189,7 +188,7 @@ func TestReviewTellsEveryValue(t *testing.T) {
 		return content
 	}
 	for place, in := range places {
-		e, pairs := compare.EnvironmentDiff{Name: "prod", Kinds: gatehouse.All()}, map[string]string{}
+		e, pairs := &compare.Comparison{Name: "prod", Kinds: gatehouse.All()}, map[string]string{}
 		object := func(name string, value any) *unstructured.Unstructured {
 			o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.org/v1", "kind": "Widget"}}
 			o.Object["spec"] = withoutAbsent(in(value))
@@ -205,7 +204,7 @@ func TestReviewTellsEveryValue(t *testing.T) {
 				}
 			}
 		}
-		for _, found := range effects(world.New(e), time.Time{}) {
+		for _, found := range effects(e, time.Time{}) {
 			said := strings.Split(strings.TrimPrefix(found.What.Format(manifest.CodeSpan), "changes "), "; ")
 			for _, field := range said {
 				_, pair, _ := strings.Cut(field, ": ")
@@ -239,7 +238,7 @@ func tellsChanges(t *testing.T, object *unstructured.Unstructured) int {
 		path    []any
 		was, is string
 	}
-	e, fields := compare.EnvironmentDiff{Name: "prod", Kinds: gatehouse.All()}, map[manifest.ID]field{}
+	e, fields := &compare.Comparison{Name: "prod", Kinds: gatehouse.All()}, map[manifest.ID]field{}
 	const part = 9
 	add := func(name string, path []any, change func(content any, path []any) (was, is string)) {
 		before := object.DeepCopy()
@@ -247,7 +246,7 @@ func tellsChanges(t *testing.T, object *unstructured.Unstructured) int {
 		after := before.DeepCopy()
 		was, is := change(after.Object, path)
 		e.Changes = append(e.Changes, compare.Change{Before: before, After: after})
-		fields[world.IDOf(after)] = field{path, was, is}
+		fields[compare.IDOf(after)] = field{path, was, is}
 	}
 	for i, path := range leaves(nil, object.Object) {
 		if !*everyField && i%part != 0 || isIdentity(path) || object.GetKind() != "Deployment" && isShared(path) {
@@ -257,7 +256,7 @@ func tellsChanges(t *testing.T, object *unstructured.Unstructured) int {
 		add(fmt.Sprint("null-", i), path, nullLeaf)
 	}
 	told := map[manifest.ID]bool{}
-	for _, effect := range effects(world.New(e), time.Time{}) {
+	for _, effect := range effects(e, time.Time{}) {
 		field, said := fields[effect.Object], effect.What.Plain()
 		last := ""
 		for _, step := range field.path {

@@ -67,7 +67,7 @@ func TestKindsOfOthersAreRanked(t *testing.T) {
 	} {
 		worst := effect.IsKnown
 		var said []string
-		for _, e := range New([]compare.EnvironmentDiff{changes.Between(t, test.before, test.after)}, time.Time{}).Environments[0].Effects {
+		for _, e := range New([]*compare.Comparison{changes.Between(t, test.before, test.after)}, time.Time{}).Environments[0].Effects {
 			said = append(said, e.Risk.Plain())
 			if e.Rank == effect.IsRisk || worst == effect.IsKnown {
 				worst = e.Rank
@@ -95,7 +95,7 @@ func TestRisksAreInTheOrderOfSeverity(t *testing.T) {
 		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: z}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}, subjects: [{kind: User, name: eve}]}",
 	}, "\n---\n")
 	var got []string
-	for _, e := range New([]compare.EnvironmentDiff{changes.Between(t, before, after)}, time.Time{}).Environments[0].Effects {
+	for _, e := range New([]*compare.Comparison{changes.Between(t, before, after)}, time.Time{}).Environments[0].Effects {
 		if e.Rank == effect.IsRisk {
 			got = append(got, e.Object.Kind)
 		}
@@ -111,7 +111,7 @@ func TestEqualRowsAreToldOnce(t *testing.T) {
 	deployment := func(name, version, zone string) string {
 		return fmt.Sprintf("{apiVersion: apps/v1, kind: Deployment, metadata: {name: %s, namespace: ns}, spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, env: [{name: ZONE, value: %s}], image: 'i:%s'}]}}}}", name, zone, version)
 	}
-	var environments []compare.EnvironmentDiff
+	var environments []*compare.Comparison
 	for i := range 30 {
 		var before, after []string
 		for j := range 20 {

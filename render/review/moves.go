@@ -16,7 +16,7 @@ import (
 
 // reviewed returns the environments to review, and the previous names of moved ones by their names: of one all objects
 // are removed, and another has all of them.
-func reviewed(all []compare.EnvironmentDiff) (rest []compare.EnvironmentDiff, moves map[string]string) {
+func reviewed(all []*compare.Comparison) (rest []*compare.Comparison, moves map[string]string) {
 	gone, moves := map[string]string{}, map[string]string{}
 	for _, e := range all {
 		gone[contentOf(e, compare.Removed)] = e.Name
@@ -42,7 +42,7 @@ func reviewed(all []compare.EnvironmentDiff) (rest []compare.EnvironmentDiff, mo
 }
 
 // contentOf returns the objects of an environment as text, if all are added or removed, and otherwise nothing.
-func contentOf(e compare.EnvironmentDiff, action compare.Action) string {
+func contentOf(e *compare.Comparison, action compare.Action) string {
 	isOther := func(c compare.Change) bool { return c.Action() != action }
 	if len(e.Unchanged)+len(e.Definitions) > 0 || slices.ContainsFunc(e.Changes, isOther) {
 		return ""
@@ -59,7 +59,7 @@ func contentOf(e compare.EnvironmentDiff, action compare.Action) string {
 }
 
 // reviewMove reviews an environment with the objects of another one that is gone.
-func reviewMove(e compare.EnvironmentDiff, from string) EnvironmentReview {
+func reviewMove(e *compare.Comparison, from string) EnvironmentReview {
 	moved := effect.Of(manifest.ID{Kind: "Environment", Name: e.Name}, kind.Effect{Type: effect.EnvironmentMoved,
 		What: kind.Say("was %s, and its %s stay the same", from, kind.Count(int64(len(e.Changes)), "object")),
 		Risk: kind.Say("what syncs %s finds nothing there any more", from)})[0].Judged()

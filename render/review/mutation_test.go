@@ -48,8 +48,8 @@ func TestReviewSurvivesAnyPreviousObject(t *testing.T) {
 		if before.GetKind() == "" || before.GetAPIVersion() == "" || before.GetName() != after.GetName() {
 			continue
 		}
-		e := compare.EnvironmentDiff{Kinds: gatehouse.All(), Name: "prod", Changes: []compare.Change{{Before: before.Unstructured, After: after.Unstructured}}}
-		if New([]compare.EnvironmentDiff{e}, time.Unix(0, 0)).Markdown(5000, "") == "" {
+		e := &compare.Comparison{Kinds: gatehouse.All(), Name: "prod", Changes: []compare.Change{{Before: before.Unstructured, After: after.Unstructured}}}
+		if New([]*compare.Comparison{e}, time.Unix(0, 0)).Markdown(5000, "") == "" {
 			t.Error(before)
 		}
 	}

@@ -6,16 +6,15 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/review/effect"
-	"example.com/gatehouse/render/review/world"
 )
 
 // reviewMutations returns the effects of MutatingAdmissionPolicies: new differences between the files of objects and
 // the objects in a cluster. Objects with the same difference have one effect.
-func reviewMutations(w *world.World) (effects []effect.Effect) {
-	before, after := w.Mutations(w.Before), w.Mutations(w.After)
+func reviewMutations(both *compare.Comparison) (effects []effect.Effect) {
+	before, after := both.Mutations(both.Before()), both.Mutations(both.After())
 	index, objects := map[kind.Sentence]int{}, map[kind.Sentence]int64{}
-	for _, o := range w.After.Objects {
-		id := world.IDOf(o)
+	for _, o := range both.After().Objects {
+		id := compare.IDOf(o)
 		was, is := compare.Change{Before: before[id].Before, After: before[id].After}.Fields(),
 			compare.Change{Before: after[id].Before, After: after[id].After}.Fields()
 		if reflect.DeepEqual(was, is) {

@@ -10,17 +10,16 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/review/effect"
 	"example.com/gatehouse/render/review/known"
-	"example.com/gatehouse/render/review/world"
 )
 
 // rank ranks effects: those with a risk, then known ones, of which a rule knows every field. All others are unknown.
-func rank(w *world.World, effects []effect.Effect) {
+func rank(both *compare.Comparison, effects []effect.Effect) {
 	changes := map[manifest.ID]compare.Change{}
-	for _, c := range slices.Concat(w.Changes, w.Definitions) {
+	for _, c := range slices.Concat(both.Changes, both.Definitions) {
 		changes[c.Object().ID()] = c
 	}
 	for i, e := range effects {
-		if c, isChange := changes[e.Object]; e.Rank == "" && isKnown(w, c, isChange, e) {
+		if c, isChange := changes[e.Object]; e.Rank == "" && isKnown(both, c, isChange, e) {
 			e.Rank = effect.IsKnown
 		}
 		effects[i] = e.Judged()
@@ -29,17 +28,17 @@ func rank(w *world.World, effects []effect.Effect) {
 
 // isKnown reports whether rules know all fields that an effect tells. Some types of effects tell the consequence of
 // fields that other effects tell.
-func isKnown(w *world.World, c compare.Change, isChange bool, e effect.Effect) bool {
+func isKnown(both *compare.Comparison, c compare.Change, isChange bool, e effect.Effect) bool {
 	follows := []string{effect.ConfigChanged, effect.RenderedFollow, effect.WorkloadRolled, kind.RunPlanned}
 	if !isChange || len(e.Fields) == 0 {
 		return slices.Contains(follows, e.Type) && (!isChange || c.Before != nil)
 	}
 	told, paths := 0, sets.New(e.Fields...)
-	for _, f := range w.FieldsOf(c) {
+	for _, f := range both.FieldsOf(c) {
 		if !f.IsWithin(paths) {
 			continue
 		}
-		if told++; !known.Is(w, c, f) {
+		if told++; !known.Is(both, c, f) {
 			return false
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/references"
 	"example.com/gatehouse/render/review/effect"
-	"example.com/gatehouse/render/review/world"
 )
 
 // broken is a reference of an object that leads nowhere, without the name of its target, which may end in a hash.
@@ -19,11 +18,11 @@ type broken struct {
 
 // reviewReferences returns the effects of references that a change breaks: their object is removed, or lacks a part
 // that it had.
-func reviewReferences(w *world.World) (effects []effect.Effect) {
-	if len(w.Changes) == 0 {
+func reviewReferences(both *compare.Comparison) (effects []effect.Effect) {
+	if len(both.Changes) == 0 {
 		return nil
 	}
-	before, after := objectsOf(w.Before), objectsOf(w.After)
+	before, after := objectsOf(both.Before()), objectsOf(both.After())
 	wasIn, isIn := references.NewIndex(before), references.NewIndex(after)
 	wasBroken := map[broken]bool{}
 	for _, o := range before {
@@ -36,9 +35,9 @@ func reviewReferences(w *world.World) (effects []effect.Effect) {
 			wasBroken[b] = true
 		}
 	}
-	removed := removedObjects(w)
+	removed := removedObjects(both)
 	for _, o := range after {
-		told := w.Reported(o.Unstructured)
+		told := both.Reported(o.Unstructured)
 		for b, m := range missingPorts(isIn, o) {
 			if !wasBroken[b] {
 				effects = append(effects, effect.Of(told, kind.Effect{Type: effect.ReferenceBroken,
@@ -86,19 +85,20 @@ func sayLacks(o manifest.Object, r references.Reference, n references.Needed) ki
 
 // removedObjects returns the objects that a change removes from the cluster, except those that Pods use: the effect
 // on these names the Pods.
-func removedObjects(w *world.World) map[manifest.ID]bool {
+func removedObjects(both *compare.Comparison) map[manifest.ID]bool {
 	removed := map[manifest.ID]bool{}
-	for _, c := range w.Changes {
+	for _, c := range both.Changes {
 		isConfig := c.Object().GetKind() == "ConfigMap" || c.Object().GetKind() == "Secret"
-		if c.Action() == compare.Removed && !isConfig && world.KeptBy(c) == nil && !w.Gone[c.Before.GetNamespace()] {
-			removed[world.IDOf(c.Before)] = true
+		if c.Action() == compare.Removed && !isConfig && compare.KeptBy(c) == nil &&
+			!both.IsGone(c.Before.GetNamespace()) {
+			removed[compare.IDOf(c.Before)] = true
 		}
 	}
 	return removed
 }
 
 // objectsOf returns the objects of a side.
-func objectsOf(s world.Side) (objects []manifest.Object) {
+func objectsOf(s *compare.Side) (objects []manifest.Object) {
 	for _, o := range s.Objects {
 		objects = append(objects, manifest.Object{Unstructured: o, Written: o})
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"example.com/gatehouse/render/review/effect"
-	"example.com/gatehouse/render/review/world"
 	"example.com/gatehouse/test/changes"
 )
 
@@ -47,7 +46,7 @@ func TestReviewNamesBrokenReferences(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var got []string
-			for _, e := range effects(world.New(changes.Between(t, test.before, test.after)), time.Time{}) {
+			for _, e := range effects(changes.Between(t, test.before, test.after), time.Time{}) {
 				if e.Type == effect.ReferenceBroken {
 					got = append(got, e.Object.String()+": "+e.What.Plain()+" ("+e.Risk.Plain()+")")
 				}

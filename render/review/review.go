@@ -1,9 +1,8 @@
 // Package review describes the effects of a change on clusters: Pods that start or restart, lost data,
 // granted rights.
 //
-// Its rooms find the effects: rights, reach, pods and guards are functions from a world, an environment before
-// and after, to effects. The table in rules.go maps kinds to rules, and complete.go tells all other changed
-// fields. TestReviewTellsEveryField proves that nothing is left out.
+// Its rooms find the effects: rights, reach, pods and guards are functions from a comparison to effects. The
+// table in rules.go maps kinds to rules, and complete.go tells all other changed fields. TestReviewTellsEveryField proves that nothing is left out.
 package review
 
 import (
@@ -21,7 +20,6 @@ import (
 	"example.com/gatehouse/render/review/pods"
 	"example.com/gatehouse/render/review/reach"
 	"example.com/gatehouse/render/review/rights"
-	"example.com/gatehouse/render/review/world"
 )
 
 // Review lists the effects of a change.
@@ -42,27 +40,29 @@ type FrameReview struct {
 func Around(frame []compare.FrameChange) []FrameReview {
 	reviewed := make([]FrameReview, len(frame))
 	for i, c := range frame {
-		reviewed[i] = FrameReview{c, fieldEffects(c.Objects), changesOf(c.Objects)}
+		reviewed[i] = FrameReview{FrameChange: c, Effects: fieldEffects(c.Objects)}
+		if c.Objects != nil {
+			reviewed[i].Changes = changesOf(c.Objects)
+		}
 	}
 	return reviewed
 }
 
 // fieldEffects tells the changed fields of objects that no environment has: nothing else is known of their cluster.
-func fieldEffects(e compare.EnvironmentDiff) (effects []effect.Effect) {
-	if len(e.Changes) == 0 {
+func fieldEffects(both *compare.Comparison) (effects []effect.Effect) {
+	if both == nil {
 		return nil
 	}
-	w := world.New(e)
-	for _, c := range e.Changes {
-		fields := slices.DeleteFunc(w.FieldsOf(c), func(f compare.FieldChange) bool {
+	for _, c := range both.Changes {
+		fields := slices.DeleteFunc(both.FieldsOf(c), func(f compare.FieldChange) bool {
 			return c.Action() != compare.Changed && slices.Contains(identity, f.Path)
 		})
-		risks := guards.Risks(w, c)
-		e := reviewFields(w, c, fields, risks)
+		risks := guards.Risks(both, c)
+		e := reviewFields(both, c, fields, risks)
 		addRisks(&e, risks)
 		effects = append(effects, e)
 	}
-	rank(w, effects)
+	rank(both, effects)
 	return effects
 }
 
@@ -105,7 +105,7 @@ type Change struct {
 }
 
 // New reviews the changes of environments. Schedules before now are past.
-func New(environments []compare.EnvironmentDiff, now time.Time) *Review {
+func New(environments []*compare.Comparison, now time.Time) *Review {
 	r := &Review{Environments: []EnvironmentReview{}}
 	rest, moves := reviewed(environments)
 	for _, e := range rest {
@@ -118,16 +118,16 @@ func New(environments []compare.EnvironmentDiff, now time.Time) *Review {
 	return r
 }
 
-func reviewEnvironment(e compare.EnvironmentDiff, now time.Time) EnvironmentReview {
+func reviewEnvironment(both *compare.Comparison, now time.Time) EnvironmentReview {
 	counts := Counts{compare.Added: 0, compare.Changed: 0, compare.Replaced: 0, compare.Removed: 0}
-	w := world.New(e)
-	reviewed := EnvironmentReview{Name: e.Name, Kubernetes: e.Kubernetes, Counts: counts, Effects: effects(w, now),
-		Changes: changesOf(e), images: imagesOf(e), reserved: reservedIn(w)}
-	for _, c := range e.Changes {
+	reviewed := EnvironmentReview{Name: both.Name, Kubernetes: both.Kubernetes, Counts: counts,
+		Effects: effects(both, now), Changes: changesOf(both), images: imagesOf(both), reserved: reservedIn(both)}
+	for _, c := range both.Changes {
 		counts[c.Action()]++
 	}
-	reviewed.IsNew = len(e.Changes) > 0 && len(e.Unchanged) == 0 && counts[compare.Added] == len(e.Changes)
-	reviewed.IsGone = len(e.Changes) > 0 && len(e.Unchanged) == 0 && counts[compare.Removed] == len(e.Changes)
+	isWhole := len(both.Changes) > 0 && len(both.Unchanged) == 0
+	reviewed.IsNew = isWhole && counts[compare.Added] == len(both.Changes)
+	reviewed.IsGone = isWhole && counts[compare.Removed] == len(both.Changes)
 	reviewed.Routine = reviewed.facts().routine()
 	return reviewed
 }
@@ -142,7 +142,7 @@ func (e EnvironmentReview) definitions() int {
 }
 
 // changesOf returns the changes of objects and definitions.
-func changesOf(e compare.EnvironmentDiff) []Change {
+func changesOf(e *compare.Comparison) []Change {
 	all := slices.Concat(e.Changes, e.Definitions)
 	changes := make([]Change, 0, len(all))
 	for _, c := range all {
@@ -158,33 +158,33 @@ func changesOf(e compare.EnvironmentDiff) []Change {
 }
 
 // effects returns the effects of the changes of an environment, in the order of a review.
-func effects(w *world.World, now time.Time) []effect.Effect {
-	effects := append([]effect.Effect{}, slices.Concat(complete(w, effectsOfRules(w, now)),
-		definitions.Verdicts(w.Verdicts), reviewUnread(w.Unread))...)
-	rank(w, effects)
+func effects(both *compare.Comparison, now time.Time) []effect.Effect {
+	effects := append([]effect.Effect{}, slices.Concat(complete(both, effectsOfRules(both, now)),
+		definitions.Verdicts(both.Verdicts), reviewUnread(both.Unread))...)
+	rank(both, effects)
 	slices.SortStableFunc(effects, effect.Compare)
 	return effects
 }
 
 // effectsOfRules returns the effects that rules and the reviews of kinds find.
-func effectsOfRules(w *world.World, now time.Time) (effects []effect.Effect) {
+func effectsOfRules(both *compare.Comparison, now time.Time) (effects []effect.Effect) {
 	hasEffect := map[manifest.ID]bool{}
 	add := func(o manifest.ID, more []kind.Effect) {
 		effects, hasEffect[o] = append(effects, effect.Of(o, more...)...), hasEffect[o] || len(more) > 0
 	}
-	for _, c := range slices.Concat(w.Changes, w.Definitions) {
-		add(c.Object().ID(), review(w, c))
-		effects = append(append(effects, reviewValues(w, c)...), pods.Review(w, c)...)
+	for _, c := range slices.Concat(both.Changes, both.Definitions) {
+		add(c.Object().ID(), review(both, c))
+		effects = append(append(effects, reviewValues(both, c)...), pods.Review(both, c)...)
 	}
-	effects = slices.Concat(effect.Once(effects), reach.Review(w), rights.Review(w), reviewReferences(w),
-		reviewMutations(w))
-	families := families(w)
-	builds := reviewBuilds(w, families)
+	effects = slices.Concat(effect.Once(effects), reach.Review(both), rights.Review(both), reviewReferences(both),
+		reviewMutations(both))
+	families := families(both)
+	builds := reviewBuilds(both, families)
 	for _, f := range families {
 		if hasEffect[f.owner] {
 			continue
 		}
-		for _, e := range effect.Of(f.owner, append(builds[f], reviewFamily(w, f, now)...)...) {
+		for _, e := range effect.Of(f.owner, append(builds[f], reviewFamily(both, f, now)...)...) {
 			e.Rank = effect.IsKnown // to its kind
 			effects = append(effects, e)
 		}

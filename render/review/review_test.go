@@ -17,8 +17,8 @@ import (
 
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render"
-	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/review"
+	"example.com/gatehouse/render/verbs/diff"
 )
 
 var rewrite = flag.Bool("update", false, "rewrite testdata with the current comments")
@@ -101,7 +101,7 @@ func reviewOf(t *testing.T, archive *txtar.Archive) *review.Review {
 		t.Fatal(err)
 	}
 	write(t, root, archive, "after/")
-	d, err := compare.New(t.Context(), repository, render.Selection{All: true}, "", func(string, string) {})
+	d, err := diff.Run(t.Context(), repository, render.Selection{All: true}, "", func(string, string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,11 +13,10 @@ import (
 	"example.com/gatehouse/render/review/definitions"
 	"example.com/gatehouse/render/review/effect"
 	"example.com/gatehouse/render/review/pods"
-	"example.com/gatehouse/render/review/world"
 )
 
 // rule returns the effects of a change of an object. The review drops effects without a type.
-type rule func(w *world.World, c compare.Change) []kind.Effect
+type rule func(both *compare.Comparison, c compare.Change) []kind.Effect
 
 // rules maps kinds, with their group, to their rules.
 var rules = map[string]rule{
@@ -43,67 +42,67 @@ var coveredTypes = []string{
 }
 
 // review returns the effects of a change of an object, by the rule of its kind.
-func review(w *world.World, c compare.Change) (effects []kind.Effect) {
+func review(both *compare.Comparison, c compare.Change) (effects []kind.Effect) {
 	o := c.Object().Unstructured
-	if e, ok := w.Refused[world.IDOf(o)]; ok {
-		effects = []kind.Effect{e}
-		if world.IsForced(c) {
-			effects = append(effects, ruleOf(o)(w, compare.Change{After: c.After})...)
+	if errs := both.Refused(o); len(errs) > 0 {
+		effects = []kind.Effect{sayRefused(c, errs)}
+		if isForced(c) {
+			effects = append(effects, ruleOf(o)(both, compare.Change{After: c.After})...)
 		}
 		for i := range effects {
 			effects[i].Fields = nil // they are of the change
 		}
 		return effects
 	}
-	isCovered := w.IsCovered(o)
+	isCovered := both.IsCovered(o)
 	if c.After == nil {
-		if w.Gone[o.GetNamespace()] {
+		if both.IsGone(o.GetNamespace()) {
 			return nil // covered by the effect on its Namespace
 		}
-		if by := world.KeptBy(c); by != nil && !isCovered {
+		if by := compare.KeptBy(c); by != nil && !isCovered {
 			return []kind.Effect{sayKept(*by)}
 		}
 	}
-	if by := world.LeftBy(c); by != nil && !isCovered {
-		return append(reviewTreatments(w, c), sayLeft(*by, c))
+	if by := compare.LeftBy(c); by != nil && !isCovered {
+		return append(reviewTreatments(both, c), sayLeft(*by, c))
 	}
-	effects = slices.DeleteFunc(ruleOf(o)(w, c), func(e kind.Effect) bool {
+	effects = slices.DeleteFunc(ruleOf(o)(both, c), func(e kind.Effect) bool {
 		return e.Type == "" || isCovered && slices.Contains(coveredTypes, e.Type)
 	})
-	return append(effects, reviewTreatments(w, c)...)
+	return append(effects, reviewTreatments(both, c)...)
 }
 
 func ruleOf(o *unstructured.Unstructured) rule {
-	if rule := rules[world.KindOf(o)]; rule != nil {
+	if rule := rules[compare.KindOf(o)]; rule != nil {
 		return rule
 	}
 	return pods.ReviewCustom
 }
 
 // reviewDefinition reviews CustomResourceDefinitions. A kind may review its own.
-func reviewDefinition(w *world.World, c compare.Change) []kind.Effect {
+func reviewDefinition(both *compare.Comparison, c compare.Change) []kind.Effect {
 	if c.Before == nil {
 		return nil
 	}
-	effects, defined := definitions.Review(w, c), crd.Kind(c.Object().Unstructured)
-	if k := w.SourceKind(manifest.ID{Group: defined.Group, Kind: defined.Kind}); k != nil && c.After != nil {
+	effects, defined := definitions.Review(both, c), crd.Kind(c.Object().Unstructured)
+	if k := both.SourceKind(manifest.ID{Group: defined.Group, Kind: defined.Kind}); k != nil && c.After != nil {
 		effects = append(effects, orUnknown(registry.ReviewCRD(k, c.Before, c.After))...)
 	}
 	return effects
 }
 
 // reviewValues returns the effect of variables whose values only the cluster has.
-func reviewValues(w *world.World, c compare.Change) []effect.Effect {
-	if c.After == nil || w.PostBuild == nil || w.PostBuild.Values != nil {
+func reviewValues(both *compare.Comparison, c compare.Change) []effect.Effect {
+	if c.After == nil || both.PostBuild == nil || both.PostBuild.Values != nil {
 		return nil
 	}
-	names := w.PostBuild.Variables(c.Object())
+	names := both.PostBuild.Variables(c.Object())
 	if len(names) == 0 {
 		return nil
 	}
 	what := kind.Say("has %s of %s, which Flux puts in place", kind.Count(int64(len(names)), "variable"),
 		effect.Quote(names))
-	return effect.Of(world.IDOf(c.After), kind.Effect{Type: effect.ValuesUnknown, What: what,
+	return effect.Of(compare.IDOf(c.After), kind.Effect{Type: effect.ValuesUnknown, What: what,
 		Risk: "their values come from the cluster: no review shows what runs"})
 }
 

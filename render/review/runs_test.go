@@ -14,9 +14,7 @@ import (
 
 // The cluster knows past runs: a recreated Pod does not run again.
 func TestPastRunsDoNotRunAgain(t *testing.T) {
-	e := compare.EnvironmentDiff{Kinds: gatehouse.All(), Name: "prod", Changes: []compare.Change{
-		{After: objectOf(t, `{apiVersion: v1, kind: Pod, metadata: {name: a-1, namespace: ns, labels: {cnat.programming-kubernetes.info/at: a}, annotations: {gatehouse.example.com/digest: "sha256:1"}}}`)},
-	}}
+	added := objectOf(t, `{apiVersion: v1, kind: Pod, metadata: {name: a-1, namespace: ns, labels: {cnat.programming-kubernetes.info/at: a}, annotations: {gatehouse.example.com/digest: "sha256:1"}}}`)
 	const at = `{apiVersion: cnat.programming-kubernetes.info/v1alpha1, kind: At, metadata: {name: a, namespace: ns}, spec: {schedule: "2020-01-01T00:00:00Z", command: c}`
 	for status, want := range map[string]string{
 		`}`: "runs again, at once",
@@ -24,8 +22,9 @@ func TestPastRunsDoNotRunAgain(t *testing.T) {
 		`, status: {phase: PENDING, run: {digest: "sha256:2"}, ran: ["sha256:1"]}}`: "",
 		`, status: {phase: PENDING, run: {digest: "sha256:1"}}}`:                    "runs again, at once",
 	} {
-		e.Unchanged = []*unstructured.Unstructured{objectOf(t, at+status)}
-		reviewed := New([]compare.EnvironmentDiff{e}, time.Now()).Environments[0]
+		e := &compare.Comparison{Kinds: gatehouse.All(), Name: "prod", Changes: []compare.Change{{After: added}},
+			Unchanged: []*unstructured.Unstructured{objectOf(t, at+status)}}
+		reviewed := New([]*compare.Comparison{e}, time.Now()).Environments[0]
 		got := ""
 		for _, effect := range reviewed.Effects {
 			got += string(effect.What)

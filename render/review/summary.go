@@ -13,7 +13,6 @@ import (
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/review/effect"
-	"example.com/gatehouse/render/review/world"
 )
 
 // Routine says whether a change has known effects alone. It does not judge the content of new images.
@@ -67,22 +66,22 @@ func (e EnvironmentReview) facts() facts {
 const NeverRoutine = "gatehouse.example.com/never-routine"
 
 // reservedIn returns the changed objects that are never routine. A removed annotation counts.
-func reservedIn(w *world.World) (names []string) {
+func reservedIn(both *compare.Comparison) (names []string) {
 	reserved := sets.Set[manifest.ID]{}
-	for _, o := range slices.Concat(w.Before.Objects, w.After.Objects) {
+	for _, o := range slices.Concat(both.Before().Objects, both.After().Objects) {
 		if _, ok := o.GetAnnotations()[NeverRoutine]; ok {
-			reserved.Insert(world.IDOf(o))
+			reserved.Insert(compare.IDOf(o))
 		}
 	}
 	if len(reserved) == 0 {
 		return nil
 	}
-	for _, c := range w.Changes {
-		owner, _ := compare.OwnerOf(w.Kinds, c.Object().Unstructured)
+	for _, c := range both.Changes {
+		owner, _ := compare.OwnerOf(both.Kinds, c.Object().Unstructured)
 		by := []manifest.ID{c.Object().ID(), c.InstalledBy, owner,
-			{Kind: "Namespace", Name: world.NamespaceOf(c.Object().Unstructured)}}
+			{Kind: "Namespace", Name: compare.NamespaceOf(c.Object().Unstructured)}}
 		if c.Before != nil { // of another name
-			by = append(by, world.IDOf(c.Before))
+			by = append(by, compare.IDOf(c.Before))
 		}
 		if slices.ContainsFunc(by, reserved.Has) {
 			names = append(names, codeSpan(c.Object().String()))
@@ -92,7 +91,7 @@ func reservedIn(w *world.World) (names []string) {
 }
 
 // imagesOf returns the new images of the changes of an environment.
-func imagesOf(e compare.EnvironmentDiff) sets.Set[string] {
+func imagesOf(e *compare.Comparison) sets.Set[string] {
 	images := sets.Set[string]{}
 	for _, c := range e.Changes {
 		if c.Action() != compare.Changed {

@@ -7,7 +7,6 @@ import (
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/review/effect"
-	"example.com/gatehouse/render/review/world"
 )
 
 // sayKept describes a removed object that stays in the cluster.
@@ -84,14 +83,14 @@ var treatments = map[delivery.Treatment]struct{ begins, ends [2]kind.Sentence }{
 }
 
 // reviewTreatments returns the effects of annotations and labels by which a tool treats an object in another way.
-func reviewTreatments(w *world.World, c compare.Change) (effects []kind.Effect) {
+func reviewTreatments(both *compare.Comparison, c compare.Change) (effects []kind.Effect) {
 	if c.Action() != compare.Changed {
 		return nil
 	}
-	was, is := world.Settings(c, c.Before), world.Settings(c, c.After)
+	was, is := compare.Settings(c, c.Before), compare.Settings(c, c.After)
 	add := func(s delivery.Setting, words [2]kind.Sentence) {
 		f := compare.FieldChange{Path: s.Path}
-		for _, changed := range w.FieldsOf(c) {
+		for _, changed := range both.FieldsOf(c) {
 			if changed.Path == s.Path {
 				f = changed
 			}

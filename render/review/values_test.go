@@ -10,7 +10,6 @@ import (
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/review/effect"
-	"example.com/gatehouse/render/review/world"
 )
 
 func TestUnknownValuesAreARisk(t *testing.T) {
@@ -34,9 +33,9 @@ func TestUnknownValuesAreARisk(t *testing.T) {
 		"not postBuild":  {object("${A}", nil), nil, ""},
 		"removed object": {nil, &flux.PostBuild{}, ""},
 	} {
-		e := compare.EnvironmentDiff{Name: "prod", Kinds: gatehouse.All(), PostBuild: test.values, Changes: []compare.Change{{Before: object("x", nil), After: test.after}}}
+		e := &compare.Comparison{Name: "prod", Kinds: gatehouse.All(), PostBuild: test.values, Changes: []compare.Change{{Before: object("x", nil), After: test.after}}}
 		got := ""
-		for _, e := range effects(world.New(e), time.Time{}) {
+		for _, e := range effects(e, time.Time{}) {
 			if e.Type == effect.ValuesUnknown {
 				got = string(e.What)
 			}

@@ -153,7 +153,7 @@ func TestWeakerRenderedPodsAreReportedOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := changes.Lines(ruled(compare.Objects(kinds, "prod", changes.Objects(t, before), changes.Objects(t, weak)), time.Time{}))
+		got := changes.Lines(ruled(compare.New(kinds, "prod", compare.Input{Objects: changes.Objects(t, before)}, compare.Input{Objects: changes.Objects(t, weak)}), time.Time{}))
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s:\n%q\nwant\n%q", test.name, got, test.want)
 		}

@@ -35,9 +35,9 @@ func Objects(t *testing.T, documents string) (objects []manifest.Object) {
 }
 
 // Between returns the change of an environment between two texts of YAML documents.
-func Between(t *testing.T, before, after string) compare.EnvironmentDiff {
+func Between(t *testing.T, before, after string) *compare.Comparison {
 	t.Helper()
-	return compare.Objects(gatehouse.All(), "prod", Objects(t, before), Objects(t, after))
+	return compare.New(gatehouse.All(), "prod", compare.Input{Objects: Objects(t, before)}, compare.Input{Objects: Objects(t, after)})
 }
 
 // Lines returns effects as texts: "Deployment ns/a: is added | its risk".

@@ -21,6 +21,7 @@ import (
 	"example.com/gatehouse/render/review"
 	"example.com/gatehouse/render/verbs/cluster"
 	"example.com/gatehouse/render/verbs/cluster/live"
+	"example.com/gatehouse/render/verbs/diff"
 )
 
 type diffFlags struct {
@@ -117,9 +118,9 @@ func runDiff(cmd *cobra.Command, kinds *registry.Kinds, f diffFlags) error {
 			case f.live:
 				d, err = diffLive(cmd, repository, f, p, progress)
 			case f.against != "":
-				d, err = compare.Against(repository, f.Names[0], f.against, progress)
+				d, err = diff.Against(repository, f.Names[0], f.against, progress)
 			default:
-				d, err = compare.New(cmd.Context(), repository, f.Selection, f.base, progress)
+				d, err = diff.Run(cmd.Context(), repository, f.Selection, f.base, progress)
 			}
 			if err != nil {
 				return err
@@ -253,7 +254,7 @@ func printByProgram(cmd *cobra.Command, program string, changes []compare.Change
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", kind.Visible(c.Object().String()), kind.Visible(note))
 		}
 	}
-	code, err := compare.External(cmd.Context(), program, changes, forProgram(cmd.OutOrStdout()),
+	code, err := diff.External(cmd.Context(), program, changes, forProgram(cmd.OutOrStdout()),
 		forProgram(cmd.ErrOrStderr()))
 	if err == nil && code != 0 {
 		return exitCode(code)

@@ -10,6 +10,7 @@ import (
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verbs/images"
 )
 
@@ -64,7 +65,7 @@ func runImages(cmd *cobra.Command, kinds *registry.Kinds, f imagesFlags) error {
 	f.All = f.All || len(f.Names) == 0
 	return inRepository(cmd, kinds, f.root, (*render.Repository).RLock,
 		func(repository *render.Repository, p *progress) error {
-			d, err := compare.New(cmd.Context(), repository, f.Selection, f.base, func(environment, step string) {
+			d, err := diff.Run(cmd.Context(), repository, f.Selection, f.base, func(environment, step string) {
 				p.step(environment + ": " + step)
 			})
 			if err != nil {

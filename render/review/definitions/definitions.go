@@ -16,18 +16,17 @@ import (
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/review/effect"
-	"example.com/gatehouse/render/review/world"
 )
 
 // Review reviews a changed or removed CustomResourceDefinition.
-func Review(w *world.World, c compare.Change) (effects []kind.Effect) {
+func Review(both *compare.Comparison, c compare.Change) (effects []kind.Effect) {
 	if c.After == nil {
 		risk := kind.Say("every %s of the cluster is deleted", crd.Kind(c.Before).Kind)
 		if c.IsCopy() {
 			risk = kind.Say("no object of kind %s is checked any more; if it leaves the cluster, every one is deleted",
 				crd.Kind(c.Before).Kind)
 		}
-		if names := objectsOf(w, crd.Kind(c.Before), ""); len(names) > 0 {
+		if names := objectsOf(both, crd.Kind(c.Before), ""); len(names) > 0 {
 			risk += ", and here are " + effect.Quote(names)
 		}
 		return []kind.Effect{{Type: effect.DefinitionRemoved, What: "is removed", Risk: risk}}
@@ -39,7 +38,7 @@ func Review(w *world.World, c compare.Change) (effects []kind.Effect) {
 		manifest.As[apiextensions.CustomResourceDefinition](c.After).Spec
 	old, current := strategy(was), strategy(is)
 	for _, v := range was.Versions {
-		reviewVersion(w, c, v, is, add)
+		reviewVersion(both, c, v, is, add)
 	}
 	switch {
 	case old == current:
@@ -51,7 +50,7 @@ func Review(w *world.World, c compare.Change) (effects []kind.Effect) {
 		add("converts objects by a webhook",
 			"without it the API server reads and writes no object of another version than the stored one")
 	}
-	for _, f := range w.FieldsOf(c) {
+	for _, f := range both.FieldsOf(c) {
 		name := strings.ToLower(strings.ReplaceAll(f.Path, "-", ""))
 		if strings.HasSuffix(name, "preserveunknownfields") && ptr.Deref(f.Before, "") == "true" {
 			add(kind.Say("drops unknown fields: %s is no longer true", f.Path),
@@ -61,13 +60,13 @@ func Review(w *world.World, c compare.Change) (effects []kind.Effect) {
 	return effects
 }
 
-func reviewVersion(w *world.World, c compare.Change, v apiextensions.CustomResourceDefinitionVersion,
+func reviewVersion(both *compare.Comparison, c compare.Change, v apiextensions.CustomResourceDefinitionVersion,
 	is apiextensions.CustomResourceDefinitionSpec, add func(what, risk kind.Sentence)) {
 	i := slices.IndexFunc(is.Versions, func(other apiextensions.CustomResourceDefinitionVersion) bool {
 		return other.Name == v.Name
 	})
 	risk := kind.Sentence("clients that use it fail")
-	if names := objectsOf(w, crd.Kind(c.After), v.Name); len(names) > 0 {
+	if names := objectsOf(both, crd.Kind(c.After), v.Name); len(names) > 0 {
 		risk = "the API server refuses objects that are written in it: " + effect.Quote(names)
 	}
 	if i < 0 {
@@ -97,10 +96,10 @@ func strategy(spec apiextensions.CustomResourceDefinitionSpec) apiextensions.Con
 }
 
 // objectsOf names the objects of a kind in the environment, of one version or of any.
-func objectsOf(w *world.World, kind schema.GroupKind, version string) (names []string) {
-	for _, o := range w.After.Objects {
+func objectsOf(both *compare.Comparison, kind schema.GroupKind, version string) (names []string) {
+	for _, o := range both.After().Objects {
 		if gvk := o.GroupVersionKind(); gvk.GroupKind() == kind && (version == "" || gvk.Version == version) {
-			names = append(names, world.IDOf(o).String())
+			names = append(names, compare.IDOf(o).String())
 		}
 	}
 	return names

@@ -17,7 +17,6 @@ import (
 	"example.com/gatehouse/kind/pod"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/review/world"
 	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
@@ -72,11 +71,15 @@ var quotas = []guard{
 }
 
 // condition tells the changes of fields that a guard is about.
-type condition func(w *world.World, c compare.Change, f compare.FieldChange) bool
+type condition func(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool
 
-func rises(_ *world.World, _ compare.Change, f compare.FieldChange) bool { return direction(f) > 0 }
+func rises(_ *compare.Comparison, _ compare.Change, f compare.FieldChange) bool {
+	return direction(f) > 0
+}
 
-func falls(_ *world.World, _ compare.Change, f compare.FieldChange) bool { return direction(f) < 0 }
+func falls(_ *compare.Comparison, _ compare.Change, f compare.FieldChange) bool {
+	return direction(f) < 0
+}
 
 // direction compares two numbers, quantities or percentages. It is 0 for other values.
 func direction(f compare.FieldChange) int {
@@ -94,9 +97,9 @@ func direction(f compare.FieldChange) int {
 }
 
 // blocksDrains reports whether a PodDisruptionBudget lets no Pod be evicted, as far as the number of its Pods is known.
-func blocksDrains(w *world.World, c compare.Change, f compare.FieldChange) bool {
+func blocksDrains(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
 	const roundUp = true
-	spec, pods := manifest.As[policyv1.PodDisruptionBudget](c.After).Spec, protected(w, c.After)
+	spec, pods := manifest.As[policyv1.PodDisruptionBudget](c.After).Spec, protected(both, c.After)
 	switch {
 	case f.After == nil:
 		return false
@@ -113,17 +116,17 @@ func blocksDrains(w *world.World, c compare.Change, f compare.FieldChange) bool 
 }
 
 // protected returns the number of Pods that a PodDisruptionBudget selects, or 0 if it is unknown.
-func protected(w *world.World, budget *unstructured.Unstructured) (pods int) {
-	read, ok := world.ReadSelector(manifest.As[policyv1.PodDisruptionBudget](budget).Spec.Selector)
+func protected(both *compare.Comparison, budget *unstructured.Unstructured) (pods int) {
+	read, ok := compare.ReadSelector(manifest.As[policyv1.PodDisruptionBudget](budget).Spec.Selector)
 	if !ok {
 		return 0
 	}
-	for _, o := range w.After.Objects {
+	for _, o := range both.After().Objects {
 		matches := func(t podsecurity.Template) bool { return read.Matches(labels.Set(t.Labels)) }
-		if !slices.ContainsFunc(w.Templates(o), matches) || world.NamespaceOf(o) != world.NamespaceOf(budget) {
+		if !slices.ContainsFunc(both.Templates(o), matches) || compare.NamespaceOf(o) != compare.NamespaceOf(budget) {
 			continue
 		}
-		_, isScaled := w.After.Autoscalers[pod.WorkloadOf(o)]
+		_, isScaled := both.After().Autoscalers[pod.WorkloadOf(o)]
 		switch o.GetKind() {
 		case "Deployment", "StatefulSet", "ReplicaSet":
 			pods += int(pod.Number(o, 1, "spec", "replicas"))
@@ -144,17 +147,23 @@ var allocated = regexp.MustCompile(
 	`^spec\.(clusterIPs?|healthCheckNodePort|ipFamilies|ipFamilyPolicy|ports\[.*\]\.nodePort)`)
 
 // stays reports whether the API server keeps a field that a change removes.
-func stays(w *world.World, c compare.Change, f compare.FieldChange) bool { return w.Keeps(c, f) }
+func stays(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
+	return both.Keeps(c, f)
+}
 
 // isMoved reports whether a field of an existing object changes.
-func isMoved(_ *world.World, c compare.Change, _ compare.FieldChange) bool { return c.Before != nil }
+func isMoved(_ *compare.Comparison, c compare.Change, _ compare.FieldChange) bool {
+	return c.Before != nil
+}
 
 // isGone reports whether a field is removed.
-func isGone(_ *world.World, _ compare.Change, f compare.FieldChange) bool { return f.After == nil }
+func isGone(_ *compare.Comparison, _ compare.Change, f compare.FieldChange) bool {
+	return f.After == nil
+}
 
 // changesRepository reports whether an image comes from another repository.
-func changesRepository(_ *world.World, _ compare.Change, f compare.FieldChange) bool {
-	return f.Before != nil && f.After != nil && world.Repository(*f.Before) != world.Repository(*f.After)
+func changesRepository(_ *compare.Comparison, _ compare.Change, f compare.FieldChange) bool {
+	return f.Before != nil && f.After != nil && compare.Repository(*f.Before) != compare.Repository(*f.After)
 }
 
 // isNever reports whether the schedule of a CronJob has no date.

@@ -6,7 +6,6 @@ import (
 
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/review/effect"
-	"example.com/gatehouse/render/review/world"
 )
 
 const (
@@ -25,8 +24,8 @@ var versions = append([]guard{{fields: at("spec.ref.tag", "spec.version"), when:
 var tags = regexp.MustCompile(`^spec\.(values|sources?(\[[^\]]*\])?\.helm\.valuesObject)[.\[].*[tT]ag$`)
 
 // isNewTag reports whether a tag or version is a later one: nobody judges it, and it is no more than unknown.
-func isNewTag(_ *world.World, _ compare.Change, f compare.FieldChange) bool {
-	return world.IsNewTag(f.Before, f.After)
+func isNewTag(_ *compare.Comparison, _ compare.Change, f compare.FieldChange) bool {
+	return compare.IsNewTag(f.Before, f.After)
 }
 
 // ordinary matches the fields that do not decide what is delivered.
@@ -79,22 +78,22 @@ var applications = []guard{
 var chartValues = regexp.MustCompile(`^spec\.sources?(\[[^]]*\])?\.helm\.(values|valuesObject|parameters)([.\[]|$)`)
 
 // showsNothing reports whether no object that a HelmRelease or Application installs changes.
-func showsNothing(w *world.World, c compare.Change, _ compare.FieldChange) bool {
-	return !w.Mentions().Installs.Has(c.Object().ID())
+func showsNothing(both *compare.Comparison, c compare.Change, _ compare.FieldChange) bool {
+	return !both.Mentions().Installs.Has(c.Object().ID())
 }
 
 // digest matches the digest of an image.
 var digest = regexp.MustCompile(`sha256:[0-9a-f]{32,}`)
 
 // lostDigests returns the risks of fields that lose the digest of an image, in values of charts for example.
-func lostDigests(w *world.World, c compare.Change) (risks []Risk) {
+func lostDigests(both *compare.Comparison, c compare.Change) (risks []Risk) {
 	count := func(text string) int { return len(digest.FindAllString(text, -1)) }
-	for _, f := range w.FieldsOf(c) {
+	for _, f := range both.FieldsOf(c) {
 		isDigest := strings.HasSuffix(strings.ToLower(f.Path), "digest")
 		isLost := f.Before != nil && f.After != nil && count(*f.After) < count(*f.Before)
 		isLost = isLost || isDigest && f.Before != nil && f.After == nil && count(*f.Before) > 0
 		if isLost && !f.IsIn("metadata") {
-			risks = append(risks, Risk{Path: f.Path, Risk: world.DigestLost, Severity: effect.Serious})
+			risks = append(risks, Risk{Path: f.Path, Risk: compare.DigestLost, Severity: effect.Serious})
 		}
 	}
 	return risks

@@ -14,7 +14,6 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/review/effect"
-	"example.com/gatehouse/render/review/world"
 	"example.com/gatehouse/render/verdict/apiserver"
 	"example.com/gatehouse/render/verdict/secret"
 )
@@ -198,7 +197,8 @@ var guards = map[string][]guard{
 		{fields: at("automountServiceAccountToken"), isRisk: oneOf("false"),
 			lost: "its Pods get its token, unless they opt out: an attacker in a container can act as it at the API " +
 				"server"},
-		{fields: annotations(world.CloudRoles...), isRisk: except(""), risk: "its Pods get these rights in the cloud"},
+		{fields: annotations(compare.CloudRoles...), isRisk: except(""),
+			risk: "its Pods get these rights in the cloud"},
 		{lost: "its new Pods are refused; a cluster creates the ServiceAccount default again, and mounts its token"},
 	},
 	"Secret": {{fields: annotations(secret.PublicAnnotation), isRisk: except(),
@@ -218,23 +218,23 @@ type Risk struct {
 }
 
 // Risks returns the risks of the changed fields of an object.
-func Risks(w *world.World, c compare.Change) (risks []Risk) {
+func Risks(both *compare.Comparison, c compare.Change) (risks []Risk) {
 	if c.After == nil {
 		return nil
 	}
-	hasPods := len(w.Templates(c.After)) > 0
-	rows := slices.Concat(guardsOf(w, c), ofAll)
+	hasPods := len(both.Templates(c.After)) > 0
+	rows := slices.Concat(guardsOf(both, c), ofAll)
 	if _, isBuiltIn := apiserver.Newest.Lookup(c.After.GroupVersionKind()); hasPods {
 		rows = slices.Concat(privileges, volumes, rows)
-	} else if !isBuiltIn && w.Kinds.Find(c.After.GroupVersionKind()) == nil {
+	} else if !isBuiltIn && both.Kinds.Find(c.After.GroupVersionKind()) == nil {
 		rows = slices.Concat(rows, privileges, ofPodsByName)
 	}
 	if !hasPods && c.Before != nil {
-		risks = lostDigests(w, c)
+		risks = lostDigests(both, c)
 	}
-	for _, f := range leaves(w, c) {
+	for _, f := range leaves(both, c) {
 		for _, g := range rows {
-			if risk, isDecided := g.judge(w, c, f); isDecided {
+			if risk, isDecided := g.judge(both, c, f); isDecided {
 				if risk != "" && (c.Before != nil || !g.limits) {
 					risks = append(risks, Risk{f.Path, risk, g.fields == nil, g.fields == nil && g.limits,
 						cmp.Or(g.severity, effect.Serious)})
@@ -248,14 +248,14 @@ func Risks(w *world.World, c compare.Change) (risks []Risk) {
 
 // Loss returns the risk of removing an object, if any, and its severity. The effect on a source object, or on a removed
 // Namespace, stands for its own.
-func Loss(w *world.World, c compare.Change) (kind.Sentence, effect.Severity) {
+func Loss(both *compare.Comparison, c compare.Change) (kind.Sentence, effect.Severity) {
 	o := c.Before
 	if c.After != nil {
 		return "", 0
 	}
-	isTold := w.IsCovered(o) && o.GetKind() != "PersistentVolumeClaim" || w.Gone[o.GetNamespace()] ||
-		world.KeptBy(c) != nil
-	for _, g := range guardsOf(w, c) {
+	isTold := both.IsCovered(o) && o.GetKind() != "PersistentVolumeClaim" || both.IsGone(o.GetNamespace()) ||
+		compare.KeptBy(c) != nil
+	for _, g := range guardsOf(both, c) {
 		if g.fields == nil && !isTold {
 			return cmp.Or(g.lost, g.risk), cmp.Or(g.severity, effect.Serious)
 		}
@@ -265,12 +265,12 @@ func Loss(w *world.World, c compare.Change) (kind.Sentence, effect.Severity) {
 
 // guardsOf returns the guards of an object by its kind, by the longest end of its group, or by the table of kinds. The
 // first guard of a field counts.
-func guardsOf(w *world.World, c compare.Change) []guard {
+func guardsOf(both *compare.Comparison, c compare.Change) []guard {
 	o := c.Object().Unstructured
-	if w.IsParameter(o) {
+	if both.IsParameter(o) {
 		return []guard{{risk: "admission policies take their parameters from it: " + admits}}
 	}
-	kind := world.KindOf(o)
+	kind := compare.KindOf(o)
 	if rows, ok := guards[kind]; ok {
 		return rows
 	}
@@ -289,12 +289,12 @@ func guardsOf(w *world.World, c compare.Change) []guard {
 
 // leaves returns the changed fields. In place of a removed branch it has the fields below, and it adds them to
 // a branch in another order or in place of a text. A removed item of a list stays whole.
-func leaves(w *world.World, c compare.Change) (all []compare.FieldChange) {
+func leaves(both *compare.Comparison, c compare.Change) (all []compare.FieldChange) {
 	removed, replaced := sets.Set[string]{}, sets.Set[string]{}
 	isBranch := func(text *string) bool {
 		return text != nil && (strings.HasPrefix(*text, "{") || strings.HasPrefix(*text, "["))
 	}
-	for _, f := range w.FieldsOf(c) {
+	for _, f := range both.FieldsOf(c) {
 		if f.After == nil && isBranch(f.Before) && !strings.HasSuffix(f.Path, "]") {
 			removed.Insert(f.Path)
 			continue
@@ -307,12 +307,12 @@ func leaves(w *world.World, c compare.Change) (all []compare.FieldChange) {
 		return all
 	}
 	was := map[string]string{}
-	for _, f := range w.FieldsOf(compare.Change{After: c.Before}) {
+	for _, f := range both.FieldsOf(compare.Change{After: c.Before}) {
 		if was[f.Path] = *f.After; f.IsWithin(removed) {
 			all = append(all, compare.FieldChange{Path: f.Path, Before: f.After})
 		}
 	}
-	for _, f := range w.FieldsOf(compare.Change{After: c.After}) {
+	for _, f := range both.FieldsOf(compare.Change{After: c.After}) {
 		if f.IsWithin(replaced) && was[f.Path] != *f.After {
 			all = append(all, f)
 		}
@@ -321,14 +321,15 @@ func leaves(w *world.World, c compare.Change) (all []compare.FieldChange) {
 }
 
 // judge returns the risk of a changed field, and whether the guard decides it.
-func (g guard) judge(w *world.World, c compare.Change, f compare.FieldChange) (risk kind.Sentence, isDecided bool) {
+func (g guard) judge(both *compare.Comparison, c compare.Change, f compare.FieldChange) (risk kind.Sentence,
+	isDecided bool) {
 	if g.fields == nil {
 		return g.risk, !slices.ContainsFunc([]string{"apiVersion", "kind", "metadata", "status"}, f.IsIn)
 	}
 	match := g.fields.FindStringSubmatch(f.Path)
 	hasRisk := func(value *string) bool { return value != nil && g.isRisk(match, *value) }
 	switch {
-	case match == nil, g.when != nil && !g.when(w, c, f):
+	case match == nil, g.when != nil && !g.when(both, c, f):
 		return "", false
 	case g.isRisk == nil, hasRisk(f.After):
 		return g.risk, true

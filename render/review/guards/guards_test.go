@@ -6,7 +6,6 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/review/effect"
-	"example.com/gatehouse/render/review/world"
 	"example.com/gatehouse/test/changes"
 )
 
@@ -70,11 +69,11 @@ func TestLossHasTheSeverityOfTheGuard(t *testing.T) {
 }
 
 // change returns the change of one object; before or after is empty if there is none.
-func change(t *testing.T, before, after string) (*world.World, compare.Change) {
+func change(t *testing.T, before, after string) (*compare.Comparison, compare.Change) {
 	t.Helper()
 	e := changes.Between(t, before, after)
 	if len(e.Changes) != 1 {
 		t.Fatalf("%d changes", len(e.Changes))
 	}
-	return world.New(e), e.Changes[0]
+	return e, e.Changes[0]
 }

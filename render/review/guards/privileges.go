@@ -7,7 +7,7 @@ import (
 	"k8s.io/pod-security-admission/policy"
 
 	"example.com/gatehouse/kind"
-	"example.com/gatehouse/render/review/world"
+	"example.com/gatehouse/render/compare"
 )
 
 const reachesNode kind.Sentence = "its Pods can reach beyond their containers (Pod Security baseline forbids it)"
@@ -55,6 +55,6 @@ func except(harmless ...string) func([]string, string) bool {
 
 // isForbidden reports whether a check of Pod Security forbids settings of a Pod and its container.
 func isForbidden(id policy.CheckID, ofPod *corev1.PodSecurityContext, ofContainer *corev1.SecurityContext) bool {
-	return !world.Judge(id,
+	return !compare.Judge(id,
 		&corev1.PodSpec{SecurityContext: ofPod, Containers: []corev1.Container{{SecurityContext: ofContainer}}}).Allowed
 }

@@ -13,7 +13,6 @@ import (
 
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/review/world"
 	"example.com/gatehouse/render/verdict/apiserver"
 )
 
@@ -23,7 +22,7 @@ type row struct {
 	kinds *regexp.Regexp // with their groups; nil for all
 	// Of paths. A field of a Pod template begins with * in place of the field of the template.
 	fields *regexp.Regexp
-	when   func(w *world.World, c compare.Change, f compare.FieldChange) bool // nil for all changes
+	when   func(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool // nil for all changes
 }
 
 // rows are the ordinary changes. A row is a claim: nothing that a reviewer has to decide follows from it.
@@ -103,14 +102,14 @@ var rows = []row{
 }
 
 // Is reports whether the change of a field is ordinary.
-func Is(w *world.World, c compare.Change, f compare.FieldChange) bool {
+func Is(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
 	if c.Before == nil || c.After == nil {
 		return false
 	}
-	path := inTemplate(w, c.After, f.Path)
+	path := inTemplate(both, c.After, f.Path)
 	for _, r := range rows {
-		if (r.kinds == nil || r.kinds.MatchString(world.KindOf(c.After))) && r.fields.MatchString(path) &&
-			(r.when == nil || r.when(w, c, f)) {
+		if (r.kinds == nil || r.kinds.MatchString(compare.KindOf(c.After))) && r.fields.MatchString(path) &&
+			(r.when == nil || r.when(both, c, f)) {
 			return true
 		}
 	}
@@ -118,8 +117,8 @@ func Is(w *world.World, c compare.Change, f compare.FieldChange) bool {
 }
 
 // inTemplate replaces the field of a Pod template at the start of a path by *.
-func inTemplate(w *world.World, o *unstructured.Unstructured, path string) string {
-	for _, t := range w.Templates(o) {
+func inTemplate(both *compare.Comparison, o *unstructured.Unstructured, path string) string {
+	for _, t := range both.Templates(o) {
 		if within, ok := strings.CutPrefix(path, strings.TrimSuffix(t.Field, "spec")); ok {
 			return "*" + within
 		}
@@ -127,17 +126,17 @@ func inTemplate(w *world.World, o *unstructured.Unstructured, path string) strin
 	return path
 }
 
-func isSet(_ *world.World, _ compare.Change, f compare.FieldChange) bool {
+func isSet(_ *compare.Comparison, _ compare.Change, f compare.FieldChange) bool {
 	return f.Before != nil && f.After != nil
 }
 
 // isText reports whether a change is of texts, and not of a field that is called description.
-func isText(_ *world.World, _ compare.Change, f compare.FieldChange) bool {
+func isText(_ *compare.Comparison, _ compare.Change, f compare.FieldChange) bool {
 	isBranch := func(text *string) bool { return text != nil && strings.HasPrefix(*text, "{") }
 	return !isBranch(f.Before) && !isBranch(f.After) && !strings.HasSuffix(f.Path, ".default.description")
 }
 
-func isBuiltIn(_ *world.World, c compare.Change, _ compare.FieldChange) bool {
+func isBuiltIn(_ *compare.Comparison, c compare.Change, _ compare.FieldChange) bool {
 	_, ok := apiserver.Newest.Lookup(c.After.GroupVersionKind())
 	return ok
 }
@@ -146,25 +145,25 @@ func isBuiltIn(_ *world.World, c compare.Change, _ compare.FieldChange) bool {
 var label = regexp.MustCompile(`labels(?:\.([^.\[]+)|\[([^\]]+)\])$`)
 
 // isUnselected reports whether no object of the environment mentions a label beside its own labels.
-func isUnselected(w *world.World, _ compare.Change, f compare.FieldChange) bool {
+func isUnselected(both *compare.Comparison, _ compare.Change, f compare.FieldChange) bool {
 	match := label.FindStringSubmatch(f.Path)
-	return !w.Mentions().Selected.Has(match[1] + match[2])
+	return !both.Mentions().Selected.Has(match[1] + match[2])
 }
 
-func isNewVersion(w *world.World, c compare.Change, f compare.FieldChange) bool {
-	return isSet(w, c, f) && world.IsNewVersion(*f.Before, *f.After)
+func isNewVersion(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
+	return isSet(both, c, f) && compare.IsNewVersion(*f.Before, *f.After)
 }
 
 // keepsClass reports whether Pods keep their class of quality of service, and at least half of a resource.
-func keepsClass(w *world.World, c compare.Change, f compare.FieldChange) bool {
+func keepsClass(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
 	classes := func(o *unstructured.Unstructured) (all []corev1.PodQOSClass) {
-		for _, t := range w.Templates(o) {
+		for _, t := range both.Templates(o) {
 			all = append(all, qos.ComputePodQOS(&corev1.Pod{Spec: t.Spec}))
 		}
 		return all
 	}
 	was, is := classes(c.Before), classes(c.After)
-	if !isSet(w, c, f) || len(was) != len(is) {
+	if !isSet(both, c, f) || len(was) != len(is) {
 		return false
 	}
 	for i := range was {
@@ -177,50 +176,50 @@ func keepsClass(w *world.World, c compare.Change, f compare.FieldChange) bool {
 
 // isLike reports whether a quantity falls or rises to no less than half of it, and rises by no more than a factor.
 func isLike(f compare.FieldChange, most float64) bool {
-	was, wasRead := world.Quantity(f.Before)
-	is, isRead := world.Quantity(f.After)
+	was, wasRead := compare.Quantity(f.Before)
+	is, isRead := compare.Quantity(f.After)
 	return wasRead && isRead && was > 0 && is >= was/2 && is <= was*most
 }
 
 // keepsCapacity reports whether a workload has at least two Pods or more than before, and neither an autoscaler nor a
 // budget that states a minimum.
-func keepsCapacity(w *world.World, c compare.Change, f compare.FieldChange) bool {
+func keepsCapacity(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
 	if !isLike(f, 2) {
 		return false
 	}
-	was, _ := world.Quantity(f.Before)
-	is, _ := world.Quantity(f.After)
-	namespace := world.NamespaceOf(c.After)
-	if w.Mentions().Scaled.Has(namespace) || is < was && w.Mentions().Budgeted.Has(namespace) {
+	was, _ := compare.Quantity(f.Before)
+	is, _ := compare.Quantity(f.After)
+	namespace := compare.NamespaceOf(c.After)
+	if both.Mentions().Scaled.Has(namespace) || is < was && both.Mentions().Budgeted.Has(namespace) {
 		return false
 	}
 	return is > was || is >= 2
 }
 
 // isReadByPodsAlone reports whether Pods of the environment use a ConfigMap, and no other object names it.
-func isReadByPodsAlone(w *world.World, c compare.Change, _ compare.FieldChange) bool {
-	_, after := w.Uses()
+func isReadByPodsAlone(both *compare.Comparison, c compare.Change, _ compare.FieldChange) bool {
+	_, after := both.Uses()
 	return c.Action() == compare.Replaced && len(after[manifest.Object{Unstructured: c.After}.IDInNamespace()]) > 0 &&
-		!w.Mentions().Named.Has(c.After.GetName())
+		!both.Mentions().Named.Has(c.After.GetName())
 }
 
 // namesSuccessor reports whether a reference follows an object whose name has the hash of its content.
-func namesSuccessor(w *world.World, c compare.Change, f compare.FieldChange) bool {
-	return isSet(w, c, f) && w.Mentions().Successors.Has(world.Successor{Namespace: world.NamespaceOf(c.After),
-		Before: *f.Before, After: *f.After})
+func namesSuccessor(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
+	return isSet(both, c, f) && both.Mentions().Successors.Has(compare.Successor{
+		Namespace: compare.NamespaceOf(c.After), Before: *f.Before, After: *f.After})
 }
 
 // changesVersion reports whether a release has a later version of a chart and changes objects, as do all releases that
 // use this chart.
-func changesVersion(w *world.World, c compare.Change, f compare.FieldChange) bool {
-	m := w.Mentions()
+func changesVersion(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
+	m := both.Mentions()
 	users := m.Users[c.Object().ID()]
 	isOther := func(user manifest.ID) bool { return !m.Installs.Has(user) }
-	return world.IsNewTag(f.Before, f.After) && !slices.ContainsFunc(users, isOther) &&
-		(len(users) > 0 || changesInstalled(w, c, f))
+	return compare.IsNewTag(f.Before, f.After) && !slices.ContainsFunc(users, isOther) &&
+		(len(users) > 0 || changesInstalled(both, c, f))
 }
 
 // changesInstalled reports whether a release changes objects, which have rows of their own.
-func changesInstalled(w *world.World, c compare.Change, _ compare.FieldChange) bool {
-	return w.Mentions().Installs.Has(c.Object().ID())
+func changesInstalled(both *compare.Comparison, c compare.Change, _ compare.FieldChange) bool {
+	return both.Mentions().Installs.Has(c.Object().ID())
 }

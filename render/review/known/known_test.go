@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"example.com/gatehouse/render/compare"
-	"example.com/gatehouse/render/review/world"
 	"example.com/gatehouse/test/changes"
 )
 
@@ -108,7 +107,7 @@ func TestRowsTellOrdinaryChanges(t *testing.T) {
 }
 
 // change returns the world of edited objects. Generated objects have successors, and a release has the Service.
-func change(t *testing.T, object string, edits []string) *world.World {
+func change(t *testing.T, object string, edits []string) *compare.Comparison {
 	t.Helper()
 	after := strings.NewReplacer(edits...).Replace(object)
 	e := changes.Between(t, object, after)
@@ -130,7 +129,7 @@ func change(t *testing.T, object string, edits []string) *world.World {
 			}
 		}
 	}
-	return world.New(e)
+	return e
 }
 
 // An autoscaler decides about replicas, and a budget states how few there may be.
@@ -159,7 +158,7 @@ func TestOtherObjectsAreUnknown(t *testing.T) {
 			t.Errorf("%q is known", e)
 		}
 	}
-	w := world.New(changes.Between(t, "", deployment))
+	w := changes.Between(t, "", deployment)
 	for _, f := range w.FieldsOf(w.Changes[0]) {
 		if Is(w, w.Changes[0], f) {
 			t.Errorf("%s of a new object is known", f.Path)

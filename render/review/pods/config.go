@@ -7,22 +7,21 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/review/effect"
-	"example.com/gatehouse/render/review/world"
 )
 
 // ReviewConfig reviews ConfigMaps and Secrets that Pods use. A changed content is a risk: mounted, it
 // reaches all running Pods at once, and no rollout stops at the first failure; in the environment, old and
 // new content run side by side. A new object is a risk if Pods referred to it before.
-func ReviewConfig(w *world.World, c compare.Change) (effects []kind.Effect) {
+func ReviewConfig(both *compare.Comparison, c compare.Change) (effects []kind.Effect) {
 	if c.Action() == compare.Replaced {
-		for _, gone := range ReviewConfig(w, compare.Change{Before: c.Before}) { // Pods still use it
+		for _, gone := range ReviewConfig(both, compare.Change{Before: c.Before}) { // Pods still use it
 			gone.What = kind.Say("replaces %s, which ", c.Before.GetName()) + gone.What
 			effects = append(effects, gone)
 		}
 	}
-	before, after := w.Uses()
+	before, after := both.Uses()
 	was, is := before[c.Object().IDInNamespace()], after[c.Object().IDInNamespace()]
-	if len(is) == 0 || !slices.ContainsFunc(w.FieldsOf(c), func(f compare.FieldChange) bool {
+	if len(is) == 0 || !slices.ContainsFunc(both.FieldsOf(c), func(f compare.FieldChange) bool {
 		return !f.IsIn("metadata")
 	}) {
 		return effects

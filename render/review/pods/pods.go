@@ -10,17 +10,16 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/review/effect"
-	"example.com/gatehouse/render/review/world"
 	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
 // Review returns the effects of changed Pod templates.
-func Review(w *world.World, c compare.Change) []effect.Effect {
+func Review(both *compare.Comparison, c compare.Change) []effect.Effect {
 	o, effects := c.Object().Unstructured, []kind.Effect(nil)
-	if world.LeftBy(c) != nil && !w.IsCovered(o) {
+	if compare.LeftBy(c) != nil && !both.IsCovered(o) {
 		return nil // its Pods stay as they are
 	}
-	for _, t := range w.PodChanges(c) {
+	for _, t := range both.PodChanges(c) {
 		if len(t.Is.Misfits) > 0 {
 			effects = append(effects,
 				kind.Effect{Type: effect.PodUnreadable, What: kind.Say("its Pod template cannot be read because of %s",
@@ -31,11 +30,11 @@ func Review(w *world.World, c compare.Change) []effect.Effect {
 			effects = slices.Concat(effects, reviewPrograms(was, t.Is), weaker(&was.Spec, &t.Is.Spec))
 		}
 	}
-	if w.IsCovered(o) {
+	if both.IsCovered(o) {
 		effects = slices.DeleteFunc(effects, func(e kind.Effect) bool { return e.Risk == "" })
 	}
-	told := w.Reported(o)
-	if told != world.IDOf(o) {
+	told := both.Reported(o)
+	if told != compare.IDOf(o) {
 		for i := range effects {
 			effects[i].Fields = nil // the source object has other fields
 		}

@@ -10,15 +10,15 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/pod"
+	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/review/effect"
-	"example.com/gatehouse/render/review/world"
 	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
 // runs describes all containers of an object's Pods, after a colon, and returns the fields that it tells.
-func runs(w *world.World, o *unstructured.Unstructured) (said kind.Sentence, fields []string) {
+func runs(both *compare.Comparison, o *unstructured.Unstructured) (said kind.Sentence, fields []string) {
 	separator := kind.Sentence(": ")
-	for _, t := range w.Templates(o) {
+	for _, t := range both.Templates(o) {
 		said, separator = said+separator+pod.SayAll(&t.Spec), "; "
 		for _, p := range pod.Programs(&t.Spec) {
 			fields = append(fields, fieldsOf(t.Field, p)...)
@@ -41,7 +41,7 @@ func predecessor(of pod.Program, was, is []pod.Program) int {
 	}
 	return slices.IndexFunc(was, func(p pod.Program) bool {
 		isLeft := slices.ContainsFunc(is, func(other pod.Program) bool { return other.Name == p.Name })
-		return !isLeft && world.Repository(p.Image) == world.Repository(of.Image)
+		return !isLeft && compare.Repository(p.Image) == compare.Repository(of.Image)
 	})
 }
 
@@ -101,11 +101,11 @@ func imageRisk(was, is string) kind.Sentence {
 	switch {
 	case was == is:
 		return ""
-	case world.Repository(was) != world.Repository(is):
+	case compare.Repository(was) != compare.Repository(is):
 		return "the image now comes from another repository"
 	case isPinned(was) && !isPinned(is):
-		return world.DigestLost
-	case world.Tag(was) != "" && world.Tag(was) == world.Tag(is) && isPinned(was):
+		return compare.DigestLost
+	case compare.Tag(was) != "" && compare.Tag(was) == compare.Tag(is) && isPinned(was):
 		return "the same tag has another content: it is no new version"
 	}
 	return ""

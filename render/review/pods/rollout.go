@@ -14,7 +14,6 @@ import (
 	"example.com/gatehouse/kind/pod"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/review/effect"
-	"example.com/gatehouse/render/review/world"
 )
 
 // isTrue reports whether a field of the spec is true: paused or suspend.
@@ -33,7 +32,7 @@ func whenReplaced(o *unstructured.Unstructured) (held int64, when kind.Sentence)
 		return all, "is paused: Pods are replaced when it is resumed"
 	case o.GetKind() == "ReplicaSet" || o.GetKind() == "ReplicationController":
 		return all, "running Pods stay, and new Pods differ"
-	case world.Text(o, "spec", "updateStrategy", "type") == "OnDelete":
+	case compare.Text(o, "spec", "updateStrategy", "type") == "OnDelete":
 		return all, "each Pod is replaced when it is deleted"
 	case partition >= all:
 		return all, kind.Say("Pods are replaced when the partition of its update is below %d", all)
@@ -44,7 +43,7 @@ func whenReplaced(o *unstructured.Unstructured) (held int64, when kind.Sentence)
 }
 
 // replicasIn returns the number of Pods of a workload: the minimum of an autoscaler, if the spec has none.
-func replicasIn(s world.Side, o *unstructured.Unstructured) int64 {
+func replicasIn(s *compare.Side, o *unstructured.Unstructured) int64 {
 	if a, ok := autoscalerOf(s, o); ok && pod.Number(o, -1, "spec", "replicas") < 0 {
 		return a.Min
 	}
@@ -67,18 +66,18 @@ func (r rollout) after(separator kind.Sentence) kind.Sentence {
 }
 
 // RolloutOf returns the effect of a change of a workload on its Pods. before or after may be nil.
-func RolloutOf(w *world.World, before, after *unstructured.Unstructured) kind.Rollout {
-	return rolloutOf(w, before, after).Rollout
+func RolloutOf(both *compare.Comparison, before, after *unstructured.Unstructured) kind.Rollout {
+	return rolloutOf(both, before, after).Rollout
 }
 
-func rolloutOf(w *world.World, before, after *unstructured.Unstructured) (r rollout) {
+func rolloutOf(both *compare.Comparison, before, after *unstructured.Unstructured) (r rollout) {
 	const unset = -1
 	written := func(o *unstructured.Unstructured) int64 { return pod.Number(o, unset, "spec", "replicas") }
 	if before != nil {
-		r.Before = replicasIn(w.Before, before)
+		r.Before = replicasIn(both.Before(), before)
 	}
 	if after != nil {
-		r.After = replicasIn(w.After, after)
+		r.After = replicasIn(both.After(), after)
 	}
 	if after != nil && r.After == written(after) && (before == nil || r.Before == written(before)) {
 		r.size = []string{"spec.replicas"}
@@ -86,23 +85,23 @@ func rolloutOf(w *world.World, before, after *unstructured.Unstructured) (r roll
 	if before == nil || after == nil {
 		return r
 	}
-	_, wasScaled := autoscalerOf(w.Before, before)
-	if _, isScaled := autoscalerOf(w.After, after); isScaled && wasScaled {
+	_, wasScaled := autoscalerOf(both.Before(), before)
+	if _, isScaled := autoscalerOf(both.After(), after); isScaled && wasScaled {
 		r.Before = r.After // git does not know the live number
 	}
 	if before != after {
-		r.compareTemplates(w, before, after)
+		r.compareTemplates(both, before, after)
 	}
 	return r
 }
 
 // compareTemplates adds the differences of the templates to a rollout.
-func (r *rollout) compareTemplates(w *world.World, before, after *unstructured.Unstructured) {
-	all, was := w.FieldsOf(compare.Change{Before: before, After: after}), w.Templates(before)
+func (r *rollout) compareTemplates(both *compare.Comparison, before, after *unstructured.Unstructured) {
+	all, was := both.FieldsOf(compare.Change{Before: before, After: after}), both.Templates(before)
 	var fields []compare.FieldChange
 	var short []kind.Sentence
 	isChanged := false
-	for i, is := range w.Templates(after) {
+	for i, is := range both.Templates(after) {
 		if i >= len(was) || was[i].Field != is.Field ||
 			equality.Semantic.DeepEqual(was[i].PodTemplateSpec, is.PodTemplateSpec) {
 			continue

@@ -13,7 +13,6 @@ import (
 	"example.com/gatehouse/kind/pod"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/review/effect"
-	"example.com/gatehouse/render/review/world"
 )
 
 // weaker returns the effects of a less protected spec of Pods.
@@ -35,13 +34,13 @@ func weaker(was, is *corev1.PodSpec) (effects []kind.Effect) {
 				What: kind.Say("%s is removed from container %s", field.name, effect.Quote(names)), Risk: field.risk})
 		}
 	}
-	account, old := world.AccountOf(is), world.AccountOf(was)
+	account, old := compare.AccountOf(is), compare.AccountOf(was)
 	if account == "default" && old != account {
 		effects = append(effects, kind.Effect{Type: effect.AccountDefaulted,
 			What: kind.Say("Pods run as the ServiceAccount default instead of %s", old),
 			Risk: "they share the rights of all Pods in the namespace without a ServiceAccount"})
 	}
-	for _, audience := range compare.Without(world.Audiences(is), world.Audiences(was)) {
+	for _, audience := range compare.Without(compare.Audiences(is), compare.Audiences(was)) {
 		e := kind.Effect{Type: effect.TokenMounted, What: kind.Say("Pods get the token of the ServiceAccount %s",
 			account), Risk: "an attacker in a container can act as it at the API server"}
 		if audience != "" {
@@ -115,11 +114,11 @@ func lostProtections(was, is *corev1.PodSpec, containers []compared) (lost []kin
 		for _, c := range containers {
 			isPrivileged := func(baseline policy.CheckID) bool { return !judge(baseline, is, c.Program).Allowed }
 			if judge(check.ID, was, c.was...).Allowed && !judge(check.ID, is, c.Program).Allowed &&
-				!slices.ContainsFunc(world.Checks[check.ID].OverrideCheckIDs, isPrivileged) {
+				!slices.ContainsFunc(compare.Checks[check.ID].OverrideCheckIDs, isPrivileged) {
 				names = append(names, c.Name)
 			}
 		}
-		reason := kind.Say("%s", world.Judge(check.ID, is).ForbiddenReason)
+		reason := kind.Say("%s", compare.Judge(check.ID, is).ForbiddenReason)
 		if 0 < len(names) && len(names) < len(containers) {
 			reason += " in container " + effect.Quote(names)
 		}
@@ -137,5 +136,5 @@ func judge(id policy.CheckID, spec *corev1.PodSpec, containers ...pod.Program) p
 	for _, c := range containers {
 		pods.Containers = append(pods.Containers, c.Container)
 	}
-	return world.Judge(id, &pods)
+	return compare.Judge(id, &pods)
 }

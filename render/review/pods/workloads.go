@@ -10,21 +10,20 @@ import (
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/review/effect"
-	"example.com/gatehouse/render/review/world"
 )
 
 // ReviewWorkload reviews workloads with Pods that run forever.
-func ReviewWorkload(w *world.World, c compare.Change) []kind.Effect {
+func ReviewWorkload(both *compare.Comparison, c compare.Change) []kind.Effect {
 	if c.After == nil {
 		return []kind.Effect{reviewStop(c.Before)}
 	}
-	r := rolloutOf(w, c.Before, c.After)
-	runs, told := runs(w, c.After)
+	r := rolloutOf(both, c.Before, c.After)
+	runs, told := runs(both, c.After)
 	if c.Before == nil {
 		starts := "starts with " + kind.Count(r.After, "Pod")
 		if c.After.GetKind() == "DaemonSet" {
 			starts = "starts a Pod on each selected node"
-		} else if a, ok := autoscalerOf(w.After, c.After); ok {
+		} else if a, ok := autoscalerOf(both.After(), c.After); ok {
 			starts = "starts with " + between(a)
 		}
 		if isTrue(c.After, "paused") {
@@ -32,7 +31,7 @@ func ReviewWorkload(w *world.World, c compare.Change) []kind.Effect {
 		}
 		return []kind.Effect{{Type: effect.WorkloadAdded, What: starts + runs, Fields: append(r.size, told...)}}
 	}
-	e := reviewFirstScaling(w, c.Before, c.After)
+	e := reviewFirstScaling(both, c.Before, c.After)
 	if e.Type == "" {
 		e = reviewRollout(r, c, runs)
 	}
@@ -43,7 +42,7 @@ func reviewStop(o *unstructured.Unstructured) kind.Effect {
 	e := kind.Effect{Type: effect.WorkloadRemoved, What: "is removed with its Pods", Risk: "its service stops"}
 	switch {
 	case !hasClaims(o):
-	case world.Text(o, "spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted") == "Delete":
+	case compare.Text(o, "spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted") == "Delete":
 		e.Risk = "its volumes are deleted with it: their data is lost"
 	default:
 		e.Risk += "; its PersistentVolumeClaims stay"
@@ -59,17 +58,17 @@ func hasClaims(o *unstructured.Unstructured) bool {
 
 // reviewFirstScaling returns the effect of replacing spec.replicas by a new autoscaler: the API server first
 // sets replicas to its default 1.
-func reviewFirstScaling(w *world.World, before, after *unstructured.Unstructured) kind.Effect {
+func reviewFirstScaling(both *compare.Comparison, before, after *unstructured.Unstructured) kind.Effect {
 	const unset = -1
-	a, isScaled := autoscalerOf(w.After, after)
-	_, wasScaled := autoscalerOf(w.Before, before)
+	a, isScaled := autoscalerOf(both.After(), after)
+	_, wasScaled := autoscalerOf(both.Before(), before)
 	from := replicas(before)
 	if !isScaled || wasScaled || from <= 1 || pod.Number(after, unset, "spec", "replicas") != unset {
 		return kind.Effect{}
 	}
 	return kind.Effect{Type: effect.WorkloadScaled,
 		What: kind.Say("%d → 1 Pod, until %s scales it to %s", from,
-			world.IDOf(w.After.Autoscalers[pod.WorkloadOf(after)]), between(a)),
+			compare.IDOf(both.After().Autoscalers[pod.WorkloadOf(after)]), between(a)),
 		Risk: "fewer Pods run until then: 1 is the default of spec.replicas"}
 }
 
@@ -85,7 +84,7 @@ func reviewRollout(r rollout, c compare.Change, runs kind.Sentence) (e kind.Effe
 		return kind.Effect{Type: effect.WorkloadScaled, What: size + runs, Fields: r.size}
 	case hasPods && is < was:
 		e = reviewRelease(r, runs)
-	case r.Replaced && world.Text(c.After, "spec", "strategy", "type") == "Recreate":
+	case r.Replaced && compare.Text(c.After, "spec", "strategy", "type") == "Recreate":
 		return kind.Effect{Type: effect.WorkloadRolled, What: "all Pods are replaced at once" + r.after(": "),
 			Risk: "its strategy is Recreate: no Pod runs meanwhile", Fields: r.told}
 	case hasPods && r.Difference != "":
@@ -102,7 +101,7 @@ func reviewRollout(r rollout, c compare.Change, runs kind.Sentence) (e kind.Effe
 // lostVolumes returns the risk of a StatefulSet that deletes the volumes of fewer Pods.
 func lostVolumes(r rollout, after *unstructured.Unstructured) kind.Sentence {
 	if r.After >= r.Before || !hasClaims(after) ||
-		world.Text(after, "spec", "persistentVolumeClaimRetentionPolicy", "whenScaled") != "Delete" {
+		compare.Text(after, "spec", "persistentVolumeClaimRetentionPolicy", "whenScaled") != "Delete" {
 		return ""
 	}
 	return kind.Say("the volumes of %s are deleted: their data is lost", kind.Count(r.Before-r.After, "Pod"))
@@ -116,7 +115,7 @@ func reviewRelease(r rollout, runs kind.Sentence) kind.Effect {
 }
 
 // autoscalerOf returns the autoscaler of a workload, if any.
-func autoscalerOf(s world.Side, o *unstructured.Unstructured) (pod.Autoscaler, bool) {
+func autoscalerOf(s *compare.Side, o *unstructured.Unstructured) (pod.Autoscaler, bool) {
 	scaler := s.Autoscalers[pod.WorkloadOf(o)]
 	if scaler == nil || pod.Number(o, 1, "spec", "replicas") <= 0 {
 		return pod.Autoscaler{}, false
@@ -131,8 +130,8 @@ func between(a pod.Autoscaler) kind.Sentence {
 const runsUnasked = "it runs as soon as the change is synced"
 
 // ReviewRun reviews Jobs and Pods, which run when they are added or resumed.
-func ReviewRun(w *world.World, c compare.Change) []kind.Effect {
-	runs, told := runs(w, c.After)
+func ReviewRun(both *compare.Comparison, c compare.Change) []kind.Effect {
+	runs, told := runs(both, c.After)
 	risk, isAgain := kind.Sentence(runsUnasked), delivery.RunsAgain(c.After)
 	if isAgain {
 		risk += "; " + runsAgain
@@ -142,9 +141,9 @@ func ReviewRun(w *world.World, c compare.Change) []kind.Effect {
 	case c.Before == nil && replicas(c.After) > 0:
 		return []kind.Effect{{Type: kind.RunAtOnce, What: "runs at once" + runs, Risk: risk, Fields: told}}
 	case delivery.RunsAgain(c.Before):
-		return reviewNextRun(w, c, runs)
+		return reviewNextRun(both, c, runs)
 	case c.Before != nil && isAgain && replicas(c.Before) > 0:
-		return []kind.Effect{{Type: kind.RunAtOnce, What: "changes " + sayTTL(w, c), Risk: runsAgain,
+		return []kind.Effect{{Type: kind.RunAtOnce, What: "changes " + sayTTL(both, c), Risk: runsAgain,
 			Fields: []string{ttl}}}
 	case c.Before == nil && c.After.GetKind() == "Job":
 		return []kind.Effect{{Type: kind.RunSuspended, What: "is suspended, and would run" + runs, Fields: told}}
@@ -164,8 +163,8 @@ const runsAgain = "it runs again at each sync after its end: " + ttl +
 	" deletes it, and Flux and Argo CD create it again"
 
 // sayTTL describes the change of the ttl.
-func sayTTL(w *world.World, c compare.Change) kind.Sentence {
-	for _, f := range w.FieldsOf(c) {
+func sayTTL(both *compare.Comparison, c compare.Change) kind.Sentence {
+	for _, f := range both.FieldsOf(c) {
 		if f.IsIn(ttl) {
 			return effect.SayChange(f)
 		}
@@ -175,12 +174,12 @@ func sayTTL(w *world.World, c compare.Change) kind.Sentence {
 
 // reviewNextRun returns the effect of a change of a Job that a sync creates again after its end. A Job that has not
 // ended keeps its Pods.
-func reviewNextRun(w *world.World, c compare.Change, runs kind.Sentence) []kind.Effect {
+func reviewNextRun(both *compare.Comparison, c compare.Change, runs kind.Sentence) []kind.Effect {
 	if replicas(c.After) == 0 {
 		return []kind.Effect{{Type: kind.RunSuspended, What: "is suspended: its Pods are stopped, unless it is done"}}
 	}
 	var fields []compare.FieldChange
-	for _, f := range w.FieldsOf(c) {
+	for _, f := range both.FieldsOf(c) {
 		if f.IsIn("spec") {
 			fields = append(fields, f)
 		}
@@ -199,8 +198,8 @@ func reviewNextRun(w *world.World, c compare.Change, runs kind.Sentence) []kind.
 }
 
 // ReviewCronJob reviews CronJobs: their schedules, and other Pods.
-func ReviewCronJob(w *world.World, c compare.Change) []kind.Effect {
-	switch r := rolloutOf(w, c.Before, c.After); {
+func ReviewCronJob(both *compare.Comparison, c compare.Change) []kind.Effect {
+	switch r := rolloutOf(both, c.Before, c.After); {
 	case c.After == nil:
 		return []kind.Effect{{Type: kind.RunCanceled,
 			What: kind.Say("no longer runs on the schedule %s", schedule(c.Before)),
@@ -214,15 +213,15 @@ func ReviewCronJob(w *world.World, c compare.Change) []kind.Effect {
 	if isTrue(c.After, "suspend") {
 		e.Type, e.What = kind.RunSuspended, kind.Say("is suspended: does not run on the schedule %s", schedule(c.After))
 	}
-	runs, told := runs(w, c.After)
+	runs, told := runs(both, c.After)
 	e.What, e.Fields = e.What+runs, slices.Concat(told, []string{"spec.schedule", "spec.timeZone"})
 	return []kind.Effect{e}
 }
 
 // ReviewCustom reviews objects of custom kinds with Pod templates. Their controllers decide when Pods start.
-func ReviewCustom(w *world.World, c compare.Change) []kind.Effect {
-	runs, told := runs(w, c.Object().Unstructured)
-	switch r := rolloutOf(w, c.Before, c.After); {
+func ReviewCustom(both *compare.Comparison, c compare.Change) []kind.Effect {
+	runs, told := runs(both, c.Object().Unstructured)
+	switch r := rolloutOf(both, c.Before, c.After); {
 	case runs == "":
 	case c.After == nil:
 		return []kind.Effect{reviewStop(c.Before)}
@@ -241,5 +240,5 @@ func ReviewCustom(w *world.World, c compare.Change) []kind.Effect {
 }
 
 func schedule(cronJob *unstructured.Unstructured) kind.Sentence {
-	return kind.Say("%s", world.Text(cronJob, "spec", "schedule")+" "+world.Text(cronJob, "spec", "timeZone"))
+	return kind.Say("%s", compare.Text(cronJob, "spec", "schedule")+" "+compare.Text(cronJob, "spec", "timeZone"))
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/review/effect"
-	"example.com/gatehouse/render/review/world"
 )
 
 // note is the key of connections that one effect tells.
@@ -40,7 +40,7 @@ func (r *reach) add(n note, peers, target kind.Sentence) {
 
 func (r *reach) tellNotes() (effects []effect.Effect) {
 	isRemoved := map[manifest.ID]bool{}
-	for _, c := range r.world.Changes {
+	for _, c := range r.both.Changes {
 		isRemoved[c.Object().ID()] = c.After == nil
 	}
 	for n, connections := range r.notes {
@@ -92,9 +92,9 @@ func sayConnections(d direction, connections map[kind.Sentence][]kind.Sentence) 
 func (r *reach) uncompared() (effects []effect.Effect) {
 	e := kind.Effect{Type: effect.ReachOpened, What: "changes connections",
 		Risk: "its environment has too many NetworkPolicies and Pods to compare all connections"}
-	for _, c := range r.world.Changes {
+	for _, c := range r.both.Changes {
 		switch id := c.Object().ID(); {
-		case world.KindOf(c.Object().Unstructured) == "NetworkPolicy.networking.k8s.io", len(r.changed) == 0 &&
+		case compare.KindOf(c.Object().Unstructured) == "NetworkPolicy.networking.k8s.io", len(r.changed) == 0 &&
 			len(effects) == 0 && (id.Kind == "Namespace" || manifest.MakesPods(c.Object().Unstructured)):
 			effects = append(effects, effect.Of(id, e)...)
 		}

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/review/world"
 )
 
 // peerState is the labels of a peer. Without pods, it stands for all Pods of a Namespace.
@@ -25,7 +25,7 @@ func (r *reach) comparePeers() {
 	peers := slices.Clone(r.peers)
 	for _, name := range slices.Sorted(maps.Keys(r.namespaces)) {
 		if o := r.namespaces[name]; o[after] != nil && o[before] != o[after] {
-			peers = append(peers, podsChange{namespace: name, id: world.IDOf(o[after]), isNew: o[before] == nil})
+			peers = append(peers, podsChange{namespace: name, id: compare.IDOf(o[after]), isNew: o[before] == nil})
 		}
 	}
 	for _, c := range peers {
@@ -92,7 +92,7 @@ func (r *reach) compareAllowances(cause manifest.ID, p *networkPolicy, was, is *
 
 // portsFor returns the ports that allowances have for a peer. For all Pods of a Namespace, they are the ports
 // for all Pods that a selector matches.
-func (r *reach) portsFor(allows []allowance, d direction, of *peerState, selected *world.Selector,
+func (r *reach) portsFor(allows []allowance, d direction, of *peerState, selected *compare.Selector,
 	isSpecific bool) (ports []portRange) {
 	if of == nil {
 		return nil
@@ -119,7 +119,7 @@ func (p peer) isSpecific(of *peerState) bool {
 }
 
 // allows reports whether an allowance has a peer.
-func (r *reach) allows(g allowance, of *peerState, selected *world.Selector) bool {
+func (r *reach) allows(g allowance, of *peerState, selected *compare.Selector) bool {
 	switch {
 	case g.peer.pods == nil:
 		return true
@@ -137,7 +137,7 @@ func (r *reach) allows(g allowance, of *peerState, selected *world.Selector) boo
 func (r *reach) compareUnknownPods(namespace string) {
 	known := make([]labels.Set, 0, len(r.workloads[namespace]))
 	for _, o := range r.workloads[namespace] {
-		for _, t := range r.world.Templates(o[after]) {
+		for _, t := range r.both.Templates(o[after]) {
 			known = append(known, t.Labels)
 		}
 	}

@@ -15,9 +15,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/review/effect"
-	"example.com/gatehouse/render/review/world"
 )
 
 // direction is the side of a connection that a rule of a NetworkPolicy is for.
@@ -31,7 +31,7 @@ const (
 // networkPolicy is a NetworkPolicy with its defaults.
 type networkPolicy struct {
 	id        manifest.ID
-	selector  world.Selector
+	selector  compare.Selector
 	isChanged bool
 	isolates  [2]bool        // by direction
 	allows    [2][]allowance // by direction
@@ -45,7 +45,7 @@ type allowance struct {
 
 // peer is a set of Pods by selectors, or a block of addresses. Without either it is every peer.
 type peer struct {
-	namespaces, pods *world.Selector
+	namespaces, pods *compare.Selector
 	block            netip.Prefix
 	except           []netip.Prefix
 	name             kind.Sentence
@@ -63,18 +63,18 @@ func readPolicy(o *unstructured.Unstructured) *networkPolicy {
 	}
 	typed := manifest.As[networkingv1.NetworkPolicy](o)
 	networkingdefaults.SetObjectDefaults_NetworkPolicy(&typed)
-	selected, ok := world.ReadSelector(&typed.Spec.PodSelector)
+	selected, ok := compare.ReadSelector(&typed.Spec.PodSelector)
 	if !ok {
 		return nil
 	}
-	p := &networkPolicy{id: world.IDOf(o), selector: selected}
+	p := &networkPolicy{id: compare.IDOf(o), selector: selected}
 	p.isolates[inward] = slices.Contains(typed.Spec.PolicyTypes, networkingv1.PolicyTypeIngress)
 	p.isolates[outward] = slices.Contains(typed.Spec.PolicyTypes, networkingv1.PolicyTypeEgress)
 	for _, rule := range typed.Spec.Ingress {
-		p.allow(inward, world.NamespaceOf(o), rule.From, rule.Ports)
+		p.allow(inward, compare.NamespaceOf(o), rule.From, rule.Ports)
 	}
 	for _, rule := range typed.Spec.Egress {
-		p.allow(outward, world.NamespaceOf(o), rule.To, rule.Ports)
+		p.allow(outward, compare.NamespaceOf(o), rule.To, rule.Ports)
 	}
 	return p
 }
@@ -111,8 +111,8 @@ func readPeer(from networkingv1.NetworkPolicyPeer, namespace string) (p peer, ok
 	if len(pods.MatchLabels)+len(pods.MatchExpressions) > 0 {
 		which = kind.Say("Pods with %s", metav1.FormatLabelSelector(pods))
 	}
-	inNamespaces, ok := world.ReadSelector(namespaces)
-	ofPods, isValid := world.ReadSelector(pods)
+	inNamespaces, ok := compare.ReadSelector(namespaces)
+	ofPods, isValid := compare.ReadSelector(pods)
 	return peer{namespaces: &inNamespaces, pods: &ofPods, name: which + where}, ok && isValid
 }
 

@@ -15,9 +15,9 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/pod"
+	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/review/effect"
-	"example.com/gatehouse/render/review/world"
 	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
@@ -47,7 +47,7 @@ type objectPair [2]*unstructured.Unstructured
 
 // reach compares the connections of an environment.
 type reach struct {
-	world      *world.World
+	both       *compare.Comparison
 	policies   [2]map[string][]*networkPolicy // by namespace
 	changed    map[string][][2]*networkPolicy // by namespace
 	namespaces map[string]objectPair
@@ -55,26 +55,26 @@ type reach struct {
 	peers      []podsChange                            // changed Pods
 	services   map[string][]*unstructured.Unstructured // with the same selector as before, by namespace
 
-	budget  world.Budget
+	budget  compare.Budget
 	notes   map[note]map[kind.Sentence][]kind.Sentence // the ends of connections: selected Pods by peers
 	effects []effect.Effect
 }
 
 // Review returns the effects of a change on the connections that NetworkPolicies allow.
-func Review(w *world.World) []effect.Effect {
+func Review(both *compare.Comparison) []effect.Effect {
 	r := &reach{
-		world: w, budget: world.Budget{Steps: 5_000_000}, // a few seconds
+		both: both, budget: compare.Budget{Steps: 5_000_000}, // a few seconds
 		policies: [2]map[string][]*networkPolicy{{}, {}}, changed: map[string][][2]*networkPolicy{},
 		namespaces: map[string]objectPair{},
 		workloads:  map[string][]objectPair{}, services: map[string][]*unstructured.Unstructured{},
 		notes: map[note]map[kind.Sentence][]kind.Sentence{},
 	}
-	for _, o := range w.Unchanged {
+	for _, o := range both.Unchanged {
 		r.read(o, o)
 	}
-	for _, c := range w.Changes {
-		is := world.Live(c)
-		isGone := is == nil && (c.Before == nil || w.Gone[c.Before.GetNamespace()])
+	for _, c := range both.Changes {
+		is := compare.Live(c)
+		isGone := is == nil && (c.Before == nil || both.IsGone(c.Before.GetNamespace()))
 		if !isGone {
 			r.read(c.Before, is)
 		}
@@ -93,9 +93,9 @@ func Review(w *world.World) []effect.Effect {
 // read adds an object, which is nil before or after it exists.
 func (r *reach) read(was, is *unstructured.Unstructured) {
 	o := cmp.Or(is, was)
-	namespace := world.NamespaceOf(o)
+	namespace := compare.NamespaceOf(o)
 	switch {
-	case world.KindOf(o) == "NetworkPolicy.networking.k8s.io":
+	case compare.KindOf(o) == "NetworkPolicy.networking.k8s.io":
 		p := [2]*networkPolicy{readPolicy(was)}
 		if p[after] = p[before]; was != is &&
 			(was == nil || is == nil || !equality.Semantic.DeepEqual(was.Object["spec"], is.Object["spec"])) {
@@ -108,11 +108,11 @@ func (r *reach) read(was, is *unstructured.Unstructured) {
 				r.policies[side][namespace] = append(r.policies[side][namespace], policy)
 			}
 		}
-	case world.KindOf(o) == "Namespace":
+	case compare.KindOf(o) == "Namespace":
 		r.namespaces[o.GetName()] = objectPair{was, is}
-	case world.KindOf(o) == "Service" && was != nil && is != nil && maps.Equal(selector(was), selector(is)):
+	case compare.KindOf(o) == "Service" && was != nil && is != nil && maps.Equal(selector(was), selector(is)):
 		r.services[namespace] = append(r.services[namespace], is)
-	case is != nil && len(r.world.Templates(is)) > 0:
+	case is != nil && len(r.both.Templates(is)) > 0:
 		r.workloads[namespace] = append(r.workloads[namespace], objectPair{was, is})
 	}
 }
@@ -134,9 +134,9 @@ func (r *reach) compareWorkloads(namespace string) {
 		if o[before] == o[after] && len(r.changed[namespace]) == 0 {
 			continue
 		}
-		old := r.world.Templates(o[before])
-		for i, t := range r.world.Templates(o[after]) {
-			c := podsChange{namespace: namespace, id: world.IDOf(o[after]), is: readPods(t), isNew: i >= len(old)}
+		old := r.both.Templates(o[before])
+		for i, t := range r.both.Templates(o[after]) {
+			c := podsChange{namespace: namespace, id: compare.IDOf(o[after]), is: readPods(t), isNew: i >= len(old)}
 			c.name, c.was = kind.Say("the Pods of %s", c.id), c.is
 			if !c.isNew && o[before] != o[after] {
 				if was := readPods(old[i]); !reflect.DeepEqual(was, c.is) {

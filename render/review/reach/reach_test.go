@@ -19,7 +19,6 @@ import (
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/review/effect"
-	"example.com/gatehouse/render/review/world"
 	"example.com/gatehouse/test/changes"
 )
 
@@ -105,7 +104,7 @@ func TestReachOfNetworkPolicies(t *testing.T) {
 		{"a policy that stays", strings.Replace(deny, "namespace: ns", "namespace: ns, annotations: {kustomize.toolkit.fluxcd.io/prune: disabled}", 1) + a, a, nil},
 	} {
 		var got []string
-		for _, e := range Review(world.New(changes.Between(t, test.before, test.after))) {
+		for _, e := range Review(changes.Between(t, test.before, test.after)) {
 			got = append(got, e.Object.String()+": "+e.What.Plain()+" | "+e.Risk.Plain())
 		}
 		if !slices.Equal(got, test.want) {
@@ -131,7 +130,7 @@ func TestReachIsBounded(t *testing.T) {
 				side.WriteString(changes.Deployment(fmt.Sprintf("d%d", i), fmt.Sprintf("a%d", i)))
 			}
 		}
-		w := world.New(changes.Between(t, was.String(), is.String()))
+		w := changes.Between(t, was.String(), is.String())
 		start := time.Now()
 		found := Review(w)
 		t.Logf("%s: %d effects in %s", name, len(found), time.Since(start))
@@ -391,7 +390,7 @@ func TestEachNewlyAllowedConnectionIsARisk(t *testing.T) {
 		was := randomSmall(random, 2)
 		is := was.mutated(random)
 		isOpened, isBlocked := was.differences(is)
-		w := world.New(changes.Between(t, was.manifests(t), is.manifests(t)))
+		w := changes.Between(t, was.manifests(t), is.manifests(t))
 		var risks []string
 		for _, e := range Review(w) {
 			if e.Risk != "" {

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/review/effect"
-	"example.com/gatehouse/render/review/world"
 )
 
 func selector(service *unstructured.Unstructured) labels.Set {
@@ -28,9 +28,10 @@ func (r *reach) reviewBackends() {
 			was, is := !c.isNew && selects.Matches(c.was.labels), selects.Matches(c.is.labels)
 			switch {
 			case is && !was:
-				e := kind.Effect{Type: effect.RouteOpened, What: kind.Say("%s routes to its Pods", world.IDOf(service)),
+				e := kind.Effect{Type: effect.RouteOpened,
+					What: kind.Say("%s routes to its Pods", compare.IDOf(service)),
 					Risk: "clients of this Service reach them"}
-				if slices.Contains([]string{"NodePort", "LoadBalancer"}, world.Text(service, "spec", "type")) {
+				if slices.Contains([]string{"NodePort", "LoadBalancer"}, compare.Text(service, "spec", "type")) {
 					e.Risk = "its Pods are reachable from outside of the cluster"
 				}
 				r.effects = append(r.effects, effect.Of(c.id, e)...)
@@ -38,7 +39,7 @@ func (r *reach) reviewBackends() {
 				r.effects = append(r.effects,
 					effect.Of(c.id,
 						kind.Effect{Type: effect.RouteRemoved,
-							What: kind.Say("%s no longer routes to its Pods", world.IDOf(service)),
+							What: kind.Say("%s no longer routes to its Pods", compare.IDOf(service)),
 							Risk: "clients of this Service cannot reach them"})...)
 			}
 		}

@@ -10,20 +10,19 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/review/effect"
-	"example.com/gatehouse/render/review/world"
 )
 
 // reviewPods returns the effect of Pods that run as another ServiceAccount with more rights.
-func (c *comparison) reviewPods(change compare.Change, pods world.PodChange) (e effect.Effect) {
+func (c *comparison) reviewPods(change compare.Change, pods compare.PodChange) (e effect.Effect) {
 	was, is := pods.Was, &pods.Is.Spec
-	now := account(world.NamespaceOf(change.After), world.AccountOf(is))
+	now := account(compare.NamespaceOf(change.After), compare.AccountOf(is))
 	verb, old, had := "run", now, c.newcomer(now)
 	var before *unstructured.Unstructured // the account
 	if was != nil {
-		verb, old = "now run", account(world.NamespaceOf(change.Before), world.AccountOf(&was.Spec))
+		verb, old = "now run", account(compare.NamespaceOf(change.Before), compare.AccountOf(&was.Spec))
 		before = c.before.accounts[old]
-		switch hadToken := len(world.Audiences(&was.Spec)) > 0; {
-		case old == now && (hadToken || len(world.Audiences(is)) == 0):
+		switch hadToken := len(compare.Audiences(&was.Spec)) > 0; {
+		case old == now && (hadToken || len(compare.Audiences(is)) == 0):
 			return e
 		case hadToken:
 			had = append([][]grant{c.before.grants[old]}, c.after.of(old)[1:]...)
@@ -77,11 +76,11 @@ func (c *comparison) reviewToken(change compare.Change) (e effect.Effect) {
 
 // tokenOf returns the ServiceAccount of a Secret's token, if it has one.
 func tokenOf(o *unstructured.Unstructured) (rbacv1.Subject, bool) {
-	if o == nil || world.KindOf(o) != "Secret" ||
-		world.Text(o, "type") != string(corev1.SecretTypeServiceAccountToken) {
+	if o == nil || compare.KindOf(o) != "Secret" ||
+		compare.Text(o, "type") != string(corev1.SecretTypeServiceAccountToken) {
 		return rbacv1.Subject{}, false
 	}
-	return account(world.NamespaceOf(o), o.GetAnnotations()[corev1.ServiceAccountNameKey]), true
+	return account(compare.NamespaceOf(o), o.GetAnnotations()[corev1.ServiceAccountNameKey]), true
 }
 
 // cloudRoles returns the roles and identities in a cloud of a ServiceAccount's Pods.
@@ -89,7 +88,7 @@ func cloudRoles(o *unstructured.Unstructured) (roles []string) {
 	if o == nil {
 		return nil
 	}
-	for _, key := range world.CloudRoles {
+	for _, key := range compare.CloudRoles {
 		if role := o.GetAnnotations()[key]; role != "" {
 			roles = append(roles, role)
 		}
@@ -99,23 +98,23 @@ func cloudRoles(o *unstructured.Unstructured) (roles []string) {
 
 // Review returns the effects of a change that gives rights: on subjects of bindings, and on Pods and
 // Secrets that get the rights of a ServiceAccount.
-func Review(w *world.World) (effects []effect.Effect) {
-	r := newComparison(w)
-	for _, change := range w.Changes {
+func Review(both *compare.Comparison) (effects []effect.Effect) {
+	r := newComparison(both)
+	for _, change := range both.Changes {
 		if change.After == nil {
 			continue
 		}
-		changes := w.PodChanges(change)
+		changes := both.PodChanges(change)
 		found := append(make([]effect.Effect, 0, len(changes)+1), r.reviewToken(change))
 		for _, pods := range changes {
 			found = append(found, r.reviewPods(change, pods))
 		}
 		for _, e := range found {
 			if e.Type != "" {
-				e.Object, e.What = w.Reported(change.After), ifApplied(w, change, e.What)
+				e.Object, e.What = both.Reported(change.After), ifApplied(both, change, e.What)
 				effects = append(effects, e)
 			}
 		}
 	}
-	return append(effect.Once(effects), r.subjects(w)...)
+	return append(effect.Once(effects), r.subjects(both)...)
 }

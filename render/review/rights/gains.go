@@ -10,9 +10,9 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/component-helpers/auth/rbac/validation"
 
+	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/review/world"
 )
 
 // gain are the rights that a subject gains in a scope.
@@ -30,20 +30,20 @@ type comparison struct {
 	changes map[manifest.ID]int // the index of changed roles and bindings
 	causes  map[*ruleSet]int
 	memo    map[string][]gain
-	budget  *world.Budget
+	budget  *compare.Budget
 }
 
 const unchanged = -1
 
-func newComparison(w *world.World) *comparison {
+func newComparison(both *compare.Comparison) *comparison {
 	c := &comparison{changes: map[manifest.ID]int{}, causes: map[*ruleSet]int{}, memo: map[string][]gain{}}
-	c.budget = &world.Budget{Steps: 20_000_000} // about a second
-	was, live := slices.Clone(w.Unchanged), slices.Clone(w.Unchanged)
-	for i, change := range w.Changes {
-		if change.Before != nil && delivery.Find(world.Settings(change, change.Before), delivery.Ignored) == nil {
+	c.budget = &compare.Budget{Steps: 20_000_000} // about a second
+	was, live := slices.Clone(both.Unchanged), slices.Clone(both.Unchanged)
+	for i, change := range both.Changes {
+		if change.Before != nil && delivery.Find(compare.Settings(change, change.Before), delivery.Ignored) == nil {
 			was = append(was, change.Before) // and one that its tool ignores may grant nothing yet
 		}
-		if o := cmp.Or(change.After, world.Live(change)); o != nil { // another tool may apply it
+		if o := cmp.Or(change.After, compare.Live(change)); o != nil { // another tool may apply it
 			live = append(live, o)
 		}
 		if id, isRBAC := rbacIDOf(change.Object().Unstructured); isRBAC && change.After != nil {

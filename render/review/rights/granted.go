@@ -14,15 +14,14 @@ import (
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/review/effect"
-	"example.com/gatehouse/render/review/world"
 )
 
 // subjects returns an effect for each subject of a binding that gains rights, on the change that causes it.
 // Subjects that may have bindings elsewhere are told by their role.
-func (c *comparison) subjects(w *world.World) (effects []effect.Effect) {
+func (c *comparison) subjects(both *compare.Comparison) (effects []effect.Effect) {
 	add := func(cause int, holder, may, risk kind.Sentence, severity effect.Severity) {
-		c := w.Changes[cause]
-		e := kind.Effect{Type: effect.RightsGranted, What: ifApplied(w, c, holder+" may now "+may), Risk: risk}
+		c := both.Changes[cause]
+		e := kind.Effect{Type: effect.RightsGranted, What: ifApplied(both, c, holder+" may now "+may), Risk: risk}
 		effects = append(effects, effect.Effect{Object: c.Object().ID(), Effect: e, Severity: severity})
 	}
 	bySubject := func(a, b rbacv1.Subject) int {
@@ -58,13 +57,12 @@ func (c *comparison) subjects(w *world.World) (effects []effect.Effect) {
 }
 
 // ifApplied returns what a change does with its condition: the API server may refuse it, or its tool may not apply it.
-func ifApplied(w *world.World, c compare.Change, what kind.Sentence) kind.Sentence {
-	left := world.LeftBy(c)
-	_, isRefused := w.Refused[world.IDOf(c.After)]
+func ifApplied(both *compare.Comparison, c compare.Change, what kind.Sentence) kind.Sentence {
+	left := compare.LeftBy(c)
 	switch {
 	case left != nil && left.Treatment == delivery.Ignored:
 		return "if it is applied: " + what
-	case left != nil, isRefused:
+	case left != nil, len(both.Refused(c.After)) > 0:
 		return "if it is deleted and recreated: " + what
 	}
 	return what

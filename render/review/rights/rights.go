@@ -19,8 +19,8 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
 
+	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/review/world"
 )
 
 // rights are the roles of a side and their bindings, with the defaults of every cluster.
@@ -29,7 +29,7 @@ type rights struct {
 	clusterRoles []*ruleSet
 	grants       map[rbacv1.Subject][]grant
 	accounts     map[rbacv1.Subject]*unstructured.Unstructured // of the environment
-	budget       *world.Budget
+	budget       *compare.Budget
 }
 
 // ruleSet is a role with its rules.
@@ -38,7 +38,7 @@ type ruleSet struct {
 	id        manifest.ID
 	labels    labels.Set
 	rules     []rbacv1.PolicyRule
-	selectors []world.Selector // of aggregated roles
+	selectors []compare.Selector // of aggregated roles
 	isBound   bool
 
 	members   []*ruleSet // cache of closure
@@ -94,8 +94,8 @@ func readRBAC(objects []*unstructured.Unstructured) (all rbacObjects) {
 	for _, o := range objects {
 		id, ok := rbacIDOf(o)
 		switch {
-		case world.KindOf(o) == "ServiceAccount":
-			all.accounts[account(world.NamespaceOf(o), o.GetName())] = o
+		case compare.KindOf(o) == "ServiceAccount":
+			all.accounts[account(compare.NamespaceOf(o), o.GetName())] = o
 		case !ok:
 		case strings.HasSuffix(id.Kind, "Binding"):
 			b := manifest.As[rbacv1.ClusterRoleBinding](o)
@@ -119,7 +119,7 @@ func rbacIDOf(o *unstructured.Unstructured) (id manifest.ID, ok bool) {
 	case "ClusterRole", "ClusterRoleBinding":
 		return rbacID(o.GetKind(), "", o.GetName()), true
 	case "Role", "RoleBinding":
-		return rbacID(o.GetKind(), world.NamespaceOf(o), o.GetName()), true
+		return rbacID(o.GetKind(), compare.NamespaceOf(o), o.GetName()), true
 	}
 	return id, false
 }
@@ -130,7 +130,7 @@ func rbacID(kind, namespace, name string) manifest.ID {
 
 // newRights indexes the roles and bindings of a side. A role of the repository replaces the rules of a
 // built-in role. The API server restores the labels and the aggregation of the built-in role.
-func newRights(own rbacObjects, b *world.Budget) *rights {
+func newRights(own rbacObjects, b *compare.Budget) *rights {
 	r := &rights{roles: map[manifest.ID]*ruleSet{}, grants: map[rbacv1.Subject][]grant{},
 		accounts: own.accounts, budget: b}
 	for _, role := range slices.Concat(builtIn().roles, own.roles) {
@@ -138,7 +138,7 @@ func newRights(own rbacObjects, b *world.Budget) *rights {
 		if role.AggregationRule != nil { // the cluster replaces its own rules
 			set.rules = nil
 			for _, s := range role.AggregationRule.ClusterRoleSelectors {
-				if read, ok := world.ReadSelector(&s); ok {
+				if read, ok := compare.ReadSelector(&s); ok {
 					set.selectors = append(set.selectors, read)
 				}
 			}

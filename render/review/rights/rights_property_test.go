@@ -22,7 +22,6 @@ import (
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/review/world"
 )
 
 // cluster has the roles and bindings of a random environment.
@@ -229,7 +228,7 @@ func TestGrantedRightsAreThoseOfTheAuthorizer(t *testing.T) {
 		case 3:
 			is.bindings, is.everywhere = other.bindings, other.everywhere
 		}
-		w := world.New(compare.Objects(gatehouse.All(), "prod", was.objects(t), is.objects(t)))
+		w := compare.New(gatehouse.All(), "prod", compare.Input{Objects: was.objects(t)}, compare.Input{Objects: is.objects(t)})
 		told := map[string]bool{}
 		for _, e := range Review(w) {
 			subject, _, _ := strings.Cut(strings.TrimPrefix(e.What.Plain(), "if it is deleted and recreated: "), " may now ")

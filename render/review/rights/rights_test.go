@@ -9,7 +9,6 @@ import (
 
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/review/effect"
-	"example.com/gatehouse/render/review/world"
 	"example.com/gatehouse/test/changes"
 )
 
@@ -84,8 +83,8 @@ func grantsIn(t *testing.T, before, after string) []string {
 	return rightsLines(changes.Between(t, before, after))
 }
 
-func rightsLines(e compare.EnvironmentDiff) []string {
-	effects := Review(world.New(e))
+func rightsLines(e *compare.Comparison) []string {
+	effects := Review(e)
 	slices.SortStableFunc(effects, effect.Compare)
 	return changes.Lines(effects)
 }
@@ -329,7 +328,7 @@ func TestComparisonsAreBounded(t *testing.T) {
 		"loops of aggregation": {documents(roles...), documents(append(loops, roles...)...), 2, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := world.New(changes.Between(t, test.before, test.after))
+			w := changes.Between(t, test.before, test.after)
 			start := time.Now()
 			got := Review(w)
 			if took := time.Since(start); took > time.Minute { // some seconds on an idle machine

@@ -80,11 +80,9 @@ func list[K comparable, T any](u uses[K], compareNames func(a, b K) int, named f
 // the objects that they are rendered to or install do.
 func List(d *compare.Diff) ([]Image, []Chart) {
 	images, charts := newUses[string](), newUses[[3]string]()
-	for i := range d.Environments {
-		e := &d.Environments[i]
-		before, after := e.Sides()
-		add(e, images.before, charts.before, before, e.OldCharts, nil)
-		add(e, images.after, charts.after, after, e.Charts, places(e))
+	for _, e := range d.Environments {
+		add(e, images.before, charts.before, e.Before().Objects, e.OldCharts, nil)
+		add(e, images.after, charts.after, e.After().Objects, e.Charts, places(e))
 	}
 	asImage := func(name string, u Use) Image { return Image{name, u} }
 	asChart := func(c [3]string, u Use) Chart { return Chart{c[0], c[1], c[2], u} }
@@ -94,7 +92,7 @@ func List(d *compare.Diff) ([]Image, []Chart) {
 
 // add adds the uses by the objects of an environment and by its entries of helmCharts. Without locate it leaves out
 // files and lines.
-func add(e *compare.EnvironmentDiff, images map[string][]Place, charts map[[3]string][]Place,
+func add(e *compare.Comparison, images map[string][]Place, charts map[[3]string][]Place,
 	objects []*unstructured.Unstructured, entries []source.Chart,
 	locate func(o manifest.ID, field, value string) (file string, line int)) {
 	at := func(o manifest.ID, field, value string) Place {
@@ -128,7 +126,7 @@ func add(e *compare.EnvironmentDiff, images map[string][]Place, charts map[[3]st
 
 // places returns a function that finds the file and line of a field after the change, or nil for an environment that
 // is gone.
-func places(e *compare.EnvironmentDiff) func(o manifest.ID, field, value string) (file string, line int) {
+func places(e *compare.Comparison) func(o manifest.ID, field, value string) (file string, line int) {
 	if !e.Examined.IsBuilt() {
 		return nil
 	}

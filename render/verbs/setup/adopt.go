@@ -335,7 +335,8 @@ func changes(repository *render.Repository, environment string, before, after []
 		return kinds.Find(o.GroupVersionKind()) != nil || kinds.RenderedFrom(o.Unstructured) != nil
 	}
 	others := func(all []manifest.Object) []manifest.Object { return slices.DeleteFunc(slices.Clone(all), isOwn) }
-	return compare.Objects(kinds, environment, others(before), others(after)).Changes
+	return compare.New(kinds, environment, compare.Input{Objects: others(before)},
+		compare.Input{Objects: others(after)}).Changes
 }
 
 // warnings returns a warning for each object that differs from the output of kustomize, which the tool applies.

@@ -142,7 +142,7 @@ func TestEnvironmentHasTheObjectsOfFlux(t *testing.T) {
 				made, dir := initFrom(t, object)
 				expected := fluxObjects(t, dir, object)
 				rendered := renderedObjects(t, dir)
-				for _, c := range compare.Objects(&registry.Kinds{}, "app", expected, rendered).Changes {
+				for _, c := range compare.New(&registry.Kinds{}, "app", compare.Input{Objects: expected}, compare.Input{Objects: rendered}).Changes {
 					t.Errorf("%s:\n%s%s %s: %v", overlay, spec, c.Action(), c.Object(), c.Fields())
 				}
 				const after = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: app}\nspec:\n  path: ./rendered/app\n"

@@ -37,7 +37,7 @@ func Compare(ctx context.Context, c *cluster.Cluster, repository *render.Reposit
 		examined, rendering, problems := repository.ExamineOrGone(name, isAskedFor, func(step string) {
 			progress(name, step)
 		})
-		e := compare.EnvironmentDiff{Name: name, Problems: problems}
+		e := &compare.Comparison{Name: name, Problems: problems}
 		if rendering != nil {
 			e.Checker = examined.Checker()
 			renderings = append(renderings, rendering)
@@ -52,8 +52,7 @@ func Compare(ctx context.Context, c *cluster.Cluster, repository *render.Reposit
 	if err != nil {
 		return nil, fmt.Errorf("compare with %s: %w", c.Name, cluster.WithRemedy(err))
 	}
-	for i := range compared {
-		e := &compared[i]
+	for i, e := range compared {
 		e.Checker = d.Environments[i].Checker
 		e.Problems = slices.Concat(e.Problems, d.Environments[i].Problems,
 			c.VersionWarnings(names[i], renderings[i].Index.Kubernetes))
@@ -65,7 +64,7 @@ func Compare(ctx context.Context, c *cluster.Cluster, repository *render.Reposit
 // compareAll compares environments with one cluster. An object of one environment is never
 // reported as pruned from another.
 func compareAll(ctx context.Context, c *cluster.Cluster, kinds *registry.Kinds, renderings []*render.Rendering,
-	progress func(environment, step string)) (compared []compare.EnvironmentDiff, err error) {
+	progress func(environment, step string)) (compared []*compare.Comparison, err error) {
 	known := map[manifest.ID]bool{}
 	for _, r := range renderings {
 		for _, o := range everyObject(r) {
@@ -100,14 +99,14 @@ type comparison struct {
 }
 
 // run plans a sync and lists the objects that it would prune.
-func (c *comparison) run(ctx context.Context, objects []manifest.Object) (compare.EnvironmentDiff, error) {
+func (c *comparison) run(ctx context.Context, objects []manifest.Object) (*compare.Comparison, error) {
 	readable, warnings := plan.DropEncrypted(objects, "it is not compared")
 	normalized, rendered := make([]manifest.Object, len(readable)), map[manifest.ID]*unstructured.Unstructured{}
 	for i, o := range readable {
 		rendered[o.IDInNamespace()] = o.Unstructured
 		normalized[i] = manifest.Object{Unstructured: o.DeepCopy(), File: o.File}
 		if err := normalize.Unstructured(normalized[i].Unstructured); err != nil {
-			return compare.EnvironmentDiff{}, fmt.Errorf("%s: %w", o.File, err)
+			return nil, fmt.Errorf("%s: %w", o.File, err)
 		}
 	}
 	p, problems, err := plan.New(ctx, c.Cluster, normalized, plan.Options{
@@ -116,9 +115,9 @@ func (c *comparison) run(ctx context.Context, objects []manifest.Object) (compar
 	})
 	switch {
 	case err != nil:
-		return compare.EnvironmentDiff{}, err
+		return nil, err
 	case manifest.HasErrors(problems):
-		return compare.EnvironmentDiff{Name: c.environment,
+		return &compare.Comparison{Name: c.environment,
 			Problems: manifest.SortProblems(append(warnings, problems...))}, nil
 	}
 	differences := make([]difference, len(p.Steps))
@@ -127,12 +126,12 @@ func (c *comparison) run(ctx context.Context, objects []manifest.Object) (compar
 		return err
 	})
 	if err != nil {
-		return compare.EnvironmentDiff{}, err
+		return nil, err
 	}
 	c.progress("looking for objects that left git")
 	pruned, more, err := c.findPruned(ctx, p.Steps)
 	if err != nil {
-		return compare.EnvironmentDiff{}, err
+		return nil, err
 	}
 	e := c.changes(slices.Concat(differences, pruned))
 	e.Problems = manifest.SortProblems(slices.Concat(warnings, terminating(p.Steps), more))

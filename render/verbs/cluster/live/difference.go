@@ -82,7 +82,7 @@ func syncCreatedOnce(s *plan.Step) (after *unstructured.Unstructured, notes []st
 }
 
 // changes presents differences as changes of the environment.
-func (c *comparison) changes(differences []difference) compare.EnvironmentDiff {
+func (c *comparison) changes(differences []difference) *compare.Comparison {
 	before, after := make([]manifest.Object, 0, len(differences)), make([]manifest.Object, 0, len(differences))
 	steps, notes := map[manifest.ID]*plan.Step{}, map[manifest.ID][]string{}
 	for _, d := range differences {
@@ -95,7 +95,7 @@ func (c *comparison) changes(differences []difference) compare.EnvironmentDiff {
 		id := idInNamespace(cmp.Or(d.after, d.before))
 		steps[id], notes[id] = d.Step, d.notes
 	}
-	e := compare.Objects(c.kinds, c.environment, before, after)
+	e := compare.New(c.kinds, c.environment, compare.Input{Objects: before}, compare.Input{Objects: after})
 	for i := range e.Changes {
 		change := &e.Changes[i]
 		id := idInNamespace(change.Object().Unstructured)

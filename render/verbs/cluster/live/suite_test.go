@@ -133,13 +133,13 @@ func renderedAs(name string, objects []*unstructured.Unstructured) *render.Rende
 }
 
 // compare compares an environment, named after the namespace, with the cluster.
-func (w *world) compare(text string) compare.EnvironmentDiff {
+func (w *world) compare(text string) *compare.Comparison {
 	w.Helper()
 	return w.compareAs("", text)
 }
 
 // compareAs compares as a user; the administrator if it is empty.
-func (w *world) compareAs(user, text string) compare.EnvironmentDiff {
+func (w *world) compareAs(user, text string) *compare.Comparison {
 	w.Helper()
 	config := unthrottled(server.Admin)
 	config.Impersonate.UserName = user
@@ -151,7 +151,7 @@ func (w *world) compareAs(user, text string) compare.EnvironmentDiff {
 }
 
 // wantNone expects neither differences nor problems.
-func (w *world) wantNone(e compare.EnvironmentDiff) {
+func (w *world) wantNone(e *compare.Comparison) {
 	w.Helper()
 	for _, c := range e.Changes {
 		w.Errorf("%s %s:\n%s", c.Action(), c.Object(), c.Unified())
@@ -163,7 +163,7 @@ func (w *world) wantNone(e compare.EnvironmentDiff) {
 
 // want expects changes and problems. Of a changed object, such as "changed ConfigMap a", the notes
 // and the signed lines of the diff follow.
-func (w *world) want(e compare.EnvironmentDiff, want ...string) {
+func (w *world) want(e *compare.Comparison, want ...string) {
 	w.Helper()
 	var got []string
 	for _, c := range e.Changes {
@@ -197,7 +197,7 @@ func withoutTime(line string) string {
 }
 
 // problemsOf returns the problems of an environment, a line each.
-func problemsOf(e compare.EnvironmentDiff) string {
+func problemsOf(e *compare.Comparison) string {
 	var lines strings.Builder
 	for _, p := range e.Problems {
 		lines.WriteString(p.String() + "\n")
@@ -205,7 +205,7 @@ func problemsOf(e compare.EnvironmentDiff) string {
 	return lines.String()
 }
 
-func hasErrors(e compare.EnvironmentDiff) bool { return manifest.HasErrors(e.Problems) }
+func hasErrors(e *compare.Comparison) bool { return manifest.HasErrors(e.Problems) }
 
 // mark sets a label or annotation, as Flux and Argo CD do on each of their objects.
 func mark(field, key, value string) func(*unstructured.Unstructured) {

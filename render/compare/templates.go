@@ -1,4 +1,4 @@
-package world
+package compare
 
 import (
 	"cmp"
@@ -11,28 +11,31 @@ import (
 	"k8s.io/utils/ptr"
 
 	"example.com/gatehouse/kind"
-	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
 // Templates returns the Pod templates of an object, unless it is a source object: its rendered objects have
 // templates.
-func (w *World) Templates(o *unstructured.Unstructured) []podsecurity.Template {
-	if o == nil || w.Kinds.Find(o.GroupVersionKind()) != nil {
+func (both *Comparison) Templates(o *unstructured.Unstructured) []podsecurity.Template {
+	if o == nil || both.Kinds.Find(o.GroupVersionKind()) != nil {
 		return nil
 	}
-	known, ok := w.pods[o]
-	if !ok {
-		known = podsecurity.Templates(manifest.Object{Unstructured: o})
-		w.pods[o] = known
+	side, id := both.After(), IDOf(o)
+	if known := both.Before().templates[id]; known.of == o {
+		side = both.Before()
 	}
-	return known
+	known, ok := side.templates[id]
+	if !ok || known.of != o {
+		known = templates{o, podsecurity.Templates(manifest.Object{Unstructured: o})}
+		side.templates[id] = known
+	}
+	return known.all
 }
 
 // templatesWithTokens returns the templates with the ServiceAccounts' settings for mounting tokens.
-func (w *World) templatesWithTokens(s Side, o *unstructured.Unstructured) []podsecurity.Template {
-	templates := slices.Clone(w.Templates(o))
+func (both *Comparison) templatesWithTokens(s *Side, o *unstructured.Unstructured) []podsecurity.Template {
+	templates := slices.Clone(both.Templates(o))
 	for i := range templates {
 		spec := &templates[i].Spec
 		account := manifest.ID{Kind: "ServiceAccount", Namespace: NamespaceOf(o), Name: AccountOf(spec)}
@@ -49,12 +52,12 @@ type PodChange struct {
 }
 
 // PodChanges returns the Pod templates of an object after a change, with their previous versions.
-func (w *World) PodChanges(c compare.Change) (changes []PodChange) {
+func (both *Comparison) PodChanges(c Change) (changes []PodChange) {
 	was := map[string]*podsecurity.Template{}
-	for _, t := range w.templatesWithTokens(w.Before, c.Before) {
+	for _, t := range both.templatesWithTokens(both.Before(), c.Before) {
 		was[t.Field] = &t
 	}
-	for _, t := range w.templatesWithTokens(w.After, c.After) {
+	for _, t := range both.templatesWithTokens(both.After(), c.After) {
 		changes = append(changes, PodChange{was[t.Field], &t})
 	}
 	return changes

@@ -1,5 +1,3 @@
-// Package compare compares the previous rendering of an environment with the current one, object by object.
-// It ignores order and formatting.
 package compare
 
 import (
@@ -10,6 +8,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,65 +17,13 @@ import (
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"example.com/gatehouse/kind/registry"
-	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/decoding"
-	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
-	"example.com/gatehouse/render/verdict"
 )
 
-// EnvironmentDiff lists the changes of one environment.
-type EnvironmentDiff struct {
-	Name string
-	// Kinds are the kinds of source objects.
-	Kinds *registry.Kinds
-	// Changes is in the order of namespaces, kinds and names.
-	Changes []Change
-	// Unchanged has the objects that are equal before and after.
-	Unchanged []*unstructured.Unstructured
-	// Unread are values of charts that nothing reads any more.
-	Unread []Unread
-	// Checker judges the objects after the change. It is nil for an environment that is gone.
-	Checker *verdict.Checker
-	// Kubernetes is a change of the declared Kubernetes version, if any.
-	Kubernetes *KubernetesChange
-	// Definitions are changed CustomResourceDefinitions that are not among Changes: other tools install them,
-	// or the environment has errors.
-	Definitions []Change
-	// Verdicts compares the verdicts before and after a change of definitions or of Kubernetes, if any.
-	Verdicts *Verdicts
-	// PostBuild has the values of variables in the objects after the change, if Flux substitutes any.
-	PostBuild *flux.PostBuild
-	// Problems has warnings, or errors that prevent a comparison.
-	Problems []manifest.Problem
-	// Examined finds the places of objects after the change. It is nil for an environment that is gone.
-	Examined *render.Examination
-	// OldCharts and Charts are the entries of helmCharts before and after.
-	OldCharts, Charts []source.Chart
-
-	before judge
-}
-
-// Differs reports whether anything changes.
-func (e *EnvironmentDiff) Differs() bool {
-	return len(e.Changes)+len(e.Definitions) > 0 || e.Kubernetes != nil || !e.Verdicts.IsEqual()
-}
-
-// Sides returns all objects before and after the change, the unchanged ones first.
-func (e *EnvironmentDiff) Sides() (before, after []*unstructured.Unstructured) {
-	before, after = slices.Clone(e.Unchanged), slices.Clone(e.Unchanged)
-	for _, c := range e.Changes {
-		if c.Before != nil {
-			before = append(before, c.Before)
-		}
-		if c.After != nil {
-			after = append(after, c.After)
-		}
-	}
-	return before, after
-}
+// OldError is the code of an error that the base of a change has as well. It is a warning.
+const OldError metav1.CauseType = "OldError"
 
 // KubernetesChange is a change of the Kubernetes version that an environment declares. An empty version
 // stands for the newest one. The change affects validation, and not the cluster.
@@ -106,7 +53,7 @@ type Change struct {
 	// InstalledBy is the HelmRelease or Application of an object that is in no rendered file.
 	InstalledBy manifest.ID
 
-	generator string // see generatorOf
+	generator string // see GeneratorOf
 }
 
 // Action is the kind of a change.
@@ -145,9 +92,9 @@ func (c Change) Object() manifest.Object {
 	return manifest.Object{Unstructured: cmp.Or(c.After, c.Before)}
 }
 
-// Objects compares the objects of an environment before and after.
-func Objects(kinds *registry.Kinds, name string, before, after []manifest.Object) EnvironmentDiff {
-	e := EnvironmentDiff{Name: name, Kinds: kinds}
+// changes compares objects before and after.
+func changes(kinds *registry.Kinds, before, after []manifest.Object) (changes []Change,
+	unchanged []*unstructured.Unstructured) {
 	old := map[manifest.ID]manifest.Object{}
 	for _, o := range before {
 		old[o.IDInNamespace()] = o
@@ -156,22 +103,22 @@ func Objects(kinds *registry.Kinds, name string, before, after []manifest.Object
 		id := o.IDInNamespace()
 		was := old[id]
 		delete(old, id)
-		if was.Unstructured != nil && equal(was.Unstructured, o.Unstructured) {
-			e.Unchanged = append(e.Unchanged, o.Unstructured)
+		if was.Unstructured != nil && Equal(was.Unstructured, o.Unstructured) {
+			unchanged = append(unchanged, o.Unstructured)
 			continue
 		}
 		c := Change{Before: was.Unstructured, After: o.Unstructured, BeforeFile: was.File, AfterFile: o.File}
 		if c.Before == nil {
-			c.generator = generatorOf(o)
+			c.generator = GeneratorOf(o)
 		}
-		e.Changes = append(e.Changes, c)
+		changes = append(changes, c)
 	}
 	for _, o := range old {
-		e.Changes = append(e.Changes, Change{Before: o.Unstructured, BeforeFile: o.File, generator: generatorOf(o)})
+		changes = append(changes, Change{Before: o.Unstructured, BeforeFile: o.File, generator: GeneratorOf(o)})
 	}
-	e.Changes = joinReplacements(kinds, e.Changes)
-	slices.SortFunc(e.Changes, Compare)
-	return e
+	changes = joinReplacements(kinds, changes)
+	slices.SortFunc(changes, Compare)
+	return changes, unchanged
 }
 
 // joinReplacements joins an added and a removed object with the same purpose into one replacement, unless
@@ -214,9 +161,9 @@ func purposeOf(kinds *registry.Kinds, c Change) (purpose, bool) {
 	return purpose{manifest.ID{Namespace: o.NamespaceOrDefault()}, kind, c.generator}, c.generator != ""
 }
 
-// generatorOf returns the name of a ConfigMap or Secret, without a hash that kustomize added: the content has this
+// GeneratorOf returns the name of a ConfigMap or Secret, without a hash that kustomize added: the content has this
 // hash. It is empty for any other object.
-func generatorOf(o manifest.Object) string {
+func GeneratorOf(o manifest.Object) string {
 	isConfig := o.GroupVersionKind().Group == "" && (o.GetKind() == "ConfigMap" || o.GetKind() == "Secret")
 	if o.Generator != "" || !isConfig {
 		return o.Generator
@@ -252,9 +199,9 @@ func Compare(a, b Change) int {
 		strings.Compare(x.Name, y.Name), strings.Compare(x.Group, y.Group))
 }
 
-// equal reports whether a cluster treats two objects as the same.
-func equal(a, b *unstructured.Unstructured) bool {
-	return bytes.Equal(toYAML(a), toYAML(b)) || equality.Semantic.DeepEqual(toTyped(a), toTyped(b))
+// Equal reports whether a cluster treats two objects as the same.
+func Equal(a, b *unstructured.Unstructured) bool {
+	return a == b || bytes.Equal(toYAML(a), toYAML(b)) || equality.Semantic.DeepEqual(toTyped(a), toTyped(b))
 }
 
 // toTyped converts an object of a built-in kind to its Go type, where the quantities 1000m and 1 are equal.

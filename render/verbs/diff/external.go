@@ -1,4 +1,4 @@
-package compare
+package diff
 
 import (
 	"cmp"
@@ -14,12 +14,13 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/tree"
 )
 
 // External runs a program that compares two folders with one file per object, like KUBECTL_EXTERNAL_DIFF of
 // `kubectl diff`. It returns the exit code 0 or 1 of the program; any other code is an error.
-func External(ctx context.Context, command string, changes []Change, out, errOut io.Writer) (int, error) {
+func External(ctx context.Context, command string, changes []compare.Change, out, errOut io.Writer) (int, error) {
 	dir, err := os.MkdirTemp("", "render-diff-")
 	if err != nil {
 		return 0, err
@@ -56,11 +57,11 @@ func External(ctx context.Context, command string, changes []Change, out, errOut
 var argument = regexp.MustCompile(`^[a-zA-Z0-9-=]+$`)
 
 // writeText writes an object, if there is one, to a file like prod.shop.deployment-sessions.yaml.
-func writeText(dir string, c Change, text []byte) error {
+func writeText(dir string, c compare.Change, text []byte) error {
 	if text == nil {
 		return nil
 	}
-	name := cmp.Or(c.AfterFile, c.BeforeFile, liveName(c.Object().Unstructured))
+	name := cmp.Or(c.AfterFile, c.BeforeFile, compare.LiveName(c.Object().Unstructured))
 	name = strings.ReplaceAll(strings.TrimPrefix(name, tree.Folder+"/"), "/", ".")
 	if len(name) > 250 {
 		name = fmt.Sprintf("%.180s-%x.yaml", name, sha256.Sum256([]byte(name)))

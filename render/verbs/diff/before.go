@@ -1,4 +1,4 @@
-package compare
+package diff
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/delivery/flux"
+	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verbs/git"
@@ -145,4 +146,23 @@ func (b *previousRendering) parse(environment string, files []tree.File) (object
 		}
 	}
 	return objects, warnings
+}
+
+// installed returns the objects that controllers installed by the previous objects, as they were applied. A
+// problem is a warning: these objects are not compared.
+func (b *previousRendering) installed(examined *render.Examination,
+	before []manifest.Object) ([]*release.Installed, []manifest.Problem) {
+	if examined == nil || !slices.ContainsFunc(before, render.Delivers) {
+		return nil, nil
+	}
+	installed, problems := examined.Install(before, b.base)
+	var warnings []manifest.Problem
+	for _, p := range problems {
+		if p.IsError() {
+			p.Warning, p.Message = true, "the previous objects of a delivery are not compared: "+p.Message
+			p.File, p.Line = p.Subject.File, 0
+			warnings = append(warnings, p)
+		}
+	}
+	return installed, warnings
 }

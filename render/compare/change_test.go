@@ -61,7 +61,7 @@ func TestEqualIgnoresEquivalentValues(t *testing.T) {
 		"text like a number":  {configMap, strings.Replace(configMap, "k: v", "k: '1'", 1), false},
 		"version":             {"apiVersion: x.io/v1\nkind: X\nmetadata: {name: a}", "apiVersion: x.io/v2\nkind: X\nmetadata: {name: a}", false},
 	} {
-		e := Objects(gatehouse.All(), "prod", read(t, test.before), read(t, test.after))
+		e := New(gatehouse.All(), "prod", Input{Objects: read(t, test.before)}, Input{Objects: read(t, test.after)})
 		if same := len(e.Changes) == 0; same != test.same {
 			t.Errorf("%s: same is %t: %+v", name, same, e.Changes)
 		}
@@ -73,13 +73,13 @@ func TestEqualIgnoresEquivalentValues(t *testing.T) {
 	}
 }
 
-func pod(name, at, ns string) string {
+func podOf(name, at, ns string) string {
 	return "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " + name + ", namespace: " + ns + ", labels: {cnat.programming-kubernetes.info/at: " + at + "}}\n"
 }
 
 func TestDefaultNamespaceEqualsNoNamespace(t *testing.T) {
 	bare := strings.Replace(deployment, ", namespace: shop", "", 1)
-	changes := Objects(gatehouse.All(), "prod", read(t, bare), read(t, strings.Replace(bare, "name: web", "name: web, namespace: default", 1))).Changes
+	changes := New(gatehouse.All(), "prod", Input{Objects: read(t, bare)}, Input{Objects: read(t, strings.Replace(bare, "name: web", "name: web, namespace: default", 1))}).Changes
 	if len(changes) != 1 || changes[0].Action() != Changed || !strings.Contains(changes[0].Unified(), "+  namespace: default") {
 		t.Errorf("%+v", changes)
 	}
@@ -87,10 +87,10 @@ func TestDefaultNamespaceEqualsNoNamespace(t *testing.T) {
 
 // A running Pod of an At cannot be changed: one of another name takes its place.
 func TestChangesHaveActions(t *testing.T) {
-	before := pod("a-1", "a", "shop") + pod("b-1", "b", "shop") + pod("d-1", "d", "x") + pod("e-1", "e", "shop") + pod("e-2", "e", "shop") + deployment
-	after := pod("a-2", "a", "shop") + pod("c-1", "c", "shop") + pod("d-1", "d", "z") + pod("e-3", "e", "shop") + strings.Replace(deployment, "web:1", "web:2", 1)
+	before := podOf("a-1", "a", "shop") + podOf("b-1", "b", "shop") + podOf("d-1", "d", "x") + podOf("e-1", "e", "shop") + podOf("e-2", "e", "shop") + deployment
+	after := podOf("a-2", "a", "shop") + podOf("c-1", "c", "shop") + podOf("d-1", "d", "z") + podOf("e-3", "e", "shop") + strings.Replace(deployment, "web:1", "web:2", 1)
 	var got []string
-	for _, c := range Objects(gatehouse.All(), "prod", read(t, before), read(t, after)).Changes {
+	for _, c := range New(gatehouse.All(), "prod", Input{Objects: read(t, before)}, Input{Objects: read(t, after)}).Changes {
 		got = append(got, string(c.Action())+" "+c.Object().String())
 	}
 	want := []string{
@@ -120,7 +120,7 @@ func TestGeneratedObjectsAreReplaced(t *testing.T) {
 		"names with dashes": {config("app-a", "level: info"), config("app-b", "level: debug"), []string{"removed ConfigMap shop/app-a", "added ConfigMap shop/app-b"}},
 	} {
 		var got []string
-		for _, c := range Objects(gatehouse.All(), "prod", read(t, test.before), read(t, test.after)).Changes {
+		for _, c := range New(gatehouse.All(), "prod", Input{Objects: read(t, test.before)}, Input{Objects: read(t, test.after)}).Changes {
 			got = append(got, string(c.Action())+" "+c.Object().String())
 		}
 		if !slices.Equal(got, test.want) {
@@ -141,7 +141,7 @@ func TestValuesOfSecretsAreMasked(t *testing.T) {
 		"text":    {secret + "data: s1", secret + "data: {}", "-data: '***'\n"},
 		"moved":   {secret + "data: {a: czE=}", secret + "stringData: {a: s1}", "+stringData:\n+  a: '***'\n"},
 	} {
-		changes := Objects(gatehouse.All(), "prod", read(t, test.before), read(t, test.after)).Changes
+		changes := New(gatehouse.All(), "prod", Input{Objects: read(t, test.before)}, Input{Objects: read(t, test.after)}).Changes
 		if len(changes) != 1 {
 			t.Fatalf("%s: %+v", name, changes)
 		}

@@ -1,14 +1,13 @@
-package world
+package compare
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/delivery"
 )
 
 // Settings returns the annotations and labels of an object of a change, before or after, by which its tool treats it.
-func Settings(c compare.Change, o *unstructured.Unstructured) []delivery.Setting {
+func Settings(c Change, o *unstructured.Unstructured) []delivery.Setting {
 	switch c.InstalledBy.Kind {
 	case "HelmRelease":
 		return delivery.Settings(o, delivery.Helm)
@@ -19,7 +18,7 @@ func Settings(c compare.Change, o *unstructured.Unstructured) []delivery.Setting
 }
 
 // KeptBy returns the setting that keeps a removed object in the cluster, or nil.
-func KeptBy(c compare.Change) *delivery.Setting {
+func KeptBy(c Change) *delivery.Setting {
 	if c.After != nil {
 		return nil
 	}
@@ -31,9 +30,9 @@ func KeptBy(c compare.Change) *delivery.Setting {
 }
 
 // LeftBy returns the setting by which the tool of an added or changed object does not apply the change, or nil.
-func LeftBy(c compare.Change) *delivery.Setting {
+func LeftBy(c Change) *delivery.Setting {
 	settings := Settings(c, c.After)
-	if ignored := delivery.Find(settings, delivery.Ignored); ignored != nil || c.Action() != compare.Changed {
+	if ignored := delivery.Find(settings, delivery.Ignored); ignored != nil || c.Action() != Changed {
 		return ignored
 	}
 	return delivery.Find(settings, delivery.CreatedOnce)
@@ -41,7 +40,7 @@ func LeftBy(c compare.Change) *delivery.Setting {
 
 // Live returns the object of a change in the cluster afterwards, or nil. A removed object may stay, and a changed one
 // may stay as it is.
-func Live(c compare.Change) *unstructured.Unstructured {
+func Live(c Change) *unstructured.Unstructured {
 	if KeptBy(c) != nil || LeftBy(c) != nil {
 		return c.Before
 	}

@@ -1,4 +1,4 @@
-package compare
+package diff
 
 import (
 	"fmt"
@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/source/node"
 	"example.com/gatehouse/render/tree"
 )
@@ -23,7 +24,7 @@ import (
 // the other environment is rendered with the namePrefix, nameSuffix and namespace of the kustomization at
 // the same place below the environment's folder, and with its labels and annotations that name the environment.
 func Against(repository *render.Repository, name, other string,
-	progress func(environment, step string)) (*Diff, error) {
+	progress func(environment, step string)) (*compare.Diff, error) {
 	if _, err := repository.Select(render.Selection{Names: []string{name, other}}); err != nil {
 		return nil, err
 	}
@@ -33,18 +34,15 @@ func Against(repository *render.Repository, name, other string,
 	}
 	examined, after, problems := repository.ExamineOrGone(name, true, func(step string) { progress(name, step) })
 	before, problemsOfOther := render.Render(repository.With(files), other, func(step string) { progress(other, step) })
-	e := EnvironmentDiff{Name: name}
-	warnings := slices.Concat(problems, problemsOfOther)
+	both, warnings := &compare.Comparison{Name: name}, slices.Concat(problems, problemsOfOther)
 	if after != nil && before != nil {
-		e = withInstalled(repository.Kinds(), name, applied(before.PostBuild, before.Objects, &warnings),
-			applied(after.PostBuild, after.Objects, &warnings), before.Installed, after.Installed)
-		e.Checker, e.PostBuild = examined.Checker(), after.PostBuild
-		if before.Index.Kubernetes != after.Index.Kubernetes {
-			e.Kubernetes = &KubernetesChange{before.Index.Kubernetes, after.Index.Kubernetes}
-		}
+		was, is := inputOf(before, &warnings), inputOf(after, &warnings)
+		was.Charts, is.Charts = nil, nil
+		both = compare.New(repository.Kinds(), name, was, is)
+		both.Checker, both.PostBuild = examined.Checker(), after.PostBuild
 	}
-	e.Problems = warnings
-	return &Diff{Against: other, Environments: []EnvironmentDiff{e}}, nil
+	both.Problems = warnings
+	return &compare.Diff{Against: other, Environments: []*compare.Comparison{both}}, nil
 }
 
 // renamed returns the kustomizations of an environment, by path from the root, with the names that the

@@ -1,4 +1,4 @@
-package world
+package compare
 
 import (
 	"cmp"

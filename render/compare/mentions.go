@@ -1,4 +1,4 @@
-package world
+package compare
 
 import (
 	"cmp"
@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
 )
 
@@ -31,17 +30,17 @@ type Successor struct{ Namespace, Before, After string }
 var word = regexp.MustCompile(`[A-Za-z0-9][A-Za-z0-9./_-]*`)
 
 // mentions returns the words in objects. It reads no texts of ConfigMaps and Secrets, and no definitions.
-func (w *World) mentions() Mentions {
+func (both *Comparison) mentions() Mentions {
 	m := Mentions{sets.Set[string]{}, sets.Set[string]{}, sets.Set[string]{}, sets.Set[string]{},
 		sets.Set[manifest.ID]{}, sets.Set[Successor]{}, map[manifest.ID][]manifest.ID{}}
-	for _, c := range w.Changes {
+	for _, c := range both.Changes {
 		m.Installs.Insert(c.InstalledBy)
 		kind := KindOf(c.Object().Unstructured)
-		if c.Action() == compare.Replaced && (kind == "ConfigMap" || kind == "Secret") {
+		if c.Action() == Replaced && (kind == "ConfigMap" || kind == "Secret") {
 			m.Successors.Insert(Successor{NamespaceOf(c.After), c.Before.GetName(), c.After.GetName()})
 		}
 	}
-	for _, s := range []Side{w.Before, w.After} {
+	for _, s := range []*Side{both.Before(), both.After()} {
 		for _, o := range s.Objects {
 			switch kind := o.GetKind(); {
 			case kind == "PodDisruptionBudget":
@@ -54,7 +53,7 @@ func (w *World) mentions() Mentions {
 			case "ConfigMap", "CustomResourceDefinition.apiextensions.k8s.io", "Secret":
 				continue
 			}
-			hasPods := len(w.Templates(o)) > 0
+			hasPods := len(both.Templates(o)) > 0
 			visitWords(o.Object, func(text string) {
 				m.Selected.Insert(text)
 				if !hasPods {

@@ -1,4 +1,4 @@
-package compare
+package diff
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 
 	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/tree"
@@ -25,50 +26,51 @@ type judge struct {
 	unchecked   []schema.GroupKind
 }
 
-// findJudge finds the judge of an environment before the change, and its changed definitions.
-func (b *previousRendering) findJudge(ctx context.Context, examined *render.Examination, e *EnvironmentDiff) error {
+// findJudge finds the judge of an environment before the change, and adds its changed definitions to the comparison.
+func (b *previousRendering) findJudge(ctx context.Context, examined *render.Examination,
+	both *compare.Comparison) (before judge, err error) {
 	definitions, hasJudge := examined.Definitions()
-	renderedFor, isRendered, err := b.renderedFor(e.Name)
+	renderedFor, isRendered, err := b.renderedFor(both.Name)
 	if !hasJudge || !isRendered || err != nil {
-		return err
+		return before, err
 	}
 	newest := slices.Max(render.KubernetesVersions())
 	if v := cmp.Or(renderedFor, newest); v != examined.Kubernetes() && render.CheckKubernetes(v) == nil {
-		e.before.kubernetes = v
+		before.kubernetes = v
 	}
 	for _, u := range examined.Unchecked() {
-		e.before.unchecked = append(e.before.unchecked, u.GroupKind())
+		before.unchecked = append(before.unchecked, u.GroupKind())
 	}
 	current, isListed := map[string]manifest.Object{}, map[string]bool{}
 	for _, o := range definitions {
 		current[o.GetName()] = o
 	}
-	for _, c := range e.Changes {
+	for _, c := range both.Changes {
 		if crd.Is(c.Object().Unstructured) {
 			isListed[c.Object().GetName()] = true
 		}
 	}
-	was, err := b.definitions(ctx, examined, e)
+	was, err := b.definitions(ctx, examined, both)
 	for _, o := range was {
-		c := Change{Before: o.Unstructured, BeforeFile: o.File}
+		c := compare.Change{Before: o.Unstructured, BeforeFile: o.File}
 		if is, stays := current[o.GetName()]; stays {
-			if c.After, c.AfterFile = render.WithoutStatus(is).Unstructured,
-				cmp.Or(is.File, is.Origin); equal(c.Before, c.After) {
+			c.After, c.AfterFile = render.WithoutStatus(is).Unstructured, cmp.Or(is.File, is.Origin)
+			if compare.Equal(c.Before, c.After) {
 				continue
 			}
-			e.before.definitions = append(e.before.definitions, o)
+			before.definitions = append(before.definitions, o)
 		}
 		if !isListed[o.GetName()] {
-			e.Definitions = append(e.Definitions, c)
+			both.Definitions = append(both.Definitions, c)
 		}
 	}
-	return err
+	return before, err
 }
 
 // definitions returns the CustomResourceDefinitions of an environment of the commit that may differ from the
 // current ones.
 func (b *previousRendering) definitions(ctx context.Context, examined *render.Examination,
-	e *EnvironmentDiff) (all []manifest.Object, err error) {
+	e *compare.Comparison) (all []manifest.Object, err error) {
 	isKnown := map[string]bool{}
 	for _, o := range e.Unchanged {
 		isKnown[o.GetName()] = isKnown[o.GetName()] || crd.Is(o)
@@ -135,46 +137,45 @@ func (b *previousRendering) definitionFiles(ctx context.Context, environment str
 	return all, err
 }
 
-// compareVerdicts compares the verdicts of the judges before and after the change. Objects without a definition
-// are judged by a changed definition of another environment.
-func (b *previousRendering) compareVerdicts(environments []EnvironmentDiff,
+// compareVerdicts adds the verdicts of the judges before and after the change to comparisons. Objects without a
+// definition are judged by a changed definition of another environment.
+func (b *previousRendering) compareVerdicts(environments []*compare.Comparison, judges []judge,
 	progress func(environment, step string)) error {
-	changed := map[schema.GroupKind]Change{}
-	for _, e := range environments {
-		for _, c := range slices.Concat(e.Definitions, e.Changes) {
+	changed := map[schema.GroupKind]compare.Change{}
+	for _, both := range environments {
+		for _, c := range slices.Concat(both.Definitions, both.Changes) {
 			if c.Before != nil && c.After != nil && crd.Is(c.After) {
 				changed[crd.Kind(c.After)] = c
 			}
 		}
 	}
-	for i := range environments {
-		e := &environments[i]
-		before, after := e.before.definitions, []manifest.Object(nil)
-		for _, kind := range e.before.unchecked {
+	for i, both := range environments {
+		before, after := judges[i].definitions, []manifest.Object(nil)
+		for _, kind := range judges[i].unchecked {
 			if c, ok := changed[kind]; ok {
 				before, after = append(before, manifest.Object{Unstructured: c.Before}),
 					append(after, manifest.Object{Unstructured: c.After})
 			}
 		}
-		if len(before) == 0 && e.before.kubernetes == "" {
+		if len(before) == 0 && judges[i].kubernetes == "" {
 			continue
 		}
 		repository := *b.repository
 		repository.Memo = &memo.Memo{} // both verdicts are on the same built objects
-		step := func(step string) { progress(e.Name, step) }
-		was, err := render.Examine(repository.As(e.before.kubernetes, before...), e.Name, step)
+		step := func(step string) { progress(both.Name, step) }
+		was, err := render.Examine(repository.As(judges[i].kubernetes, before...), both.Name, step)
 		if err != nil {
 			return err
 		}
-		is, err := render.Examine(repository.As("", after...), e.Name, step)
+		is, err := render.Examine(repository.As("", after...), both.Name, step)
 		if err != nil {
 			return err
 		}
-		isFailed := e.Checker == nil
-		e.Verdicts, e.Checker = OfVerdicts(was, is), is.Checker()
+		isFailed := both.Checker == nil
+		both.Verdicts, both.Checker = compare.OfVerdicts(was, is), is.Checker()
 		if isFailed {
 			for _, o := range is.Judged() {
-				e.Unchanged = append(e.Unchanged, o.Unstructured)
+				both.Unchanged = append(both.Unchanged, o.Unstructured)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package compare
+package diff
 
 import (
 	"regexp"
@@ -92,9 +92,7 @@ var prose = anyOf(`\.(md|mdx|markdown|rst|adoc|png|jpe?g|gif|svg|webp|ico|pdf|dr
 var program = anyOf(`\.(go|py|rb|[cm]?jsx?|tsx?|vue|svelte|java|kts?|scala|rs|[ch]|cc|[ch]pp|cs|fs|php|swift)$`,
 	`\.(exs?|erl|lua|sql|proto|s?css|less|html?)$`)
 
-// IsOrdinary reports whether the change alone is no difference: documentation, or the source of a program.
-func (c FrameChange) IsOrdinary() bool { return c.Risk == "" && isOrdinary(c.File) }
-
+// isOrdinary reports whether a file is documentation, or the source of a program.
 func isOrdinary(path string) bool { return prose.MatchString(path) || program.MatchString(path) }
 
 // The modes of git.

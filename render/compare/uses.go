@@ -1,4 +1,4 @@
-package world
+package compare
 
 import (
 	"cmp"
@@ -16,11 +16,11 @@ import (
 type uses map[manifest.ID]map[manifest.ID]bool
 
 // usesOf returns the uses of ConfigMaps and Secrets by the objects of an environment.
-func (w *World) usesOf(s Side) uses {
+func (both *Comparison) usesOf(s *Side) uses {
 	all := uses{}
 	for _, o := range s.Objects {
-		user := w.Reported(o)
-		for _, t := range w.Templates(o) {
+		user := both.Reported(o)
+		for _, t := range both.Templates(o) {
 			visitReferences(t.Written, func(kind, name string, isRequired bool) {
 				id := manifest.ID{Kind: kind, Namespace: NamespaceOf(o), Name: name}
 				if all[id] == nil {
@@ -61,8 +61,8 @@ func visitReferences(content any, visit func(kind, name string, isRequired bool)
 
 // IsParameter reports whether an admission policy takes parameters from an object. An environment without
 // the policy's bindings may use all objects of the kind.
-func (w *World) IsParameter(o *unstructured.Unstructured) bool {
-	names := w.parameters[KindOf(o)]
+func (both *Comparison) IsParameter(o *unstructured.Unstructured) bool {
+	names := both.index().parameters[KindOf(o)]
 	return names.Has("") || names.Has(o.GetName())
 }
 

@@ -1,4 +1,4 @@
-package compare
+package diff
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/verbs/git"
 )
 
@@ -66,12 +67,9 @@ func TestModesOfFilesGiveTheirRisks(t *testing.T) {
 
 func TestOnlyDocumentsAndProgramsAreOrdinary(t *testing.T) {
 	for name, want := range map[string]bool{"docs/a.md": true, "src/main.go": true, "logo.SVG": true, "values.yaml": false, "x.conf": false, "Brewfile": false} {
-		if got := (FrameChange{File: name}).IsOrdinary(); got != want {
+		if got := isOrdinary(name); got != want {
 			t.Errorf("%s: %t", name, got)
 		}
-	}
-	if (FrameChange{File: "a.md", Risk: "is bad"}).IsOrdinary() {
-		t.Error("a risk is ordinary")
 	}
 }
 
@@ -175,7 +173,7 @@ func TestErrorsOfAnEnvironmentExplainItsFiles(t *testing.T) {
 	}
 	f.isChanged["rendered/wrong/shop/a.yaml"] = true
 	changes := f.outdated()
-	i := slices.IndexFunc(changes, func(c FrameChange) bool { return c.File == "rendered/wrong" })
+	i := slices.IndexFunc(changes, func(c change) bool { return c.File == "rendered/wrong" })
 	if i < 0 || changes[i].Risk.Plain() != "there is no rendering to compare with: shop/a.yaml" {
 		t.Error(changes)
 	}
@@ -198,7 +196,7 @@ func TestOutdatedFilesShareALine(t *testing.T) {
 	f := frameOf(t, "team/shop")
 	f.isChanged["rendered/prod/shop/edited.yaml"] = true
 	got := f.outdated()
-	if len(got) != 1 || got[0].File != "team/shop/rendered/prod" || got[0].Action != Outdated ||
+	if len(got) != 1 || got[0].File != "team/shop/rendered/prod" || got[0].Action != compare.Outdated ||
 		got[0].Risk.Plain() != "not what the sources render to: shop/gone.yaml: run render --env prod" {
 		t.Error(got)
 	}
@@ -206,13 +204,13 @@ func TestOutdatedFilesShareALine(t *testing.T) {
 
 func TestFilesOfManyAreCountedByFolder(t *testing.T) {
 	names := []string{"b.md", "a b.md"}
-	if got := SayFiles(names).Plain(); got != "a b.md, b.md" {
+	if got := compare.SayFiles(names).Plain(); got != "a b.md, b.md" {
 		t.Error(got)
 	}
 	for i := range 30 {
 		names = append(names, fmt.Sprintf("src/%d.go", i), fmt.Sprintf("d%02d/x", i))
 	}
-	if got := SayFiles(names).Plain(); got != "a b.md, b.md, d00/ (1 file), d01/ (1 file), d02/ (1 file), d03/ (1 file), d04/ (1 file), d05/ (1 file), d06/ (1 file), d07/ (1 file), d08/ (1 file), d09/ (1 file), 21 more" {
+	if got := compare.SayFiles(names).Plain(); got != "a b.md, b.md, d00/ (1 file), d01/ (1 file), d02/ (1 file), d03/ (1 file), d04/ (1 file), d05/ (1 file), d06/ (1 file), d07/ (1 file), d08/ (1 file), d09/ (1 file), 21 more" {
 		t.Error(got)
 	}
 }

@@ -1,0 +1,194 @@
+// Package compare has a comparison: an environment before and after a change, object by object and field by field.
+// It ignores order and formatting. A review, the diffs of a verb, a list of images and the verdicts of two versions of
+// Kubernetes are made of it. Each index is made at its first use.
+package compare
+
+import (
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/delivery/flux"
+	"example.com/gatehouse/render/delivery/release"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/verdict"
+)
+
+// Diff has the comparisons of environments, or the errors that prevent them.
+type Diff struct {
+	// Base is the commit of the comparison, or empty for the work tree.
+	Base string
+	// Against is the other environment of the comparison, if any.
+	Against      string
+	Environments []*Comparison
+	// Frame has the changed files since Base that the changes of Environments do not explain.
+	Frame []FrameChange
+}
+
+// Differs reports whether anything changes.
+func (d *Diff) Differs() bool {
+	return slices.ContainsFunc(d.Frame, func(c FrameChange) bool { return !c.IsOrdinary }) ||
+		slices.ContainsFunc(d.Environments, (*Comparison).Differs)
+}
+
+// Changes returns the changes of all environments, after those of other manifests.
+func (d *Diff) Changes() (changes []Change) {
+	for _, c := range d.Frame {
+		if c.Objects != nil {
+			changes = append(changes, c.Objects.Changes...)
+		}
+	}
+	for _, e := range d.Environments {
+		changes = append(changes, e.Changes...)
+	}
+	return changes
+}
+
+// Failed reports whether an environment has errors.
+func (d *Diff) Failed() bool {
+	return slices.ContainsFunc(d.Environments, func(c *Comparison) bool { return manifest.HasErrors(c.Problems) })
+}
+
+// Input is an environment before a change, or after it, as its tools apply it.
+type Input struct {
+	Objects []manifest.Object
+	// Installed are the objects that tools make of these.
+	Installed []*release.Installed
+	// Charts are the entries of helmCharts.
+	Charts []source.Chart
+	// Kubernetes is the declared version; empty for the newest.
+	Kubernetes string
+}
+
+// Comparison is an environment before and after a change.
+type Comparison struct {
+	Name string
+	// Kinds are the kinds of source objects.
+	Kinds *registry.Kinds
+	// Changes is in the order of namespaces, kinds and names.
+	Changes []Change
+	// Unchanged has the objects that are equal before and after.
+	Unchanged []*unstructured.Unstructured
+	// Kubernetes is a change of the declared version, if any.
+	Kubernetes *KubernetesChange
+	// OldCharts and Charts are the entries of helmCharts before and after.
+	OldCharts, Charts []source.Chart
+	// Unread are values of charts that nothing reads any more.
+	Unread []Unread
+
+	// Definitions are changed CustomResourceDefinitions that are not among Changes: other tools install them,
+	// or the environment has errors.
+	Definitions []Change
+	// Verdicts compares the verdicts before and after a change of definitions or of Kubernetes, if any.
+	Verdicts *Verdicts
+	// Problems has warnings, or errors that prevent a comparison.
+	Problems []manifest.Problem
+	// Examined finds the places of objects after the change. It is nil for an environment that is gone.
+	Examined *render.Examination
+	// Checker judges the objects after the change. It is nil for an environment that is gone.
+	Checker *verdict.Checker
+	// PostBuild has the values of variables in the objects after the change, if Flux substitutes any.
+	PostBuild *flux.PostBuild
+
+	once    sync.Once
+	indexes *index
+}
+
+// New compares an environment before and after a change.
+func New(kinds *registry.Kinds, name string, before, after Input) *Comparison {
+	both := &Comparison{Name: name, Kinds: kinds, OldCharts: before.Charts, Charts: after.Charts}
+	was, is, by := both.joinInstalled(before, after)
+	both.Unread = append(both.Unread, unread(before.Charts, after.Charts)...)
+	both.Changes, both.Unchanged = changes(kinds, was, is)
+	for i, c := range both.Changes {
+		both.Changes[i].InstalledBy = by[c.Object().IDInNamespace()]
+	}
+	if len(before.Objects) > 0 && len(after.Objects) > 0 && before.Kubernetes != after.Kubernetes {
+		both.Kubernetes = &KubernetesChange{before.Kubernetes, after.Kubernetes}
+	}
+	return both
+}
+
+// Differs reports whether anything changes.
+func (both *Comparison) Differs() bool {
+	return len(both.Changes)+len(both.Definitions) > 0 || both.Kubernetes != nil || !both.Verdicts.IsEqual()
+}
+
+// joinInstalled returns all objects before and after, with those that tools install, and the releases of these. A
+// release that is there before and after is compared if both of its charts are.
+func (both *Comparison) joinInstalled(before, after Input) (was, is []manifest.Object, by map[manifest.ID]manifest.ID) {
+	was, is, by = slices.Clip(before.Objects), slices.Clip(after.Objects), map[manifest.ID]manifest.ID{}
+	add := func(to *[]manifest.Object, r *release.Installed, objects []manifest.Object) {
+		for _, o := range objects {
+			by[o.IDInNamespace()] = r.Source.ID()
+			*to = append(*to, o)
+		}
+	}
+	old := map[releaseKey]*release.Installed{}
+	for i, key := range keysOf(before.Installed) {
+		old[key] = before.Installed[i]
+	}
+	for i, key := range keysOf(after.Installed) {
+		now := after.Installed[i]
+		then, isOld := old[key]
+		delete(old, key)
+		switch {
+		case now.Objects == nil:
+		case !isOld:
+			add(&is, now, now.Objects)
+			both.Unread = append(both.Unread, unreadOf(now.Source.ID(), now.String(), now.Settings)...)
+		case then.Objects == nil:
+			add(&was, now, now.Objects) // unchanged, as far as anybody knows
+			add(&is, now, now.Objects)
+		default:
+			add(&was, then, then.Objects)
+			add(&is, now, upgraded(then, now))
+			both.Unread = append(both.Unread, unreadOfRelease(then, now)...)
+		}
+	}
+	for _, then := range old {
+		add(&was, then, then.Objects)
+		gone := *then
+		gone.Objects = nil
+		add(&is, then, upgraded(then, &gone))
+	}
+	return was, is, by
+}
+
+// releaseKey tells the releases of an environment apart.
+type releaseKey struct {
+	manifest.ID
+	nth int // of the Application
+}
+
+func keysOf(all []*release.Installed) []releaseKey {
+	count, keys := map[manifest.ID]int{}, make([]releaseKey, len(all))
+	for i, r := range all {
+		id := r.Source.IDInNamespace()
+		keys[i] = releaseKey{id, count[id]}
+		count[id]++
+	}
+	return keys
+}
+
+// upgraded returns the objects of a release after an upgrade. Flux treats files of CustomResourceDefinitions by
+// a policy, and deletes none of these objects.
+func upgraded(was, is *release.Installed) []manifest.Object {
+	if is.UpgradeCRDs == "" {
+		return is.Objects
+	}
+	kept := slices.DeleteFunc(slices.Clone(was.Objects), func(o manifest.Object) bool {
+		return !release.IsCRDFile(o) || is.UpgradeCRDs == "CreateReplace" && hasObject(is.Objects, o.ID())
+	})
+	return append(kept, slices.DeleteFunc(slices.Clone(is.Objects), func(o manifest.Object) bool {
+		return release.IsCRDFile(o) && (is.UpgradeCRDs == "Skip" || hasObject(kept, o.ID()))
+	})...)
+}
+
+func hasObject(objects []manifest.Object, id manifest.ID) bool {
+	return slices.ContainsFunc(objects, func(o manifest.Object) bool { return o.ID() == id })
+}

@@ -1,0 +1,239 @@
+package compare
+
+import (
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/pod"
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/delivery"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/verdict"
+	"example.com/gatehouse/render/verdict/podsecurity"
+	"example.com/gatehouse/render/verdict/policy"
+)
+
+// index has what the objects of a comparison have to do with each other.
+type index struct {
+	before, after Side
+	gone          map[string]bool             // removed Namespaces
+	parameters    map[string]sets.Set[string] // names of parameters of admission policies, by kind
+	checks        *verdict.Checker
+	refused       func() map[manifest.ID]field.ErrorList
+	uses          func() (before, after uses)
+	mentions      func() Mentions
+	fields        map[[2]manifest.ID]changed // by the objects before and after
+}
+
+// changed is a change with its fields.
+type changed struct {
+	Change
+	fields []FieldChange
+}
+
+// Side has the objects of an environment before a change, or after it.
+type Side struct {
+	Objects     []*unstructured.Unstructured
+	Autoscalers map[pod.Workload]*unstructured.Unstructured  // by target
+	Owners      map[manifest.ID]*unstructured.Unstructured   // source objects
+	Tokenless   map[manifest.ID]bool                         // ServiceAccounts that mount no token by default
+	again       map[manifest.ID][]*unstructured.Unstructured // renderings of source objects alone
+	templates   map[manifest.ID]templates
+}
+
+// templates are the Pod templates of an object.
+type templates struct {
+	of  *unstructured.Unstructured
+	all []podsecurity.Template
+}
+
+// index makes the indexes at their first use.
+func (both *Comparison) index() *index {
+	both.once.Do(func() { both.indexes = both.makeIndex() })
+	return both.indexes
+}
+
+func (both *Comparison) makeIndex() *index {
+	before, after := slices.Clone(both.Unchanged), slices.Clone(both.Unchanged)
+	x := &index{gone: map[string]bool{}, checks: both.Checker, fields: map[[2]manifest.ID]changed{}}
+	for _, c := range both.Changes {
+		if c.Before != nil {
+			before = append(before, c.Before)
+		}
+		if c.After != nil {
+			after = append(after, c.After)
+		}
+		if c.After == nil && KeptBy(c) == nil && KindOf(c.Before) == "Namespace" {
+			x.gone[c.Before.GetName()] = true
+		}
+	}
+	x.before, x.after = newSide(both.Kinds, before), newSide(both.Kinds, after)
+	x.uses = sync.OnceValues(func() (before, after uses) { return both.usesOf(&x.before), both.usesOf(&x.after) })
+	x.mentions, x.refused = sync.OnceValue(both.mentions), sync.OnceValue(both.refusals)
+	if x.checks == nil {
+		x.checks, _ = verdict.New(nil, both.Kinds, 0, nil) // nothing is left to judge
+	}
+	x.parameters = parametersOf(slices.Concat(before, after))
+	return x
+}
+
+// Before returns the objects before the change, the unchanged ones first.
+func (both *Comparison) Before() *Side { return &both.index().before }
+
+// After returns the objects after the change, the unchanged ones first.
+func (both *Comparison) After() *Side { return &both.index().after }
+
+// IsGone reports whether a Namespace is removed.
+func (both *Comparison) IsGone(namespace string) bool { return both.index().gone[namespace] }
+
+// Uses returns the uses of ConfigMaps and Secrets.
+func (both *Comparison) Uses() (before, after uses) { return both.index().uses() }
+
+// Mentions returns what other objects have to do with a field.
+func (both *Comparison) Mentions() Mentions { return both.index().mentions() }
+
+// Refused returns the API server's reasons to refuse the change of an object; without any it may change.
+func (both *Comparison) Refused(o *unstructured.Unstructured) field.ErrorList {
+	return both.index().refused()[IDOf(o)]
+}
+
+// refusals returns the changes that the API server refuses, such as changes of immutable fields.
+func (both *Comparison) refusals() map[manifest.ID]field.ErrorList {
+	refused := map[manifest.ID]field.ErrorList{}
+	for _, c := range slices.Concat(both.Changes, both.Definitions) {
+		if c.Action() != Changed || LeftBy(c) != nil || delivery.RunsAgain(c.Before) {
+			continue
+		}
+		if errs := both.index().checks.Update(manifest.Object{Unstructured: c.Before},
+			manifest.Object{Unstructured: c.After}); len(errs) > 0 {
+			refused[IDOf(c.After)] = errs
+		}
+	}
+	return refused
+}
+
+// FieldsOf returns the changed fields of an object. Callers may change the list.
+func (both *Comparison) FieldsOf(c Change) []FieldChange {
+	var key [2]manifest.ID
+	for i, o := range []*unstructured.Unstructured{c.Before, c.After} {
+		if o != nil {
+			key[i] = IDOf(o)
+		}
+	}
+	known, ok := both.index().fields[key]
+	if !ok || known.Before != c.Before || known.After != c.After {
+		known = changed{c, c.Fields()}
+		both.index().fields[key] = known
+	}
+	return slices.Clone(known.fields)
+}
+
+// Keeps reports whether the API server keeps a removed field of an object, such as an allocated address.
+func (both *Comparison) Keeps(c Change, removed FieldChange) bool {
+	if c.Action() != Changed || removed.After != nil {
+		return false
+	}
+	was, is := manifest.Object{Unstructured: c.Before}, manifest.Object{Unstructured: c.After}
+	updated := both.index().checks.Updated(was, is)
+	if updated == nil {
+		return false
+	}
+	changes := Change{Before: c.Before, After: updated}.Fields()
+	return !slices.ContainsFunc(changes, func(f FieldChange) bool {
+		return f.IsIn(removed.Path) || removed.IsIn(f.Path)
+	})
+}
+
+func newSide(kinds *registry.Kinds, objects []*unstructured.Unstructured) Side {
+	s := Side{objects, map[pod.Workload]*unstructured.Unstructured{}, map[manifest.ID]*unstructured.Unstructured{},
+		map[manifest.ID]bool{}, map[manifest.ID][]*unstructured.Unstructured{}, map[manifest.ID]templates{}}
+	for _, o := range objects {
+		if a, ok := pod.ReadAutoscaler(o); ok {
+			s.Autoscalers[a.Target] = o
+		}
+		if kinds.Find(o.GroupVersionKind()) != nil {
+			s.Owners[IDOf(o)] = o
+		}
+		if mounts, isSet, _ := unstructured.NestedBool(o.Object, "automountServiceAccountToken"); isSet && !mounts &&
+			KindOf(o) == "ServiceAccount" {
+			s.Tokenless[manifest.Object{Unstructured: o}.IDInNamespace()] = true
+		}
+	}
+	return s
+}
+
+// IsCovered reports whether the effect on the source object describes the effect on a rendered object.
+func (both *Comparison) IsCovered(o *unstructured.Unstructured) bool {
+	k := both.Kinds.RenderedFrom(o)
+	if k == nil {
+		return false
+	}
+	owner, _ := OwnerOf(both.Kinds, o)
+	was, is := both.Before().Owners[owner] != nil, both.After().Owners[owner] != nil
+	switch {
+	case k.Review != nil:
+		return was || is
+	case was && is:
+		return both.Kinds.IsImmutable(o)
+	case is:
+		return manifest.MakesPods(o)
+	}
+	return was
+}
+
+// Reported returns the object to report an effect for: the source object of an immutable object such as a
+// Pod, and otherwise the object itself.
+func (both *Comparison) Reported(o *unstructured.Unstructured) manifest.ID {
+	if owner, ok := OwnerOf(both.Kinds, o); ok && both.After().Owners[owner] != nil && both.Kinds.IsImmutable(o) {
+		return owner
+	}
+	return IDOf(o)
+}
+
+// SourceKind returns the kind of a source object, or nil for any other object.
+func (both *Comparison) SourceKind(o manifest.ID) *kind.Kind {
+	return both.Kinds.FindRendered(schema.GroupKind{Group: o.Group, Kind: o.Kind})
+}
+
+// IDOf returns the ID of an object.
+func IDOf(o *unstructured.Unstructured) manifest.ID { return manifest.Object{Unstructured: o}.ID() }
+
+// KindOf returns the kind and group of an object: "Deployment.apps".
+func KindOf(o *unstructured.Unstructured) string { return o.GroupVersionKind().GroupKind().String() }
+
+// NamespaceOf returns the namespace of an object in the cluster.
+func NamespaceOf(o *unstructured.Unstructured) string {
+	return manifest.Object{Unstructured: o}.NamespaceOrDefault()
+}
+
+// Text returns a field, or nothing if it is no text.
+func Text(o *unstructured.Unstructured, path ...string) string {
+	value, _, _ := unstructured.NestedString(o.Object, path...)
+	return value
+}
+
+// Mutations returns the changes of the objects of a side by the MutatingAdmissionPolicies among them, by object.
+func (both *Comparison) Mutations(s *Side) map[manifest.ID]policy.Mutation {
+	objects, hasPolicy := make([]manifest.Object, 0, len(s.Objects)), false
+	for _, o := range s.Objects {
+		objects, hasPolicy = append(objects, manifest.Object{Unstructured: o, Written: o}), hasPolicy ||
+			o.GetKind() == "MutatingAdmissionPolicy"
+	}
+	if !hasPolicy {
+		return nil
+	}
+	checker := *both.index().checks
+	checker.RuntimeConfig = "admissionregistration.k8s.io/v1beta1" // or else there were no such policies in git
+	all, _ := checker.Mutations(objects)
+	mutations := map[manifest.ID]policy.Mutation{}
+	for i, m := range all {
+		mutations[objects[i].ID()] = m
+	}
+	return mutations
+}

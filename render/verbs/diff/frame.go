@@ -1,0 +1,370 @@
+package diff
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"maps"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/compare"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/regular"
+	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/verbs/git"
+)
+
+// change is a changed file with its place in a review.
+type change struct {
+	compare.FrameChange
+	rank int
+}
+
+// frame finds the changed files that the compared environments do not explain.
+type frame struct {
+	*previousRendering
+	isAll     bool            // all environments are compared
+	isChanged map[string]bool // changed files, from the root
+	looked    sync.Map        // the paths from the root that a rendering looks at
+	// isRendered has the files of each compared environment, from the root, and whether a file is what the sources
+	// render to. It is nil for an environment that does not render.
+	isRendered map[string]map[string]bool
+}
+
+// recording returns a repository that records the paths that it looks at.
+func (f *frame) recording(repository *render.Repository) *render.Repository {
+	r := *repository
+	r.Look = func(name string) {
+		f.look(source.Relative(name))
+		if repository.Look != nil {
+			repository.Look(name)
+		}
+	}
+	return &r
+}
+
+// start sets the base.
+func (f *frame) start(base *previousRendering) {
+	f.previousRendering, f.isChanged, f.isRendered = base, map[string]bool{}, map[string]map[string]bool{}
+	for _, file := range base.changed {
+		f.isChanged[base.git.InFolder(file.Path)] = true
+	}
+}
+
+func (f *frame) look(name string) { f.looked.Store(name, true) }
+
+func (f *frame) hasLooked(name string) bool {
+	_, has := f.looked.Load(name)
+	return has
+}
+
+// add adds an environment, and its files in the work tree.
+func (f *frame) add(environment string, rendering *render.Rendering) {
+	f.isRendered[environment] = nil
+	if rendering == nil {
+		return
+	}
+	for _, file := range rendering.Sources { // at the ends of links
+		f.look(file)
+	}
+	if render.IsFolder(environment) {
+		f.isRendered[environment] = map[string]bool{}
+		return
+	}
+	plan := f.repository.Plan(rendering)
+	defer plan.Close()
+	files, folder := map[string]bool{}, path.Join(tree.Folder, environment)
+	for _, name := range plan.Unchanged() {
+		files[name] = true
+	}
+	for _, name := range plan.Pruned() {
+		files[name] = false
+	}
+	for _, file := range slices.Concat(rendering.Files, plan.Files()) { // without an index the plan has no files
+		name := path.Join(folder, file.Path)
+		isCommitted := !f.isChanged[name] && f.files[name].OID == f.git.Hash(file.Content) // though not checked out
+		files[name] = files[name] || isCommitted
+	}
+	f.isRendered[environment] = files
+}
+
+// changes returns the changes of the frame: by rank, and then by file.
+func (f *frame) changes(ctx context.Context) ([]compare.FrameChange, error) {
+	f.lookAtBase()
+	staged, err := f.git.StagedSince(ctx, f.commit)
+	if err != nil {
+		return nil, err
+	}
+	isStaged := map[string]bool{}
+	for _, file := range staged {
+		isStaged[file.Path] = true
+	}
+	changes := f.outdated()
+	for _, file := range f.changed {
+		risk, rank := f.judge(file)
+		isUntracked := file.Before == nil && !isStaged[file.Path]
+		isLeftover := isUntracked && rank != rankRendered && isBeside(file.Path) // such as the output of a job
+		if !isLeftover && !f.isExplained(file) {
+			said := compare.FrameChange{File: file.Path, Action: actionOf(file), Risk: risk}
+			changes = append(changes, change{said, rank})
+		}
+	}
+	if err := f.readContents(ctx, changes); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(changes, func(a, b change) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.File, b.File))
+	})
+	all := make([]compare.FrameChange, len(changes))
+	for i, c := range changes {
+		all[i] = c.FrameChange
+		all[i].IsOrdinary = c.Risk == "" && isOrdinary(c.File)
+	}
+	return all, nil
+}
+
+func actionOf(file git.FileChange) compare.Action {
+	switch {
+	case file.Before == nil:
+		return compare.Added
+	case file.After == nil:
+		return compare.Removed
+	}
+	return compare.Changed
+}
+
+// lookAtBase looks at the sources of the base, if a changed or removed file may have been one of them.
+func (f *frame) lookAtBase() {
+	mayBeSource := func(file git.FileChange) bool {
+		isSource := strings.HasPrefix(f.git.InFolder(file.Path), tree.EnvironmentsFolder+"/") || !isOrdinary(file.Path)
+		return isSource && file.Before != nil && f.git.Holds(file.Path) && !f.isExplained(file)
+	}
+	if !slices.ContainsFunc(f.changed, mayBeSource) {
+		return
+	}
+	for environment := range f.isRendered {
+		for name := range f.base.Looks(environment) {
+			f.look(name)
+		}
+	}
+}
+
+// isExplained reports whether the rows of environments, their errors or the row of outdated files tell a change, or
+// it concerns other environments only.
+func (f *frame) isExplained(file git.FileChange) bool {
+	name := f.git.InFolder(file.Path)
+	folder, within, _ := strings.Cut(name, "/")
+	switch {
+	case !f.git.Holds(file.Path):
+		return false
+	case folder == tree.Folder:
+		return f.isRenderedChange(file, name, within)
+	case isRepository(file):
+		return false
+	case folder == tree.EnvironmentsFolder:
+		return f.hasLooked(name) || !f.knowsSources(within)
+	}
+	return f.hasLooked(name) && isBeside(file.Path)
+}
+
+// knowsSources reports whether all sources of an environment are known, or of all that may share a file.
+func (f *frame) knowsSources(within string) bool {
+	environment, _, _ := strings.Cut(within, "/")
+	files, isCompared := f.isRendered[environment]
+	if isCompared {
+		return files != nil
+	}
+	for _, files := range f.isRendered {
+		if files == nil {
+			return false
+		}
+	}
+	return f.isAll
+}
+
+// isRenderedChange reports whether a changed file below rendered/ is what the sources render to, or no longer.
+func (f *frame) isRenderedChange(file git.FileChange, name, within string) bool {
+	environment, rest, isBelow := strings.Cut(within, "/")
+	files, isCompared := f.isRendered[environment]
+	if !isBelow || !isCompared {
+		return !f.isAll
+	}
+	isSame, isPlanned := files[name]
+	return files == nil || isSame || !isPlanned && file.After == nil && f.wasWritten(environment, rest)
+}
+
+// wasWritten reports whether render wrote a file of the base.
+func (f *frame) wasWritten(environment, name string) bool {
+	return slices.Contains([]string{tree.IndexFile, tree.PageFile, tree.SchemaFile}, name) ||
+		slices.Contains(f.listed[environment], name)
+}
+
+// outdated returns a change for each environment with rendered files that differ from its rendering although the
+// change leaves them alone, or with changed ones that have no rendering to compare with.
+func (f *frame) outdated() (changes []change) {
+	for environment, files := range f.isRendered {
+		folder := path.Join(tree.Folder, environment)
+		var names []string
+		for name, isSame := range files {
+			if !isSame && !f.isChanged[name] {
+				names = append(names, strings.TrimPrefix(name, folder+"/"))
+			}
+		}
+		for name := range f.isChanged {
+			if within, isBelow := strings.CutPrefix(name, folder+"/"); files == nil && isBelow {
+				names = append(names, within)
+			}
+		}
+		if len(names) == 0 {
+			continue
+		}
+		action := compare.Outdated
+		said := compare.SayFiles(names)
+		risk := kind.Say("not what the sources render to: %s: run %s", said, "render --env "+environment)
+		if files == nil {
+			action, risk = compare.Changed, kind.Say("there is no rendering to compare with: %s", said)
+		}
+		folder = path.Join(f.git.Prefix(), folder)
+		changes = append(changes, change{compare.FrameChange{File: folder, Action: action, Risk: risk}, rankRendered})
+	}
+	return changes
+}
+
+// judge returns the risk and the rank of a change.
+func (f *frame) judge(file git.FileChange) (kind.Sentence, int) {
+	name := f.git.InFolder(file.Path)
+	within, isRendered := strings.CutPrefix(name, tree.Folder+"/")
+	if !isRendered || !f.git.Holds(file.Path) {
+		return judgeName(file)
+	}
+	environment, rest, _ := strings.Cut(within, "/")
+	files := f.isRendered[environment]
+	if files == nil {
+		rest = within
+	}
+	_, isPlanned := files[name]
+	switch {
+	case isPlanned && file.After == nil:
+		return kind.Say("the sources still render to it: run %s", "render --env "+environment), rankRendered
+	case isPlanned:
+		return kind.Say("it is not what the sources render to: run %s", "render --env "+environment), rankRendered
+	case file.After != nil && tree.IsOrphan(rest, file.After.IsRegular()):
+		return "render did not write it: render --check refuses it, and a tool may read or apply it", rankRendered
+	}
+	return judgeName(file)
+}
+
+// readContents adds the objects of manifests, and the risks of files by contents: of a manifest, and of a file that a
+// check names.
+func (f *frame) readContents(ctx context.Context, changes []change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	files, err := f.git.Top().Files(ctx, f.commit)
+	if err != nil {
+		return err
+	}
+	if err := f.readManifests(ctx, changes, files); err != nil {
+		return err
+	}
+	callers := map[string]git.File{}
+	for name, file := range files {
+		if i := readerOf(name); i >= 0 && readers[i].isCaller {
+			callers[name] = file
+		}
+	}
+	texts, err := f.git.ReadFiles(ctx, callers)
+	called := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		addCalled(called, name, string(texts[name]))
+	}
+	for i, c := range changes {
+		if caller := called[c.File]; caller != "" && c.Risk == "" && !prose.MatchString(c.File) {
+			changes[i].Risk, changes[i].rank = kind.Say("%s names it: a check may read or run it", caller), rankMode
+		}
+	}
+	return err
+}
+
+// mostRead is the number of bytes of manifests that are compared. The lines of others have no objects.
+const mostRead = 16 << 20
+
+// readManifests adds the objects of changed manifests. Files are those of the base, from the top.
+func (f *frame) readManifests(ctx context.Context, changes []change, files map[string]git.File) error {
+	before := map[string]git.File{}
+	for _, c := range changes {
+		if source.IsYAML(c.File) || path.Ext(c.File) == ".json" {
+			before[c.File] = files[c.File]
+		}
+	}
+	contents, err := f.git.ReadFiles(ctx, before)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(f.git.Top().Dir())
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	left := mostRead
+	for i := range changes {
+		c := &changes[i]
+		if _, isCandidate := before[c.File]; !isCandidate {
+			continue
+		}
+		after, unreadable := regular.ReadFile(root, c.File)
+		left -= len(contents[c.File]) + len(after)
+		f.addObjects(c, contents[c.File], after, left >= 0 && (unreadable == nil || c.Action == compare.Removed))
+	}
+	return nil
+}
+
+// isObject matches the fields of an object in a file that is no YAML, such as a template.
+var isObject = regexp.MustCompile(`(?m)^[\s{"-]*apiVersion"?\s*:(?s:.*)^[\s{"-]*kind"?\s*:` +
+	`|^[\s{"-]*kind"?\s*:(?s:.*)^[\s{"-]*apiVersion"?\s*:`)
+
+// addObjects adds the objects of a manifest, whose changes are a risk.
+func (f *frame) addObjects(c *change, before, after []byte, isComparable bool) {
+	isManifest := isObject.Match(before) || isObject.Match(after)
+	if isComparable {
+		was, wasParsed := parseManifest(c.File, before)
+		is, isParsed := parseManifest(c.File, after)
+		if wasParsed && isParsed {
+			c.Objects = compare.New(f.repository.Kinds(), "", compare.Input{Objects: was}, compare.Input{Objects: is})
+			isManifest = len(c.Objects.Changes) > 0
+		}
+	}
+	if isManifest && c.rank > rankManifest && isBeside(c.File) {
+		c.Risk, c.rank = maySync, rankManifest
+	}
+}
+
+// parseManifest returns the objects of a file. It reports false if some are unreadable.
+func parseManifest(name string, content []byte) (objects []manifest.Object, isParsed bool) {
+	if !bytes.Contains(content, []byte("apiVersion")) && !bytes.Contains(content, []byte(`\`)) {
+		return nil, true // no key is escaped
+	}
+	parsed, problems := tree.Objects("", []tree.File{{Path: "-", Content: content}})
+	if len(problems) > 0 {
+		return nil, !isObject.Match(content)
+	}
+	for _, o := range parsed {
+		list, _ := o.ToList()
+		if !o.IsList() {
+			list.Items = append(list.Items, *o.Unstructured)
+		}
+		for i := range list.Items {
+			isParsed = isParsed || list.Items[i].GetAPIVersion() != ""
+			objects = append(objects, manifest.Object{Unstructured: &list.Items[i], File: name})
+		}
+	}
+	return objects, isParsed
+}

@@ -1,0 +1,186 @@
+// Package diff compares environments with their previous rendering: rendered/ in the work tree or in a commit, the
+// sources of a commit, or another environment.
+package diff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/compare"
+	"example.com/gatehouse/render/delivery/flux"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/watchdog"
+)
+
+// Run renders environments and compares them with their previous rendering: rendered/ in the work tree or,
+// if base is not empty, in the merge base of the revision base and HEAD. All objects of a removed
+// environment are removed. It calls progress with each step.
+func Run(ctx context.Context, repository *render.Repository, selection render.Selection, base string,
+	progress func(environment, step string)) (*compare.Diff, error) {
+	around := &frame{isAll: selection.All}
+	previous, err := openPrevious(ctx, around.recording(repository), base)
+	if err != nil {
+		return nil, err
+	}
+	defer previous.close()
+	around.start(previous)
+	repository = previous.repository
+	names, err := repository.Select(selection)
+	if err != nil {
+		return nil, err
+	}
+	if selection.All {
+		names = previous.withGone(names)
+	}
+	names, leftOut, warnings := repository.CheckedOut(names)
+	watchdog.Expect(len(names))
+	d := &compare.Diff{Base: previous.commit}
+	var errs []error
+	for _, name := range leftOut {
+		if base != "" {
+			around.add(name, nil)
+		}
+	}
+	judges := make([]judge, len(names))
+	for i, name := range names {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		isAskedFor := slices.Contains(selection.Names, name) && previous.listed[name] == nil
+		step := func(step string) { progress(name, step) }
+		now := newCurrent(repository.ExamineOrGone(name, isAskedFor, step))
+		if base != "" {
+			around.add(name, now.rendering)
+		}
+		step("comparing")
+		both, err := previous.compare(ctx, name, now, step)
+		errs = append(errs, err)
+		if now.examined != nil && previous.commit != "" && !previous.isUnrendered(name) {
+			judges[i], err = previous.findJudge(ctx, now.examined, both)
+			errs = append(errs, err)
+		}
+		both.Problems, both.Examined = append(both.Problems, warnings...), now.examined
+		warnings = nil // one warning is enough
+		d.Environments = append(d.Environments, both)
+	}
+	errs = append(errs, previous.compareVerdicts(d.Environments, judges, progress))
+	if base != "" {
+		d.Frame, err = around.changes(ctx)
+		errs = append(errs, err)
+	}
+	return d, errors.Join(errs...)
+}
+
+// current is an environment after the change. It has no rendering after an error, and is not examined if it is gone.
+type current struct {
+	examined  *render.Examination
+	rendering *render.Rendering
+	problems  []manifest.Problem
+}
+
+func newCurrent(examined *render.Examination, rendering *render.Rendering, problems []manifest.Problem) current {
+	return current{examined, rendering, problems}
+}
+
+// withGone adds the environments of the base to names, which may be gone.
+func (b *previousRendering) withGone(names []string) []string {
+	names = slices.AppendSeq(names, maps.Keys(b.listed))
+	if b.commit != "" {
+		was, _ := b.base.Environments() // an unreadable folder has none to compare with
+		names = append(names, slices.DeleteFunc(was, func(name string) bool { return !render.IsFolder(name) })...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// compare compares an environment with its previous rendering, or with one of its previous sources.
+func (b *previousRendering) compare(ctx context.Context, name string, now current,
+	step func(string)) (both *compare.Comparison, err error) {
+	var before, after compare.Input
+	problems, isComparable := now.problems, now.rendering != nil
+	switch {
+	case b.isUnrendered(name):
+		before, after, problems = b.readSources(name, now, func(doing string) { step("base: " + doing) })
+		isComparable = before.Objects != nil
+	case now.rendering != nil:
+		var warnings []manifest.Problem
+		before, after, warnings, err = b.readRendered(ctx, now)
+		problems = slices.Concat(warnings, problems)
+	}
+	both = compare.New(b.repository.Kinds(), name, before, after)
+	both.Problems = problems
+	if isComparable && now.rendering != nil {
+		both.PostBuild = now.rendering.PostBuild
+	}
+	if isComparable && now.examined != nil {
+		both.Checker = now.examined.Checker()
+	}
+	return both, err
+}
+
+// readRendered reads the previous rendering of an environment. It does not parse files that stay the same.
+func (b *previousRendering) readRendered(ctx context.Context, now current) (before, after compare.Input,
+	warnings []manifest.Problem, err error) {
+	rendering, content := now.rendering, map[string][]byte{}
+	for _, file := range rendering.Files {
+		content[file.Path] = file.Content
+	}
+	files, same, err := b.readChanged(ctx, rendering.Environment, content)
+	if err != nil {
+		return before, after, nil, err
+	}
+	was, warnings := b.parse(rendering.Environment, files)
+	values, err := b.postBuild(rendering, was)
+	if err != nil {
+		warnings = append(warnings,
+			manifest.Problem{Warning: true,
+				Message: fmt.Sprintf("the previous values of variables are unknown, so objects with variables count "+
+					"as changed: %v", err)})
+	}
+	var is, unchanged []manifest.Object
+	haveSameValues := reflect.DeepEqual(values, rendering.PostBuild)
+	for i, o := range rendering.Objects {
+		switch {
+		case !same[rendering.Files[i].Path]:
+			is = append(is, o)
+		case !haveSameValues && (values.Substitutes(o) || rendering.PostBuild.Substitutes(o)):
+			was, is = append(was, o), append(is, o)
+		default:
+			unchanged = append(unchanged, o)
+		}
+	}
+	unchanged = applied(rendering.PostBuild, unchanged, &warnings)
+	before.Objects = append(applied(values, was, &warnings), unchanged...)
+	after.Objects = append(applied(rendering.PostBuild, is, &warnings), unchanged...)
+	installed, more := b.installed(now.examined, before.Objects)
+	before.Installed, after.Installed = installed, rendering.Installed
+	before.Charts, after.Charts = b.charts(rendering), rendering.Charts
+	after.Kubernetes = rendering.Index.Kubernetes
+	renderedFor, isRendered, err := b.renderedFor(rendering.Environment)
+	if before.Kubernetes = renderedFor; !isRendered {
+		before.Kubernetes = after.Kubernetes
+	}
+	return before, after, slices.Concat(warnings, more), err
+}
+
+// applied returns objects as Flux applies them. An object with a substitution that fails stays as it is.
+func applied(values *flux.PostBuild, objects []manifest.Object, warnings *[]manifest.Problem) []manifest.Object {
+	all := make([]manifest.Object, len(objects))
+	for i, result := range values.Substitute(objects, nil) {
+		all[i] = result.Object
+		if result.IsSubstituted {
+			all[i].Generator = compare.GeneratorOf(objects[i])
+		}
+		if result.Err != nil {
+			*warnings = append(*warnings, manifest.Problem{Warning: true, File: objects[i].File,
+				Message: fmt.Sprintf("%s: compared with its variables, as Flux cannot substitute them: %v", objects[i],
+					result.Err)})
+		}
+	}
+	return all
+}
