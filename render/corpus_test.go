@@ -281,7 +281,8 @@ func renderFolder(t *testing.T, root string) outcome {
 		t.Fatal(err)
 	}
 	defer repository.Close()
-	rendering, problems := Render(repository, path.Base(prodFolder), func(string) {})
+	e := repository.Load(path.Base(prodFolder), func(string) {})
+	rendering, problems := e.Rendering, e.Problems
 	return newRendered(rendering, problems)
 }
 

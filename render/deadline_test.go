@@ -117,7 +117,8 @@ func renderingOf(t *testing.T, root string) *Rendering {
 		t.Fatal(err)
 	}
 	defer repository.Close()
-	rendering, problems := Render(repository, "prod", func(string) {})
+	e := repository.Load("prod", func(string) {})
+	rendering, problems := e.Rendering, e.Problems
 	if rendering == nil {
 		t.Fatal(problems)
 	}

@@ -76,7 +76,7 @@ spec:
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, problems := Render(repository, "prod", func(string) {})
+			problems := repository.Load("prod", func(string) {}).Problems
 			if len(problems) != len(test.want) {
 				t.Fatalf("%d problems, want %d: %v", len(problems), len(test.want), problems)
 			}

@@ -218,7 +218,8 @@ func (h *harness) render(t *testing.T) attempt {
 		t.Fatal(err)
 	}
 	defer repository.Close()
-	rendering, problems := Render(repository, path.Base(prodFolder), func(string) {})
+	e := repository.Load(path.Base(prodFolder), func(string) {})
+	rendering, problems := e.Rendering, e.Problems
 	r := attempt{Rendering: rendering}
 	for _, p := range problems {
 		if !p.Warning {

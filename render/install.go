@@ -39,7 +39,7 @@ func Delivers(o manifest.Object) bool { return release.Is(o) || isFollowed(o) }
 
 // Install returns the objects that tools make by applied objects, with the folders and charts of a repository, which
 // may be at another revision. Each has the name of a file.
-func (e *Examination) Install(objects []manifest.Object, repository *Repository) ([]*release.Installed,
+func (e *Environment) Install(objects []manifest.Object, repository *Repository) ([]*release.Installed,
 	[]manifest.Problem) {
 	var b built
 	var found []manifest.Problem

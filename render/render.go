@@ -7,15 +7,9 @@
 // a function from values to values and problems. A stage reports every problem that it finds;
 // after an error no later stage runs.
 //
-// A verb renders by one of these functions:
-//   - Render renders an environment in memory, to try a change.
-//   - Repository.ExamineOrGone renders an environment that may be gone, to compare it with another
-//     rendering or a cluster.
-//   - NewUpdate renders environments and plans the changes of rendered/, to check or write
-//     them. UpdateOne does so for a verb that reads one environment of rendered/.
-//   - Examine judges an environment without a layout and keeps its errors, to explain its objects
-//     or to compare two verdicts.
-//   - OneObject renders one object without a repository, to test a kind.
+// Load makes an environment, and Judge what there is of it before its layout. NewUpdate loads environments and plans
+// the changes of rendered/, to check or write them; UpdateOne does so for a verb that reads one environment of
+// rendered/. OneObject renders one object without a repository, to test a kind.
 package render
 
 import (
@@ -94,77 +88,66 @@ func (r *Rendering) count() int {
 	return n
 }
 
-// Render renders an environment. It returns the problems in the order of files, and no
-// Rendering if one of them is an error. It calls progress with the name of each stage.
-func Render(repository *Repository, name string, progress func(step string)) (*Rendering, []manifest.Problem) {
-	const isAskedFor = true
-	_, rendering, problems := repository.ExamineOrGone(name, isAskedFor, progress)
-	return rendering, problems
-}
-
-// ExamineOrGone renders an environment. It is a problem if an environment is gone that was asked for;
-// otherwise it has an empty rendering and no examination.
-func (r *Repository) ExamineOrGone(name string, isAskedFor bool, progress func(step string)) (*Examination, *Rendering,
-	[]manifest.Problem) {
-	switch {
-	case r.HasEnvironment(name):
-		p := runPipeline(r, name, progress)
-		defer p.release()
-		rendering := p.rendering(r)
-		e := newExamination(p)
-		return e, rendering, e.Problems
-	case isAskedFor:
-		return nil, nil, []manifest.Problem{r.missing(name)}
-	}
-	return nil, &Rendering{Environment: name}, nil
-}
-
-// Examination is a judged environment together with its sources. It may contain errors.
-type Examination struct {
-	Environment string
+// Environment is all that one cluster gets from a tree, or the part that a delivery of it brings. After an error it has
+// what the stages before made.
+type Environment struct {
+	Name string
 	// Problems are in the order of files.
 	Problems []manifest.Problem
+	// Rendering is nil after an error, and of an environment that is judged only.
+	Rendering *Rendering
 	// Sources are the source files; nil if there is no such environment.
 	Sources *source.Sources
 	// Paths are the build paths of the objects; nil if kustomize cannot build the environment.
 	Paths *kustomize.Paths
-	// Delivery brings the objects; nil for the environment itself. See Deliveries.
+	// Delivery brings the objects, see Deliveries; nil for all of the environment.
 	Delivery manifest.Delivery
 
-	pipeline *pipeline
+	pipeline *pipeline // nil if there is no such environment
 }
 
-// Examine judges an environment to answer questions about it. It calls progress with the name
-// of each stage.
-func Examine(repository *Repository, environment string, progress func(step string)) (*Examination, error) {
-	names, err := repository.Select(Selection{Names: []string{environment}})
-	if err != nil {
-		return nil, err
+// Load renders an environment. It calls progress with the name of each stage.
+func (r *Repository) Load(name string, progress func(step string)) *Environment {
+	return r.load(name, progress, (*pipeline).rendering)
+}
+
+// Judge is Load without a layout and warnings: to explain objects, or to compare two verdicts.
+func (r *Repository) Judge(name string, progress func(step string)) *Environment {
+	return r.load(name, progress, func(*pipeline, *Repository) *Rendering { return nil })
+}
+
+// LoadIfThere is Load for an environment that may be gone. That has an empty rendering.
+func (r *Repository) LoadIfThere(name string, progress func(step string)) *Environment {
+	if !r.HasEnvironment(name) {
+		return &Environment{Name: name, Rendering: &Rendering{Environment: name}}
 	}
-	environment = names[0]
-	if !repository.HasEnvironment(environment) {
-		return &Examination{Environment: environment, Problems: []manifest.Problem{repository.missing(environment)}},
-			nil
+	return r.Load(name, progress)
+}
+
+func (r *Repository) load(name string, progress func(step string),
+	layOut func(*pipeline, *Repository) *Rendering) *Environment {
+	if !r.HasEnvironment(name) {
+		return &Environment{Name: name, Problems: []manifest.Problem{r.missing(name)}}
 	}
-	p := runPipeline(repository, environment, progress)
+	p := runPipeline(r, name, progress)
 	defer p.release()
-	return newExamination(p), nil
-}
-
-func newExamination(p *pipeline) *Examination {
-	e := &Examination{Environment: p.name, Problems: manifest.SortProblems(p.problems), Sources: p.sources, pipeline: p}
+	e := &Environment{Name: name, Rendering: layOut(p, r), Sources: p.sources, pipeline: p}
+	e.Problems = manifest.SortProblems(p.problems)
 	if len(p.built.objects) > 0 || !manifest.HasErrors(e.Problems) {
 		e.Paths = p.paths
 	}
 	return e
 }
 
+// IsThere reports whether the tree has the environment.
+func (e *Environment) IsThere() bool { return e.pipeline != nil }
+
 // Objects returns the source objects and their rendered objects, each with its file in rendered/ if it has one. After
 // an error some are missing.
-func (e *Examination) Objects() (objects []manifest.Object) {
-	folder := path.Join(tree.Folder, e.Environment)
+func (e *Environment) Objects() (objects []manifest.Object) {
+	folder := path.Join(tree.Folder, e.Name)
 	f, isFolder := e.Delivery.(*followed)
-	isWritten := !IsFolder(e.Environment) && e.Delivery == nil
+	isWritten := !IsFolder(e.Name) && e.Delivery == nil
 	if isFolder {
 		within := e.pipeline.writtenTo(f)
 		folder, isWritten = path.Join(folder, within), within != ""
@@ -180,13 +163,13 @@ func (e *Examination) Objects() (objects []manifest.Object) {
 	return objects
 }
 
-// Deliveries returns an examination of the objects of each delivery: of a folder as they are in git, with paths, and of
+// Deliveries returns an environment of the objects of each delivery: of a folder as they are in git, with paths, and of
 // a chart without.
-func (e *Examination) Deliveries() (all []*Examination) {
+func (e *Environment) Deliveries() (all []*Environment) {
 	add := func(d manifest.Delivery, in *input, paths *kustomize.Paths, objects []manifest.Object) {
 		of := *e.pipeline
 		of.input, of.objects, of.paths = in, objects, paths
-		all = append(all, &Examination{e.Environment, nil, in.sources, paths, d, &of})
+		all = append(all, &Environment{Name: e.Name, Sources: in.sources, Paths: paths, Delivery: d, pipeline: &of})
 	}
 	for _, f := range e.pipeline.followed {
 		if f.isSet() {
@@ -202,15 +185,15 @@ func (e *Examination) Deliveries() (all []*Examination) {
 }
 
 // Unchecked returns the kinds of the objects without a definition.
-func (e *Examination) Unchecked() []Unchecked { return e.pipeline.unchecked(e.pipeline.objects) }
+func (e *Environment) Unchecked() []Unchecked { return e.pipeline.unchecked(e.pipeline.objects) }
 
 // Locate returns an empty problem with the source file and line of an object.
-func (e *Examination) Locate(o manifest.Object) manifest.Problem {
+func (e *Environment) Locate(o manifest.Object) manifest.Problem {
 	return e.LocateProblem(manifest.NewProblem(o, "", manifest.Value{}, ""))
 }
 
 // LocateProblem returns a problem with its source file and line, or those of the release that installs the object.
-func (e *Examination) LocateProblem(p manifest.Problem) manifest.Problem {
+func (e *Environment) LocateProblem(p manifest.Problem) manifest.Problem {
 	o := p.Subject
 	if _, isOfFolder := o.Delivery.(*followed); o.Delivery != nil && !isOfFolder {
 		p.Subject = o.Delivery.Object()
@@ -223,7 +206,7 @@ func (e *Examination) LocateProblem(p manifest.Problem) manifest.Problem {
 
 // LocateEntry returns the file and line of an entry of a kustomization as it is built or, if the delivery sets it, the
 // delivery and its field.
-func (e *Examination) LocateEntry(file string, line int) manifest.Problem {
+func (e *Environment) LocateEntry(file string, line int) manifest.Problem {
 	at := manifest.Problem{File: source.Relative(file), Line: line}
 	if f, ok := e.Delivery.(*followed); ok {
 		return f.locateEntry(at)
@@ -232,14 +215,14 @@ func (e *Examination) LocateEntry(file string, line int) manifest.Problem {
 }
 
 // Overrides returns the folder of the overrides, if there are any.
-func (e *Examination) Overrides() string { return e.pipeline.overrides }
+func (e *Environment) Overrides() string { return e.pipeline.overrides }
 
 // Rendered returns the rendered objects before the overrides.
-func (e *Examination) Rendered() []manifest.Object { return e.pipeline.rendered }
+func (e *Environment) Rendered() []manifest.Object { return e.pipeline.rendered }
 
 // Definitions returns the CustomResourceDefinitions that judge the environment. There is no judge after an error
 // before the verdict.
-func (e *Examination) Definitions() (definitions []manifest.Object, hasJudge bool) {
+func (e *Environment) Definitions() (definitions []manifest.Object, hasJudge bool) {
 	if e.pipeline == nil {
 		return nil, false
 	}
@@ -247,14 +230,14 @@ func (e *Examination) Definitions() (definitions []manifest.Object, hasJudge boo
 }
 
 // Checker returns the judge of the environment's applied objects.
-func (e *Examination) Checker() *verdict.Checker {
+func (e *Environment) Checker() *verdict.Checker {
 	checker := *e.pipeline.checker
 	checker.PostBuild = nil
 	return &checker
 }
 
 // Judged returns the objects of the environment, and those that controllers install.
-func (e *Examination) Judged() []manifest.Object {
+func (e *Environment) Judged() []manifest.Object {
 	all := slices.Clone(e.pipeline.objects)
 	for _, r := range e.pipeline.installed {
 		all = append(all, r.Objects...)
@@ -263,8 +246,8 @@ func (e *Examination) Judged() []manifest.Object {
 }
 
 // JudgeRest returns all problems, with those of the stages that did not run after an error: on the objects of
-// another examination of the environment that are valid here. Without a judge there are no such stages.
-func (e *Examination) JudgeRest(of *Examination) []manifest.Problem {
+// another verdict on the environment that are valid here. Without a judge there are no such stages.
+func (e *Environment) JudgeRest(of *Environment) []manifest.Problem {
 	if e.pipeline.isAdmitted {
 		return e.Problems
 	}
@@ -288,10 +271,10 @@ func (e *Examination) JudgeRest(of *Examination) []manifest.Problem {
 }
 
 // IsBuilt reports whether kustomize built all objects.
-func (e *Examination) IsBuilt() bool { return e != nil && e.pipeline.isBuilt }
+func (e *Environment) IsBuilt() bool { return e.pipeline != nil && e.pipeline.isBuilt }
 
 // Kubernetes returns the minor version of Kubernetes that judges the environment.
-func (e *Examination) Kubernetes() string {
+func (e *Environment) Kubernetes() string {
 	return cmp.Or(e.pipeline.kubernetes, apiserver.Newest).String()
 }
 
@@ -299,7 +282,7 @@ func (e *Examination) Kubernetes() string {
 type Mutation = policy.Mutation
 
 // Mutations returns the mutations of the objects.
-func (e *Examination) Mutations() map[manifest.ID]Mutation {
+func (e *Environment) Mutations() map[manifest.ID]Mutation {
 	all, _ := e.pipeline.checker.Mutations(e.pipeline.checker.Applied(e.pipeline.objects))
 	mutations := map[manifest.ID]Mutation{}
 	for i, m := range all {

@@ -67,7 +67,8 @@ func testOrder(t *testing.T, root, environment string) {
 		t.Fatal(err)
 	}
 	defer repository.Close()
-	rendering, problems := Render(repository, environment, func(string) {})
+	e := repository.Load(environment, func(string) {})
+	rendering, problems := e.Rendering, e.Problems
 	if rendering == nil {
 		t.Fatal(problems)
 	}
@@ -110,7 +111,8 @@ func testBuilt(t *testing.T, root, environment string) {
 		t.Fatal(err)
 	}
 	defer repository.Close()
-	rendering, problems := Render(repository, environment, func(string) {})
+	e := repository.Load(environment, func(string) {})
+	rendering, problems := e.Rendering, e.Problems
 	if rendering == nil {
 		t.Fatal(problems)
 	}

@@ -32,7 +32,7 @@ spec: {message: hello}
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, problems := Render(repository, "prod", func(string) {})
+		problems := repository.Load("prod", func(string) {}).Problems
 		if want == "" && len(problems) > 0 || want != "" && (len(problems) != 1 || !strings.Contains(problems[0].String(), want)) {
 			t.Errorf("%q: %v", want, problems)
 		}

@@ -221,7 +221,7 @@ func startingWarnings(t *testing.T, files, entry string) string {
 		t.Fatal(err)
 	}
 	defer repository.Close()
-	_, problems := Render(repository, entry, func(string) {})
+	problems := repository.Load(entry, func(string) {}).Problems
 	var all []string
 	for _, p := range problems {
 		if !p.Warning {

@@ -129,19 +129,18 @@ func (u *Update) problems() []manifest.Problem {
 // plan renders the environment and compares it with its previous rendering, which it reads
 // meanwhile. It is a problem if an environment is gone that was asked for.
 func (e *TreeUpdate) plan(repository *Repository, askedFor bool, progress func(step string)) {
+	load := repository.LoadIfThere
+	if askedFor {
+		load = repository.Load
+	}
 	if IsFolder(e.Name) {
-		var rendering *Rendering
-		if _, rendering, e.Problems = repository.ExamineOrGone(e.Name, askedFor, progress); rendering != nil {
-			e.Objects, e.Sources, e.Unchecked = rendering.count(), rendering.Sources, rendering.Unchecked
-			e.CRLF = rendering.CRLF
-		}
+		e.take(load(e.Name, progress))
 		return
 	}
 	var previous *tree.Previous
 	var reading sync.WaitGroup
 	reading.Go(func() { previous = tree.ReadPrevious(repository.root, e.Name) })
-	var rendering *Rendering
-	_, rendering, e.Problems = repository.ExamineOrGone(e.Name, askedFor, progress)
+	rendering := e.take(load(e.Name, progress))
 	reading.Wait()
 	if rendering == nil {
 		previous.Close()
@@ -149,12 +148,20 @@ func (e *TreeUpdate) plan(repository *Repository, askedFor bool, progress func(s
 	}
 	progress("comparing")
 	plan, problems := previous.Plan(rendering.Files, rendering.Beside, rendering.Index)
-	e.Plan, e.Objects, e.Sources, e.Unchecked = plan, rendering.count(), rendering.Sources, rendering.Unchecked
-	e.CRLF = rendering.CRLF
+	e.Plan = plan
 	if manifest.HasErrors(problems) {
 		repository.lookBelow(path.Join(tree.Folder, e.Name))
 	}
 	e.Problems = slices.Concat(problems, e.Problems)
+}
+
+// take adds an environment, and returns its rendering.
+func (e *TreeUpdate) take(loaded *Environment) *Rendering {
+	e.Problems = loaded.Problems
+	if r := loaded.Rendering; r != nil {
+		e.Objects, e.Sources, e.CRLF, e.Unchecked = r.count(), r.Sources, r.CRLF, r.Unchecked
+	}
+	return loaded.Rendering
 }
 
 // Plan plans to write a rendering. Files that render did not write are no part of the plan. The caller must close it.

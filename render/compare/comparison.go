@@ -87,8 +87,8 @@ type Comparison struct {
 	Verdicts *Verdicts
 	// Problems has warnings, or errors that prevent a comparison.
 	Problems []manifest.Problem
-	// Examined finds the places of objects after the change. It is nil for an environment that is gone.
-	Examined *render.Examination
+	// Environment finds the places of objects after the change.
+	Environment *render.Environment
 	// Checker judges the objects after the change. It is nil for an environment that is gone.
 	Checker *verdict.Checker
 	// PostBuild has the values of variables in the objects after the change, if Flux substitutes any.

@@ -45,7 +45,7 @@ func (v *Verdicts) IsEqual() bool {
 }
 
 // OfVerdicts compares two verdicts on the same objects.
-func OfVerdicts(before, after *render.Examination) *Verdicts {
+func OfVerdicts(before, after *render.Environment) *Verdicts {
 	_, hadJudge := before.Definitions()
 	_, hasJudge := after.Definitions()
 	was, is := before.Problems, after.Problems
@@ -77,7 +77,7 @@ func without(problems, others []manifest.Problem) []manifest.Problem {
 }
 
 // compareObjects adds the objects that are stored with other fields, and warnings of other versions of objects.
-func (v *Verdicts) compareObjects(before, after *render.Examination) {
+func (v *Verdicts) compareObjects(before, after *render.Environment) {
 	of := before // after an error rendered objects are missing
 	if manifest.HasErrors(before.Problems) {
 		of = after

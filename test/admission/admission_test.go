@@ -171,7 +171,8 @@ func renderObject(t *testing.T, written string) (u *unstructured.Unstructured, w
 		t.Fatal(err)
 	}
 	defer repository.Close()
-	rendering, problems := render.Render(repository, "prod", func(string) {})
+	e := repository.Load("prod", func(string) {})
+	rendering, problems := e.Rendering, e.Problems
 	for _, p := range problems {
 		if p.IsError() {
 			return nil, p.Field

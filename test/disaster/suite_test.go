@@ -227,7 +227,8 @@ func rendered(t *testing.T, environment string, files map[string]string) (object
 	for name, content := range files {
 		contents["/environments/"+environment+"/"+name] = []byte(content)
 	}
-	rendering, problems := render.Render(repository.With(contents), environment, func(string) {})
+	loaded := repository.With(contents).Load(environment, func(string) {})
+	rendering, problems := loaded.Rendering, loaded.Problems
 	if rendering == nil {
 		t.Fatal(problems)
 	}

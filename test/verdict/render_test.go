@@ -49,7 +49,8 @@ func renderAll(t *testing.T, objects []*unstructured.Unstructured) (*render.Rend
 		t.Fatal(err)
 	}
 	defer repository.Close()
-	return render.Render(repository, path.Base(environment), func(string) {})
+	loaded := repository.Load(path.Base(environment), func(string) {})
+	return loaded.Rendering, loaded.Problems
 }
 
 // fileName returns the file of the object at an index.

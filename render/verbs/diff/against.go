@@ -32,14 +32,14 @@ func Against(repository *render.Repository, name, other string,
 	if err != nil {
 		return nil, err
 	}
-	examined, after, problems := repository.ExamineOrGone(name, true, func(step string) { progress(name, step) })
-	before, problemsOfOther := render.Render(repository.With(files), other, func(step string) { progress(other, step) })
-	both, warnings := &compare.Comparison{Name: name}, slices.Concat(problems, problemsOfOther)
-	if after != nil && before != nil {
+	after := repository.Load(name, func(step string) { progress(name, step) })
+	before := repository.With(files).Load(other, func(step string) { progress(other, step) })
+	both, warnings := &compare.Comparison{Name: name}, slices.Concat(after.Problems, before.Problems)
+	if after.Rendering != nil && before.Rendering != nil {
 		was, is := inputOf(before, &warnings), inputOf(after, &warnings)
 		was.Charts, is.Charts = nil, nil
 		both = compare.New(repository.Kinds(), name, was, is)
-		both.Checker, both.PostBuild = examined.Checker(), after.PostBuild
+		both.Checker, both.PostBuild = after.Checker(), after.Rendering.PostBuild
 	}
 	both.Problems = warnings
 	return &compare.Diff{Against: other, Environments: []*compare.Comparison{both}}, nil

@@ -150,12 +150,12 @@ func (b *previousRendering) parse(environment string, files []tree.File) (object
 
 // installed returns the objects that controllers installed by the previous objects, as they were applied. A
 // problem is a warning: these objects are not compared.
-func (b *previousRendering) installed(examined *render.Examination,
+func (b *previousRendering) installed(now *render.Environment,
 	before []manifest.Object) ([]*release.Installed, []manifest.Problem) {
-	if examined == nil || !slices.ContainsFunc(before, render.Delivers) {
+	if !now.IsThere() || !slices.ContainsFunc(before, render.Delivers) {
 		return nil, nil
 	}
-	installed, problems := examined.Install(before, b.base)
+	installed, problems := now.Install(before, b.base)
 	var warnings []manifest.Problem
 	for _, p := range problems {
 		if p.IsError() {

@@ -27,18 +27,18 @@ type judge struct {
 }
 
 // findJudge finds the judge of an environment before the change, and adds its changed definitions to the comparison.
-func (b *previousRendering) findJudge(ctx context.Context, examined *render.Examination,
+func (b *previousRendering) findJudge(ctx context.Context, now *render.Environment,
 	both *compare.Comparison) (before judge, err error) {
-	definitions, hasJudge := examined.Definitions()
+	definitions, hasJudge := now.Definitions()
 	renderedFor, isRendered, err := b.renderedFor(both.Name)
 	if !hasJudge || !isRendered || err != nil {
 		return before, err
 	}
 	newest := slices.Max(render.KubernetesVersions())
-	if v := cmp.Or(renderedFor, newest); v != examined.Kubernetes() && render.CheckKubernetes(v) == nil {
+	if v := cmp.Or(renderedFor, newest); v != now.Kubernetes() && render.CheckKubernetes(v) == nil {
 		before.kubernetes = v
 	}
-	for _, u := range examined.Unchecked() {
+	for _, u := range now.Unchecked() {
 		before.unchecked = append(before.unchecked, u.GroupKind())
 	}
 	current, isListed := map[string]manifest.Object{}, map[string]bool{}
@@ -50,7 +50,7 @@ func (b *previousRendering) findJudge(ctx context.Context, examined *render.Exam
 			isListed[c.Object().GetName()] = true
 		}
 	}
-	was, err := b.definitions(ctx, examined, both)
+	was, err := b.definitions(ctx, now, both)
 	for _, o := range was {
 		c := compare.Change{Before: o.Unstructured, BeforeFile: o.File}
 		if is, stays := current[o.GetName()]; stays {
@@ -69,7 +69,7 @@ func (b *previousRendering) findJudge(ctx context.Context, examined *render.Exam
 
 // definitions returns the CustomResourceDefinitions of an environment of the commit that may differ from the
 // current ones.
-func (b *previousRendering) definitions(ctx context.Context, examined *render.Examination,
+func (b *previousRendering) definitions(ctx context.Context, now *render.Environment,
 	e *compare.Comparison) (all []manifest.Object, err error) {
 	isKnown := map[string]bool{}
 	for _, o := range e.Unchanged {
@@ -94,7 +94,7 @@ func (b *previousRendering) definitions(ctx context.Context, examined *render.Ex
 			return nil, err
 		}
 		objects, _ := b.parse(e.Name, files)
-		installed, _ := b.installed(examined, objects)
+		installed, _ := b.installed(now, objects)
 		add(objects)
 		for _, r := range installed {
 			add(r.Objects)
@@ -163,14 +163,8 @@ func (b *previousRendering) compareVerdicts(environments []*compare.Comparison, 
 		repository := *b.repository
 		repository.Memo = &memo.Memo{} // both verdicts are on the same built objects
 		step := func(step string) { progress(both.Name, step) }
-		was, err := render.Examine(repository.As(judges[i].kubernetes, before...), both.Name, step)
-		if err != nil {
-			return err
-		}
-		is, err := render.Examine(repository.As("", after...), both.Name, step)
-		if err != nil {
-			return err
-		}
+		was := repository.As(judges[i].kubernetes, before...).Judge(both.Name, step)
+		is := repository.As("", after...).Judge(both.Name, step)
 		isFailed := both.Checker == nil
 		both.Verdicts, both.Checker = compare.OfVerdicts(was, is), is.Checker()
 		if isFailed {

@@ -53,18 +53,22 @@ func Run(ctx context.Context, repository *render.Repository, selection render.Se
 		}
 		isAskedFor := slices.Contains(selection.Names, name) && previous.listed[name] == nil
 		step := func(step string) { progress(name, step) }
-		now := newCurrent(repository.ExamineOrGone(name, isAskedFor, step))
+		load := repository.LoadIfThere
+		if isAskedFor {
+			load = repository.Load
+		}
+		now := load(name, step)
 		if base != "" {
-			around.add(name, now.rendering)
+			around.add(name, now.Rendering)
 		}
 		step("comparing")
-		both, err := previous.compare(ctx, name, now, step)
+		both, err := previous.compare(ctx, now, step)
 		errs = append(errs, err)
-		if now.examined != nil && previous.commit != "" && !previous.isUnrendered(name) {
-			judges[i], err = previous.findJudge(ctx, now.examined, both)
+		if now.IsThere() && previous.commit != "" && !previous.isUnrendered(name) {
+			judges[i], err = previous.findJudge(ctx, now, both)
 			errs = append(errs, err)
 		}
-		both.Problems, both.Examined = append(both.Problems, warnings...), now.examined
+		both.Problems = append(both.Problems, warnings...)
 		warnings = nil // one warning is enough
 		d.Environments = append(d.Environments, both)
 	}
@@ -74,17 +78,6 @@ func Run(ctx context.Context, repository *render.Repository, selection render.Se
 		errs = append(errs, err)
 	}
 	return d, errors.Join(errs...)
-}
-
-// current is an environment after the change. It has no rendering after an error, and is not examined if it is gone.
-type current struct {
-	examined  *render.Examination
-	rendering *render.Rendering
-	problems  []manifest.Problem
-}
-
-func newCurrent(examined *render.Examination, rendering *render.Rendering, problems []manifest.Problem) current {
-	return current{examined, rendering, problems}
 }
 
 // withGone adds the environments of the base to names, which may be gone.
@@ -99,34 +92,34 @@ func (b *previousRendering) withGone(names []string) []string {
 }
 
 // compare compares an environment with its previous rendering, or with one of its previous sources.
-func (b *previousRendering) compare(ctx context.Context, name string, now current,
+func (b *previousRendering) compare(ctx context.Context, now *render.Environment,
 	step func(string)) (both *compare.Comparison, err error) {
 	var before, after compare.Input
-	problems, isComparable := now.problems, now.rendering != nil
+	problems, isComparable := now.Problems, now.Rendering != nil
 	switch {
-	case b.isUnrendered(name):
-		before, after, problems = b.readSources(name, now, func(doing string) { step("base: " + doing) })
+	case b.isUnrendered(now.Name):
+		before, after, problems = b.readSources(now, func(doing string) { step("base: " + doing) })
 		isComparable = before.Objects != nil
-	case now.rendering != nil:
+	case now.Rendering != nil:
 		var warnings []manifest.Problem
 		before, after, warnings, err = b.readRendered(ctx, now)
 		problems = slices.Concat(warnings, problems)
 	}
-	both = compare.New(b.repository.Kinds(), name, before, after)
-	both.Problems = problems
-	if isComparable && now.rendering != nil {
-		both.PostBuild = now.rendering.PostBuild
+	both = compare.New(b.repository.Kinds(), now.Name, before, after)
+	both.Problems, both.Environment = slices.Clone(problems), now
+	if isComparable && now.Rendering != nil {
+		both.PostBuild = now.Rendering.PostBuild
 	}
-	if isComparable && now.examined != nil {
-		both.Checker = now.examined.Checker()
+	if isComparable && now.IsThere() {
+		both.Checker = now.Checker()
 	}
 	return both, err
 }
 
 // readRendered reads the previous rendering of an environment. It does not parse files that stay the same.
-func (b *previousRendering) readRendered(ctx context.Context, now current) (before, after compare.Input,
+func (b *previousRendering) readRendered(ctx context.Context, now *render.Environment) (before, after compare.Input,
 	warnings []manifest.Problem, err error) {
-	rendering, content := now.rendering, map[string][]byte{}
+	rendering, content := now.Rendering, map[string][]byte{}
 	for _, file := range rendering.Files {
 		content[file.Path] = file.Content
 	}
@@ -157,7 +150,7 @@ func (b *previousRendering) readRendered(ctx context.Context, now current) (befo
 	unchanged = applied(rendering.PostBuild, unchanged, &warnings)
 	before.Objects = append(applied(values, was, &warnings), unchanged...)
 	after.Objects = append(applied(rendering.PostBuild, is, &warnings), unchanged...)
-	installed, more := b.installed(now.examined, before.Objects)
+	installed, more := b.installed(now, before.Objects)
 	before.Installed, after.Installed = installed, rendering.Installed
 	before.Charts, after.Charts = b.charts(rendering), rendering.Charts
 	after.Kubernetes = rendering.Index.Kubernetes

@@ -16,36 +16,32 @@ func (b *previousRendering) isUnrendered(name string) bool {
 
 // readSources renders the sources of an environment at the commit. Errors that are there as well are warnings, and
 // hide no change.
-func (b *previousRendering) readSources(name string, now current, step func(string)) (before, after compare.Input,
+func (b *previousRendering) readSources(now *render.Environment, step func(string)) (before, after compare.Input,
 	problems []manifest.Problem) {
-	was := newCurrent(b.base.ExamineOrGone(name, false, step))
-	problems = withoutKnown(now.problems, was.problems)
-	if manifest.HasErrors(problems) || !was.isComparable() || !now.isComparable() {
+	was := b.base.LoadIfThere(now.Name, step)
+	problems = withoutKnown(now.Problems, was.Problems)
+	if manifest.HasErrors(problems) || !isComparable(was) || !isComparable(now) {
 		return before, after, problems
 	}
-	before, after = was.input(&problems), now.input(&problems)
-	if now.rendering != nil {
-		before.Charts = b.charts(now.rendering)
+	before, after = inputOf(was, &problems), inputOf(now, &problems)
+	if now.Rendering != nil {
+		before.Charts = b.charts(now.Rendering)
 	}
-	if was.rendering == nil || now.rendering == nil {
+	if was.Rendering == nil || now.Rendering == nil {
 		before.Kubernetes = after.Kubernetes
 	}
 	return before, after, problems
 }
 
 // isComparable reports whether the objects of an environment are known, though perhaps refused.
-func (c current) isComparable() bool { return c.rendering != nil || c.examined.IsBuilt() }
+func isComparable(e *render.Environment) bool { return e.Rendering != nil || e.IsBuilt() }
 
-// input returns the objects of a rendering or, after an error, the objects that were judged.
-func (c current) input(problems *[]manifest.Problem) compare.Input {
-	if c.rendering == nil {
-		return compare.Input{Objects: c.examined.Judged()}
+// inputOf returns an environment as Flux applies it or, after an error, with the objects that were judged.
+func inputOf(e *render.Environment, problems *[]manifest.Problem) compare.Input {
+	r := e.Rendering
+	if r == nil {
+		return compare.Input{Objects: e.Judged()}
 	}
-	return inputOf(c.rendering, problems)
-}
-
-// inputOf returns a rendering as Flux applies it.
-func inputOf(r *render.Rendering, problems *[]manifest.Problem) compare.Input {
 	return compare.Input{Objects: applied(r.PostBuild, r.Objects, problems), Installed: r.Installed, Charts: r.Charts,
 		Kubernetes: r.Index.Kubernetes}
 }

@@ -36,10 +36,11 @@ type Answer struct {
 // Ask answers a question. Its error suggests a better question. It calls progress with the name of each
 // step.
 func Ask(repository *render.Repository, q Question, progress func(step string)) (*Answer, error) {
-	examined, err := render.Examine(repository, q.Environment, progress)
+	names, err := repository.Select(render.Selection{Names: []string{q.Environment}})
 	if err != nil {
 		return nil, err
 	}
+	examined := repository.Judge(names[0], progress)
 	answer := &Answer{Environment: q.Environment, Objects: []Explanation{}}
 	answer.Errors, _ = manifest.SplitProblems(examined.Problems)
 	if examined.Paths == nil {
@@ -49,8 +50,8 @@ func Ask(repository *render.Repository, q Question, progress func(step string)) 
 	defer kustomize.Share(examined.Sources)()
 	mutations := examined.Mutations()
 	var all explainers
-	for _, e := range append([]*render.Examination{examined}, examined.Deliveries()...) {
-		all = append(all, explainer{Examination: e, environment: examined, Objects: e.Objects(), mutations: mutations})
+	for _, e := range append([]*render.Environment{examined}, examined.Deliveries()...) {
+		all = append(all, explainer{Environment: e, environment: examined, Objects: e.Objects(), mutations: mutations})
 	}
 	switch {
 	case q.File == "":
@@ -147,7 +148,7 @@ func (all explainers) explainRendered(file string) ([]Explanation, error) {
 	if path.Base(file) == "kustomization.yaml" {
 		return nil, fmt.Errorf("%s is the index of the rendered objects: name a file that it lists", file)
 	}
-	return nil, fmt.Errorf("%s: %s has no object with this file%s", file, all[0].Environment,
+	return nil, fmt.Errorf("%s: %s has no object with this file%s", file, all[0].Name,
 		manifest.DidYouMean(file, files))
 }
 
@@ -177,7 +178,7 @@ func (all explainers) explainSource(repository *render.Repository, file string) 
 	case !isRead:
 		return nil, all[0].notRead(repository, file)
 	case len(explained) == 0:
-		return nil, fmt.Errorf("%s is read for %s, but changes no object", file, all[0].Environment)
+		return nil, fmt.Errorf("%s is read for %s, but changes no object", file, all[0].Name)
 	}
 	return explained, nil
 }
@@ -200,11 +201,11 @@ func (e explainer) notRead(repository *render.Repository, file string) error {
 	if err != nil {
 		return err
 	}
-	if other := EnvironmentOf(file, names); other != "" && other != e.Environment {
-		return fmt.Errorf("%s is not in %s: use --env %s", file, e.Environment, other)
+	if other := EnvironmentOf(file, names); other != "" && other != e.Name {
+		return fmt.Errorf("%s is not in %s: use --env %s", file, e.Name, other)
 	}
 	return fmt.Errorf("%s is not in %s: no kustomization loads it; list it in one, or name another environment", file,
-		e.Environment)
+		e.Name)
 }
 
 // EnvironmentOf returns the environment whose folder in rendered/ or environments/ contains a path, if any.

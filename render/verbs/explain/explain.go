@@ -122,9 +122,9 @@ func (c Change) String() string {
 
 // explainer explains the objects of an environment, or those that a delivery of the environment brings.
 type explainer struct {
-	*render.Examination
-	environment *render.Examination
-	Objects     []manifest.Object // see Examination.Objects
+	*render.Environment
+	environment *render.Environment
+	Objects     []manifest.Object // see Environment.Objects
 	mutations   map[manifest.ID]render.Mutation
 	// isBrief is true if explanations name kustomizations and no entries, as these take too long to find.
 	isBrief bool

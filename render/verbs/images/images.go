@@ -127,11 +127,11 @@ func add(e *compare.Comparison, images map[string][]Place, charts map[[3]string]
 // places returns a function that finds the file and line of a field after the change, or nil for an environment that
 // is gone.
 func places(e *compare.Comparison) func(o manifest.ID, field, value string) (file string, line int) {
-	if !e.Examined.IsBuilt() {
+	if e.Environment == nil || !e.Environment.IsBuilt() {
 		return nil
 	}
 	known := map[manifest.ID]manifest.Object{}
-	for _, o := range e.Examined.Judged() {
+	for _, o := range e.Environment.Judged() {
 		known[o.ID()] = o
 	}
 	return func(id manifest.ID, field, value string) (string, int) {
@@ -142,7 +142,7 @@ func places(e *compare.Comparison) func(o manifest.ID, field, value string) (fil
 		if p.Subject.Unstructured == nil {
 			return "", 0
 		}
-		p = e.Examined.LocateProblem(p)
+		p = e.Environment.LocateProblem(p)
 		return p.File, p.Line
 	}
 }

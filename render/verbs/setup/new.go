@@ -98,9 +98,8 @@ func Add(ctx context.Context, repository *render.Repository, s Spec, progress fu
 	a.File = source.Relative(file)
 
 	progress("rendering the environment with the object")
-	_, problems := render.Render(repository.With(map[string][]byte{file: sample, e.file: edited}), s.Environment,
-		func(string) {})
-	a.addProblems(problems)
+	edits := repository.With(map[string][]byte{file: sample, e.file: edited})
+	a.addProblems(edits.Load(s.Environment, func(string) {}).Problems)
 	if err := ctx.Err(); err != nil || a.Failed() {
 		return a, err
 	}

@@ -33,19 +33,13 @@ func Run(repository *render.Repository, selection render.Selection, version stri
 	for _, name := range names {
 		step := func(step string) { progress(name, step) }
 		repository.Memo = &memo.Memo{} // both verdicts are on the same built objects
-		before, err := render.Examine(repository.As(""), name, step)
-		if err != nil {
-			return nil, nil, err
-		}
+		before := repository.As("").Judge(name, step)
 		if _, hasJudge := before.Definitions(); !hasJudge {
 			found, _ := manifest.SplitProblems(before.Problems)
 			errs = append(errs, found...)
 			continue
 		}
-		after, err := render.Examine(repository.As(version), name, step)
-		if err != nil {
-			return nil, nil, err
-		}
+		after := repository.As(version).Judge(name, step)
 		compared := &Environment{name, before.Kubernetes(), version, compare.OfVerdicts(before, after)}
 		all, errs = append(all, compared), append(errs, compared.Both...)
 	}

@@ -33,14 +33,11 @@ func Compare(ctx context.Context, c *cluster.Cluster, repository *render.Reposit
 	d := &compare.Diff{}
 	var renderings []*render.Rendering
 	for _, name := range names {
-		const isAskedFor = true
-		examined, rendering, problems := repository.ExamineOrGone(name, isAskedFor, func(step string) {
-			progress(name, step)
-		})
-		e := &compare.Comparison{Name: name, Problems: problems}
-		if rendering != nil {
-			e.Checker = examined.Checker()
-			renderings = append(renderings, rendering)
+		loaded := repository.Load(name, func(step string) { progress(name, step) })
+		e := &compare.Comparison{Name: name, Problems: loaded.Problems}
+		if loaded.Rendering != nil {
+			e.Checker = loaded.Checker()
+			renderings = append(renderings, loaded.Rendering)
 		}
 		d.Environments = append(d.Environments, e)
 	}
