@@ -38,9 +38,7 @@ func (d *Diff) Differs() bool {
 // Changes returns the changes of all environments, after those of other manifests.
 func (d *Diff) Changes() (changes []Change) {
 	for _, c := range d.Frame {
-		if c.Objects != nil {
-			changes = append(changes, c.Objects.Changes...)
-		}
+		changes = append(changes, c.Changes()...)
 	}
 	for _, e := range d.Environments {
 		changes = append(changes, e.Changes...)

@@ -22,6 +22,14 @@ type FrameChange struct {
 	Objects *Comparison `json:"-"`
 }
 
+// Changes returns the changed objects.
+func (c FrameChange) Changes() []Change {
+	if c.Objects == nil {
+		return nil
+	}
+	return c.Objects.Changes
+}
+
 // Outdated is the action of a folder of rendered files that differ from a rendering, and that the change leaves alone.
 const Outdated Action = "outdated"
 

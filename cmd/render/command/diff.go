@@ -236,7 +236,7 @@ func printFrame(w io.Writer, frame []compare.FrameChange, printObject func(compa
 			continue
 		}
 		fmt.Fprintf(w, "# %s: %s: %s\n", kind.Visible(c.File), c.Action, c.Risk.Plain())
-		for _, object := range c.Objects.Changes {
+		for _, object := range c.Changes() {
 			printObject(object)
 		}
 	}
