@@ -3,6 +3,9 @@ package render
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
@@ -26,6 +29,8 @@ type built struct {
 	// followed are the folders that Flux builds for Kustomizations of the environment.
 	followed []*followed
 	files    *source.FileSystem // of these folders
+	// undelivered is that of the repository.
+	undelivered func(schema.GroupVersionKind) (definition *unstructured.Unstructured, differing []string)
 	// releases are the charts that controllers install, and installed their objects in the cluster.
 	releases  []release.Release
 	installed []*release.Installed
@@ -50,7 +55,7 @@ func (in *input) build(repository *Repository) (b built, problems []manifest.Pro
 	if in.postBuild != nil {
 		applied = in.postBuild.Applied(b.objects)
 	}
-	b.files = repository.fileSystem()
+	b.files, b.undelivered = repository.fileSystem(), repository.undelivered
 	b.followed, b.invalid = in.follow(repository, b.files, applied)
 	b.addInstalled(in, applied)
 	b.judges = standIn(in.standIns, slices.Concat(b.objects, b.local))

@@ -1,16 +1,23 @@
 package render
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"path"
+	"reflect"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"example.com/gatehouse/kind/crd"
+	"example.com/gatehouse/render/delivery/definitions"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/text"
 	"example.com/gatehouse/render/tree"
 )
 
@@ -106,4 +113,58 @@ func problemOf(d source.Document, message string) manifest.Problem {
 	p := manifest.Problem{Object: d.String(), Message: message}
 	p.File, p.Line = d.Position()
 	return p
+}
+
+// fileDefinition is a CustomResourceDefinition in a file of the repository.
+type fileDefinition struct {
+	*unstructured.Unstructured
+	position string
+}
+
+// undelivered returns the CustomResourceDefinition of a kind in the files of the repository, if one serves the version,
+// and all that serve it are the same: otherwise the positions of those that differ. Its problems are warnings, as those
+// by a definition of this program.
+func (r *Repository) undelivered(gvk schema.GroupVersionKind) (definition *unstructured.Unstructured,
+	differing []string) {
+	isSame := true
+	all := slices.DeleteFunc(slices.Clone(r.defined()[gvk.GroupKind()]), func(d fileDefinition) bool {
+		return !crd.Serves(d.Unstructured, gvk.Version)
+	})
+	for _, d := range all {
+		differing = append(differing, d.position)
+		definition = cmp.Or(definition, d.Unstructured)
+		isSame = isSame && reflect.DeepEqual(d.Object["spec"], definition.Object["spec"])
+	}
+	if !isSame {
+		return nil, differing
+	}
+	return definition, nil
+}
+
+// findDefinitions returns the CustomResourceDefinitions in the YAML files of the repository, by kind: but those in
+// environments/, which are for the environments that list them, and patches, which have no versions.
+func (r *Repository) findDefinitions() map[schema.GroupKind][]fileDefinition {
+	all := map[schema.GroupKind][]fileDefinition{}
+	r.eachYAML(".", func(name string, content []byte) {
+		isOfEnvironment := strings.HasPrefix(name, tree.EnvironmentsFolder+"/")
+		if isOfEnvironment || !bytes.Contains(content, []byte("CustomResourceDefinition")) {
+			return
+		}
+		for _, d := range text.Split(content) {
+			root, err := d.Parse()
+			if err != nil || root == nil {
+				continue
+			}
+			o, err := manifest.FromYAML(root)
+			if err != nil || !crd.Is(o.Unstructured) || len(crd.Versions(o.Unstructured)) == 0 {
+				continue
+			}
+			o = WithoutStatus(o)
+			position := manifest.Problem{File: name, Line: root.Line}.Position()
+			o.SetAnnotations(map[string]string{definitions.ReleaseAnnotation: position})
+			kind := crd.Kind(o.Unstructured)
+			all[kind] = append(all[kind], fileDefinition{o.Unstructured, position})
+		}
+	})
+	return all
 }

@@ -199,27 +199,34 @@ type folderSync struct {
 // isWithin reports whether a folder is another one or below it.
 func isWithin(folder, other string) bool { return folder == other || isBelow(folder, other) }
 
-// findSyncs returns the syncs in the files below a folder. It skips what it cannot read.
+// findSyncs returns the syncs in the files below a folder.
 func (r *Repository) findSyncs(folder string) (all []folderSync) {
+	r.eachYAML(folder, func(name string, content []byte) {
+		if bytes.Contains(content, []byte("fluxcd")) || bytes.Contains(content, []byte("argoproj")) {
+			for _, s := range syncsIn(path.Dir(name), content) {
+				s.file = name
+				all = append(all, s)
+			}
+		}
+	})
+	return all
+}
+
+// eachYAML calls f with the YAML files below a folder, but those in rendered/. It skips what it cannot read.
+func (r *Repository) eachYAML(folder string, f func(name string, content []byte)) {
 	entries, _ := r.files.ReadDir(folder)
 	for _, entry := range entries {
 		name := path.Join(folder, entry.Name())
 		switch {
 		case strings.HasPrefix(entry.Name(), "."), name == tree.Folder:
 		case entry.IsDir():
-			all = append(all, r.findSyncs(name)...)
+			r.eachYAML(name, f)
 		case entry.Type().IsRegular() && source.IsYAML(name):
-			content, err := r.files.ReadFile(name)
-			isOfTool := bytes.Contains(content, []byte("fluxcd")) || bytes.Contains(content, []byte("argoproj"))
-			if err == nil && isOfTool {
-				for _, s := range syncsIn(folder, content) {
-					s.file = name
-					all = append(all, s)
-				}
+			if content, err := r.files.ReadFile(name); err == nil {
+				f(name, content)
 			}
 		}
 	}
-	return all
 }
 
 // syncsIn returns the syncs in a file of a folder.

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/kustomize"
@@ -343,36 +344,54 @@ func (f *followed) Blame(p manifest.Problem) manifest.Problem {
 	if !isOwn || located.Line > 0 && located.Line <= f.lines {
 		return located
 	}
-	line, entry, field := f.originOf(located.Line)
-	if located.Line = line; field == "" {
+	set := f.originOf(located.Line)
+	if located.Line = set.line; set.field == "" {
 		return located
 	}
 	message := strings.TrimPrefix(located.Object+": "+located.Message, ": ")
-	if rest, ok := strings.CutPrefix(p.Field, entry); ok {
-		field += rest
+	field := manifest.JoinField(append(manifest.SplitField(set.field), set.below...))
+	if rest, ok := strings.CutPrefix(p.Field, set.entry); ok {
+		field = set.field + rest
 		message = field + strings.TrimPrefix(p.Message, p.Field)
 	}
-	of := manifest.NewProblem(f.object, field, manifest.Value{}, message)
+	of := manifest.NewProblem(f.object, field, set.value, message)
 	of.Warning = p.Warning
 	return of
 }
 
-// originOf returns the line in git of an entry of the overlay at a line, or the entry and the field of the object that
-// sets it.
-func (f *followed) originOf(at int) (line int, entry, field string) {
+// setter is what sets a line of the overlay: a line in git of the folder, or a field of the object.
+type setter struct {
+	line         int
+	entry, field string   // of the overlay and of the object; no field for a line in git
+	below        []string // the field of the object in the entry
+	value        manifest.Value
+}
+
+// originOf returns what sets a line of the overlay.
+func (f *followed) originOf(at int) setter {
 	name, index := f.sources.EntryAt(f.overlay, at)
-	merged, _ := f.merged[name].([]any)
+	keys := []string{name}
+	merged, isList := f.merged[name].([]any)
+	if isList {
+		keys = append(keys, strconv.Itoa(index))
+	}
+	below, part := f.sources.PartAt(f.overlay, at, keys...)
+	s := setter{entry: fmt.Sprintf("%s[%d]", name, index), value: manifest.Value{Contains: part}}
+	keys = append(keys, below...)
+	if own := decoding.At(f.own, keys); own != nil && reflect.DeepEqual(own, decoding.At(f.merged, keys)) {
+		line, ok := node.LineAt(f.original, keys, s.value)
+		if s.line = line; !ok {
+			s.line = node.Line(f.original, keys...)
+		}
+		return s
+	}
 	own, _ := f.own[name].([]any)
-	isOfFile := reflect.DeepEqual(f.own[name], f.merged[name]) ||
-		index < len(own) && index < len(merged) && reflect.DeepEqual(own[index], merged[index])
-	if isOfFile {
-		return node.Line(f.original, name, strconv.Itoa(index)), "", ""
+	s.field = f.fieldOf(name)
+	if len(merged) > 0 && index >= len(own) && s.field != metadataOfFlux {
+		s.field += fmt.Sprintf("[%d]", index-len(own)) // the tool appends its items
 	}
-	field = f.fieldOf(name)
-	if isList := field != "spec.commonMetadata"; isList && len(merged) > 0 && index >= len(own) {
-		field += fmt.Sprintf("[%d]", index-len(own)) // the tool appends its items
-	}
-	return 0, fmt.Sprintf("%s[%d]", name, index), field
+	s.below = fieldsBelow(name, below, part)
+	return s
 }
 
 // locateEntry returns an entry of a kustomization with its file and line or, if the object sets it, with the object and
@@ -381,11 +400,11 @@ func (f *followed) locateEntry(at manifest.Problem) manifest.Problem {
 	if at.File != source.Relative(f.overlay) || at.Line <= f.lines {
 		return at
 	}
-	line, _, field := f.originOf(at.Line)
-	if at.Line = line; field == "" {
+	set := f.originOf(at.Line)
+	if at.Line = set.line; set.field == "" {
 		return at
 	}
-	return manifest.NewProblem(f.object, field, manifest.Value{}, "")
+	return manifest.NewProblem(f.object, set.field, manifest.Value{}, "")
 }
 
 // fieldOf returns the field of the object that sets a field of the overlay.
@@ -396,9 +415,23 @@ func (p place) fieldOf(name string) string {
 	case name == "namespace":
 		return "spec.targetNamespace"
 	case name == "labels", name == "transformers":
-		return "spec.commonMetadata"
+		return metadataOfFlux
 	}
 	return "spec." + name
+}
+
+// metadataOfFlux is the field of a Kustomization whose metadata the overlay sets by labels and transformers.
+const metadataOfFlux = "spec.commonMetadata"
+
+// fieldsBelow returns the fields of the object for those below an entry of the overlay, which may be a text.
+func fieldsBelow(name string, below []string, part string) []string {
+	switch key, _, _ := strings.Cut(part, ":"); {
+	case name == "transformers":
+		return []string{"annotations", key}
+	case name == "labels" && len(below) > 0:
+		return append([]string{"labels"}, below[1:]...)
+	}
+	return below
 }
 
 // setNamespace gives objects without a namespace that of an Application.

@@ -30,6 +30,9 @@ func (b *built) install(in *input, files charts.Files, releases []release.Releas
 		PostRender: func(k map[string]any, objects []manifest.Object) ([]manifest.Object, error) {
 			return kustomize.PostRender(in.sources, k, objects)
 		},
+		BlamePostRender: func(k map[string]any, p manifest.Problem) (keys []string, part string) {
+			return kustomize.BlamePostRender(in.sources, k, p)
+		},
 		Locate: in.locateText,
 	}.Install(releases)
 }
@@ -105,12 +108,13 @@ func (b *built) addInstalled(in *input, applied []manifest.Object) {
 			}
 		}
 	}
-	b.local = append(b.local, b.releasedDefinitions(known)...)
+	b.local = append(b.local, b.otherDefinitions(in, known)...)
 }
 
-// releasedDefinitions returns the definitions of this program for the kinds of all objects whose definition is not
-// known, if they serve each version that an object has: others may be of another release of the tool.
-func (b *built) releasedDefinitions(known map[string]bool) (all []manifest.Object) {
+// otherDefinitions returns the definitions in files of the repository that nothing delivers, or of this program, for
+// the kinds of all objects whose definition is not known, if they serve each version that an object has: others may be
+// of another release of the tool.
+func (b *built) otherDefinitions(in *input, known map[string]bool) (all []manifest.Object) {
 	objects := slices.Concat(b.objects, b.followedObjects())
 	for _, r := range b.installed {
 		objects = append(objects, r.Objects...)
@@ -118,10 +122,14 @@ func (b *built) releasedDefinitions(known map[string]bool) (all []manifest.Objec
 	found := map[schema.GroupKind]*unstructured.Unstructured{}
 	for _, o := range objects {
 		gvk := o.GroupVersionKind()
-		if apiserver.IsGroup(gvk.Group) { // most environments have no others, and reading the definitions takes time
+		// most environments have no others, and reading the definitions takes time
+		if apiserver.IsGroup(gvk.Group) || in.kinds.Find(gvk) != nil {
 			continue
 		}
-		definition := definitions.Of(gvk)
+		definition, _ := b.undelivered(gvk)
+		if definition == nil {
+			definition = definitions.Of(gvk)
+		}
 		if other, isFound := found[gvk.GroupKind()]; !isFound || other != nil {
 			found[gvk.GroupKind()] = definition
 		}

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/kustomize/api/types"
 
 	"example.com/gatehouse/kind/registry"
@@ -42,12 +43,13 @@ type Repository struct {
 
 	kinds   *registry.Kinds
 	root    *os.Root
-	dir     string            // the path of root on disk, without links
-	locked  string            // the folder that locks: environments/, or dir without it
-	files   source.Revision   // the work tree, or see At
-	overlay map[string][]byte // see With
-	shared  *memo.Memo        // results for all environments of a run, if Memo is nil
-	found   func() []string   // entries, read once
+	dir     string                                       // the path of root on disk, without links
+	locked  string                                       // the folder that locks: environments/, or dir without it
+	files   source.Revision                              // the work tree, or see At
+	overlay map[string][]byte                            // see With
+	shared  *memo.Memo                                   // results for all environments of a run, if Memo is nil
+	found   func() []string                              // entries, read once
+	defined func() map[schema.GroupKind][]fileDefinition // findDefinitions, once
 
 	kubernetes  string            // see As
 	definitions []manifest.Object // see As
@@ -71,7 +73,7 @@ func Open(dir string, kinds *registry.Kinds) (*Repository, error) {
 		return nil, fmt.Errorf("open the folder that holds %s: %w", tree.EnvironmentsFolder, err)
 	}
 	r := &Repository{kinds: kinds, root: root, dir: resolved, files: source.Disk(root, resolved), shared: &memo.Memo{}}
-	r.found = sync.OnceValue(r.entries)
+	r.found, r.defined = sync.OnceValue(r.entries), sync.OnceValue(r.findDefinitions)
 	if r.fileSystem().IsDir("/" + tree.EnvironmentsFolder) {
 		r.locked = filepath.Join(resolved, tree.EnvironmentsFolder)
 		return r, nil
@@ -92,7 +94,7 @@ func (r *Repository) Close() { _ = r.root.Close() }
 func (r *Repository) With(files map[string][]byte) *Repository {
 	with := *r
 	with.overlay = files
-	with.found = sync.OnceValue(with.entries)
+	with.found, with.defined = sync.OnceValue(with.entries), sync.OnceValue(with.findDefinitions)
 	return &with
 }
 
@@ -108,7 +110,7 @@ func (r *Repository) As(kubernetes string, definitions ...manifest.Object) *Repo
 func (r *Repository) At(revision source.Revision) *Repository {
 	at := *r
 	at.files, at.Look, at.IsLeftOut = revision, nil, nil
-	at.found = sync.OnceValue(at.entries)
+	at.found, at.defined = sync.OnceValue(at.entries), sync.OnceValue(at.findDefinitions)
 	return &at
 }
 

@@ -20,6 +20,8 @@ type Unchecked struct {
 	Objects                 int
 	// First is a problem with the position of the first object.
 	First manifest.Problem
+	// Differing are the positions of definitions in the repository that differ, so that none of them is used.
+	Differing []string
 }
 
 // unchecked returns the kinds without a definition, in order, except those that an annotation says are elsewhere.
@@ -32,7 +34,9 @@ func (p *pipeline) unchecked(objects []manifest.Object) (all []Unchecked) {
 			continue
 		}
 		if byKind[gvk.GroupKind()] == nil {
-			byKind[gvk.GroupKind()] = &Unchecked{gvk, 0, p.locate(manifest.NewProblem(o, "", manifest.Value{}, ""))}
+			byKind[gvk.GroupKind()] = &Unchecked{GroupVersionKind: gvk,
+				First: p.locate(manifest.NewProblem(o, "", manifest.Value{}, ""))}
+			_, byKind[gvk.GroupKind()].Differing = p.undelivered(gvk)
 		}
 		byKind[gvk.GroupKind()].Objects++
 	}
@@ -126,6 +130,14 @@ func (u *Update) warnOf(t *uncheckedTotal, message string) {
 	first.Problems = manifest.SortProblems(append(first.Problems, t.First))
 }
 
+// differs says that the repository has several definitions.
+func (u Unchecked) differs() string {
+	if len(u.Differing) == 0 {
+		return ""
+	}
+	return "; the definitions in " + manifest.FirstOf(3, u.Differing) + " differ, so none is used"
+}
+
 // definitionsToCopy returns a message with the kinds, and a command that copies the definitions of all groups. It
 // writes nothing for a group without definitions, such as one that nobody installed.
 func definitionsToCopy(kinds []*uncheckedTotal) string {
@@ -133,7 +145,7 @@ func definitionsToCopy(kinds []*uncheckedTotal) string {
 	var environments []string
 	for _, t := range kinds {
 		groups, environments = append(groups, t.Group), append(environments, t.environments...)
-		names = append(names, fmt.Sprintf("%s (%d)", t.GroupKind(), t.Objects))
+		names = append(names, fmt.Sprintf("%s (%d%s)", t.GroupKind(), t.Objects, t.differs()))
 	}
 	slices.Sort(groups)
 	slices.Sort(environments)

@@ -3,6 +3,8 @@
 package crd
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -43,4 +45,9 @@ func Versions(crd *unstructured.Unstructured) []Version {
 		versions[i].Schema, _ = found.(map[string]any)
 	}
 	return versions
+}
+
+// Serves reports whether a CustomResourceDefinition serves a version.
+func Serves(crd *unstructured.Unstructured, version string) bool {
+	return slices.ContainsFunc(Versions(crd), func(v Version) bool { return v.Name == version && v.Served })
 }

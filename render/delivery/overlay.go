@@ -3,6 +3,7 @@ package delivery
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -34,7 +35,9 @@ type Overlay struct {
 	}
 
 	// Of Argo CD.
-	Replicas []struct {
+	CommonLabels, CommonAnnotations             map[string]string
+	LabelWithoutSelector, LabelIncludeTemplates bool
+	Replicas                                    []struct {
 		Name  string
 		Count intstr.IntOrString
 	}
@@ -92,6 +95,12 @@ func (o Overlay) MergeInto(k types.Kustomization, isFlux bool, exists func(compo
 		k.Replicas = slices.DeleteFunc(k.Replicas, func(other types.Replica) bool { return other.Name == r.Name })
 		k.Replicas = append(k.Replicas, types.Replica{Name: r.Name, Count: int64(r.Count.IntValue())})
 	}
+	if o.LabelWithoutSelector && len(o.CommonLabels) > 0 {
+		k.Labels = append(k.Labels, types.Label{Pairs: o.CommonLabels, IncludeTemplates: o.LabelIncludeTemplates})
+	} else {
+		k.CommonLabels = merged(k.CommonLabels, o.CommonLabels)
+	}
+	k.CommonAnnotations = merged(k.CommonAnnotations, o.CommonAnnotations)
 	if len(o.CommonMetadata.Labels) > 0 { // Flux sets it in built objects
 		k.Labels = append(k.Labels, types.Label{Pairs: o.CommonMetadata.Labels})
 	}
@@ -103,6 +112,17 @@ func (o Overlay) MergeInto(k types.Kustomization, isFlux bool, exists func(compo
 				string(annotations))
 	}
 	return k
+}
+
+// merged returns entries with more of them, which win.
+func merged(entries, more map[string]string) map[string]string {
+	if len(more) == 0 {
+		return entries
+	}
+	all := map[string]string{}
+	maps.Copy(all, entries)
+	maps.Copy(all, more)
+	return all
 }
 
 // IsInCluster reports whether the destination of an Application is the cluster that Argo CD runs in.

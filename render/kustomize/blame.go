@@ -3,11 +3,13 @@ package kustomize
 import (
 	"fmt"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	imagename "github.com/distribution/reference"
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/utils"
@@ -67,6 +69,28 @@ func BlameOverride(paths *Paths, folder string, p manifest.Problem) (manifest.Pr
 		b.add(at, buildpath.NewCandidate(*original))
 	}
 	return b.blame(p)
+}
+
+// BlamePostRender returns the keys in a kustomization over objects that set the field of a problem last, and the part
+// of a text that begins there; none if others set it.
+func BlamePostRender(s *source.Sources, kustomization map[string]any, p manifest.Problem) (keys []string, part string) {
+	content, err := yaml.Marshal(kustomization)
+	if err != nil {
+		return nil, ""
+	}
+	file := path.Join(virtualFolder, "kustomization.yaml")
+	files := s.FS.With(map[string][]byte{file: content})
+	paths := FindPaths(source.Read(nil, nil, files, nil, nil, nil, virtualFolder), virtualFolder)
+	b := newBlame(paths, p, p.Subject.ID(), &yaml.Node{})
+	b.add(virtualFolder, buildpath.NewCandidate(p.Subject))
+	found := b.lastSetter()
+	if found == nil {
+		return nil, ""
+	}
+	name, index := paths.Sources.EntryAt(file, found.line)
+	keys = []string{name, strconv.Itoa(index)}
+	below, part := paths.Sources.PartAt(file, found.line, keys...)
+	return append(keys, below...), part
 }
 
 // blame finds the cause of a problem.
@@ -133,7 +157,7 @@ func (b *blame) blame(p manifest.Problem) (manifest.Problem, bool) {
 // lastSetter returns the last entry that gives the field its value, or removes it, or nil. Several may set parts of a
 // mapping or a list.
 func (b *blame) lastSetter() *cause {
-	if isContainer(b.value) {
+	if isContainer(b.value) && !isEmpty(b.value) {
 		return nil
 	}
 	for _, e := range slices.Backward(b.entries) {
@@ -152,6 +176,11 @@ func (b *blame) lastSetter() *cause {
 	return nil
 }
 
+func isEmpty(value any) bool {
+	list, isList := value.([]any)
+	return value == nil || isList && len(list) == 0
+}
+
 func isContainer(value any) bool {
 	switch value.(type) {
 	case map[string]any, []any:
@@ -162,8 +191,12 @@ func isContainer(value any) bool {
 
 // patches returns the documents of an entry that patch the object.
 func (b *blame) patches(e candidateEntry) (documents []source.Document) {
-	for _, patch := range b.paths.Patches[e.Kustomization.Folder] {
-		if patch.Entry() != e.Name || patch.Err != nil {
+	patches := b.paths.Patches[e.Kustomization.Folder]
+	if strings.HasPrefix(e.Name, "transformers[") {
+		patches = buildpath.PatchesIn(b.paths.Sources.Documents(e.Kustomization.Paths[e.Loads]), e.Name)
+	}
+	for _, patch := range patches {
+		if patch.Entry() != e.Name && patch.Field != e.Name || patch.Err != nil {
 			continue
 		}
 		for _, d := range patch.Documents {
@@ -182,7 +215,11 @@ func (b *blame) setBy(patch *yaml.Node) *yaml.Node {
 		return b.setByOperation(patch)
 	}
 	key, value, found := node.Follow(patch, b.object, b.keys)
-	if found == len(b.keys) && node.HasValue(value, b.value) || b.value == nil && node.Field(value, "$patch") != nil {
+	if found == len(b.keys) && node.HasValue(value, b.value) {
+		return key
+	}
+	isDirective := func(item *yaml.Node) bool { return node.Field(item, "$patch") != nil }
+	if isEmpty(b.value) && slices.ContainsFunc(node.Items(value), isDirective) {
 		return key
 	}
 	return nil
@@ -261,11 +298,16 @@ func (b *blame) setByEntry(e candidateEntry) *cause {
 	case strings.HasPrefix(e.Name, "replicas["):
 		return at(b.isReplicasOf(k.Replicas[indexIn(e.Name)], e, text) && b.paths.Sources.IsScale(field), "count")
 	case strings.HasPrefix(e.Name, "images["):
-		return at(b.keys[len(b.keys)-1] == "image" && isImageOf(k.Images[indexIn(e.Name)], text))
+		field := fieldOfImage(k.Images[indexIn(e.Name)], text)
+		return at(b.isImage() && field != "", field)
 	case strings.HasPrefix(e.Name, "replacements["):
-		return b.setByReplacement(e)
+		return b.setByReplacement(e, b.paths.Sources.Replacements(k))
 	case strings.HasPrefix(e.Name, "transformers["):
-		return b.setByTransformer(e, text)
+		documents := b.paths.Sources.Documents(k.Paths[e.Loads])
+		if found := b.setByReplacement(e, source.ReplacementsIn(documents, e.Name)); found != nil {
+			return found
+		}
+		return b.setByTransformer(documents, text)
 	}
 	return nil
 }
@@ -296,11 +338,24 @@ func indexIn(entry string) int {
 	return i
 }
 
-// isImageOf reports whether an entry of images makes a part of an image.
-func isImageOf(entry types.Image, image string) bool {
-	return entry.NewName != "" && strings.HasPrefix(image, entry.NewName) ||
-		entry.NewTag != "" && strings.HasSuffix(image, ":"+entry.NewTag) ||
-		entry.Digest != "" && strings.HasSuffix(image, "@"+entry.Digest)
+func (b *blame) isImage() bool { return b.keys[len(b.keys)-1] == "image" }
+
+// fieldOfImage returns the field of an entry of images that makes a part of an image: if several do, the one that makes
+// no image alone, or else the name.
+func fieldOfImage(entry types.Image, image string) string {
+	isNamed := entry.NewName != "" && strings.HasPrefix(image, entry.NewName)
+	_, err := imagename.ParseNormalizedNamed(entry.NewName)
+	switch {
+	case isNamed && err != nil:
+		return "newName"
+	case entry.Digest != "" && strings.HasSuffix(image, "@"+entry.Digest):
+		return "digest"
+	case entry.NewTag != "" && strings.HasSuffix(image, ":"+entry.NewTag):
+		return "newTag"
+	case isNamed:
+		return "newName"
+	}
+	return ""
 }
 
 // label matches a name that every kind accepts if it is short.
@@ -315,9 +370,9 @@ func (b *blame) isAffix(affix string) bool {
 }
 
 // setByReplacement returns the path of a replacement in an entry that selects the field, or nil.
-func (b *blame) setByReplacement(e candidateEntry) *cause {
+func (b *blame) setByReplacement(e candidateEntry, replacements []source.Replacement) *cause {
 	var found *cause
-	for _, r := range b.paths.Sources.Replacements(e.Kustomization) {
+	for _, r := range replacements {
 		if r.Entry != e.Name {
 			continue
 		}
@@ -367,17 +422,22 @@ func (b *blame) isAt(path []string) bool {
 }
 
 // setByTransformer returns the value in the files of a transformer that the field has, and the source object lacks.
-func (b *blame) setByTransformer(e candidateEntry, text string) *cause {
+func (b *blame) setByTransformer(transformers []source.Document, text string) *cause {
 	if _, value, found := node.Follow(b.document, b.object, b.keys); found == len(b.keys) &&
 		node.HasValue(value, b.value) {
 		return nil
 	}
 	isName := strings.Join(b.keys, ".") == "metadata.name"
-	for _, d := range b.paths.Sources.Documents(e.Kustomization.Paths[e.Loads]) {
+	for _, d := range transformers {
+		name := node.Field(node.Field(d.Node(), "metadata"), "name") // of the transformer
 		for n := range node.All(d.Node()) {
+			if n.Kind != yaml.ScalarNode || n == name || text == "" {
+				continue
+			}
 			isEnd := strings.HasPrefix(text, n.Value) || strings.HasSuffix(text, n.Value)
 			isAffix := isName && len(n.Value) > 1 && isEnd
-			if n.Kind == yaml.ScalarNode && text != "" && (n.Value == text || isAffix && b.isAffix(n.Value)) {
+			isTag := b.isImage() && strings.HasSuffix(text, ":"+n.Value)
+			if n.Value == text || isAffix && b.isAffix(n.Value) || isTag {
 				return &cause{d.File, n.Line, "set by " + d.String()}
 			}
 		}

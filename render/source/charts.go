@@ -308,7 +308,12 @@ func (s *Sources) explainChart(p manifest.Problem, d Document, keys []string) ma
 				": set it to the name of one"
 		}
 	}
-	if _, cause, ok := FindCause(of, d, keys, p.Value); ok {
+	_, cause, ok := FindCause(of, d, keys, p.Value)
+	switch {
+	case ok && cause.File != "":
+		p.Message += fmt.Sprintf("; set by the value %s in %s", manifest.JoinField(cause.Keys), p.Position())
+		p.File, p.Line = Relative(cause.File), cause.Line
+	case ok:
 		p.Message += "; set by the value " + cause.String()
 	}
 	return p
@@ -317,11 +322,25 @@ func (s *Sources) explainChart(p manifest.Problem, d Document, keys []string) ma
 // FindCause returns the template line of a field in an object of a chart, and the setting that causes its value.
 func FindCause(of *charts.Settings, d Document, keys []string, value manifest.Value) (at charts.Position,
 	cause charts.Setting, ok bool) {
+	keys = Keys(d.ID, keys)
 	key, found := node.Walk(d.Node(), keys, node.TestOf(value))
-	if found == nil || found.Kind != yaml.ScalarNode {
+	for name, entry := range node.Entries(found) {
+		if wrong := fmt.Sprint(value.Is); name.Value == wrong || entry.Value == wrong {
+			keys, key, found = append(keys, name.Value), name, entry
+			break
+		}
+	}
+	text := ""
+	switch {
+	case found == nil && value.Is == nil: // missing
+		key = &yaml.Node{Line: node.Line(d.Node(), keys...)}
+		found = key
+	case found == nil || found.Kind != yaml.ScalarNode:
 		return at, cause, false
+	case !node.IsNull(found):
+		text = found.Value
 	}
 	at = charts.Position{File: d.File, Line: key.Line}
-	cause, ok = of.Cause(at, keys, found.Value)
+	cause, ok = of.Cause(at, max(at.Line, found.Line), keys, text)
 	return at, cause, ok
 }

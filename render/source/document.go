@@ -48,6 +48,18 @@ func splitList(file string, root *yaml.Node, isListed bool) (documents []Documen
 	return documents
 }
 
+// Inside returns the documents in the text of a field, with their lines in the file.
+func (d Document) Inside(field string) (documents []Document) {
+	for _, value := range node.Fields(d.Node(), field) {
+		for _, inside := range text.SplitScalar(value) {
+			if root, err := inside.Parse(); err == nil && root != nil {
+				documents = append(documents, splitList(d.File, root, false)...)
+			}
+		}
+	}
+	return documents
+}
+
 // completeItems gives the items of a list of one kind, such as a ConfigMapList, that kind where they have none.
 func completeItems(list *yaml.Node) {
 	itemKind, isList := strings.CutSuffix(node.Text(list, "kind"), "List")

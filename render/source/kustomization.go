@@ -120,6 +120,16 @@ func (r folderReader) checkItems(parent *yaml.Node, field string) {
 	}
 }
 
+// checkGenerators reports generators without a name: an error of kustomize does not say which one.
+func checkGenerators(k *Kustomization) (found problems) {
+	for _, d := range generators(k.File, k.root) {
+		if d.Name == "" && !node.IsNull(d.Node()) {
+			found.add(k.File, d.Line(), "a generator of a %s has no name: write name, as in name: settings", d.Kind)
+		}
+	}
+	return found
+}
+
 // checkPatches reports targets without a name in patchesJson6902, which kustomize takes only under
 // patches, and patches with neither a path nor a text, or with both.
 func checkPatches(k *Kustomization) (found problems) {

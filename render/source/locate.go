@@ -35,8 +35,11 @@ func (s *Sources) LocateWritten(p manifest.Problem, id manifest.ID, kustomizatio
 }
 
 // Keys returns the keys of a field in a source file. The API server moves fields that all versions
-// of a CustomResourceDefinition share out of the versions.
+// of a CustomResourceDefinition share out of the versions, and leaves out metadata in the path of labels of a template.
 func Keys(id manifest.ID, keys []string) []string {
+	if n := len(keys); n > 1 && keys[n-2] == "template" && (keys[n-1] == "labels" || keys[n-1] == "annotations") {
+		return slices.Insert(slices.Clone(keys), n-1, "metadata")
+	}
 	if id.Group != "apiextensions.k8s.io" || len(keys) < 2 || keys[0] != "spec" {
 		return keys
 	}

@@ -57,6 +57,21 @@ func replacementsOf(files *FileSystem, k *Kustomization) (all []Replacement) {
 	return all
 }
 
+// ReplacementsIn returns the replacements of transformers in an entry of a kustomization.
+func ReplacementsIn(transformers []Document, entry string) (all []Replacement) {
+	for _, d := range transformers {
+		list := node.Field(d.Node(), "replacements")
+		var found []types.Replacement
+		if content, err := yaml.Marshal(list); list == nil || err != nil || sigsyaml.Unmarshal(content, &found) != nil {
+			continue
+		}
+		for i, r := range found {
+			all = append(all, Replacement{r, entry, d.File, node.Item(list, i)})
+		}
+	}
+	return all
+}
+
 // FindReplacement returns the position of the replacement in an error of kustomize, or "".
 func (s *Sources) FindReplacement(message string) (file string, line int) {
 	for _, k := range s.sorted() {

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/konfig"
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/manifest"
@@ -84,7 +85,8 @@ func Read(own, shared *memo.Memo, fileSystem *FileSystem, configuration []byte, 
 		if k.root != nil {
 			s.documents[k.File] = generators(k.File, k.root)
 		}
-		problems = slices.Concat(problems, k.problems, checkPatches(k), incompleteReplacements(replacementsOf(s.FS, k)))
+		problems = slices.Concat(problems, k.problems, checkPatches(k), checkGenerators(k),
+			incompleteReplacements(replacementsOf(s.FS, k)))
 		s.patches = append(s.patches, k.patches...)
 	}
 	s.addCharts(ofCharts)
@@ -181,7 +183,8 @@ func (s *Sources) Find(id manifest.ID) []Document {
 // first. An ID in an error of kustomize has no group: it matches any.
 func bestMatches(id manifest.ID, documents []Document) (found []Document) {
 	for _, d := range documents {
-		if d.Kind == id.Kind && d.Name != "" && strings.Contains(id.Name, d.Name) &&
+		isGenerator := d.APIVersion == konfig.BuiltinPluginApiVersion && d.Kind == id.Kind+"Generator"
+		if (d.Kind == id.Kind || isGenerator) && d.Name != "" && strings.Contains(id.Name, d.Name) &&
 			(id.Group == "" || d.Group == id.Group) {
 			found = append(found, d)
 		}
@@ -219,6 +222,27 @@ func (s *Sources) EntryAt(file string, line int) (name string, index int) {
 		}
 	}
 	return name, index
+}
+
+// PartAt returns the keys below an entry of a kustomization at a line, and the rest of a block of text that begins
+// there.
+func (s *Sources) PartAt(file string, line int, entry ...string) (below []string, rest string) {
+	_, value := node.Walk(s.Kustomizations[path.Dir(file)].root, entry, nil)
+	for value != nil && value.Kind == yaml.MappingNode {
+		var name string
+		var in *yaml.Node
+		for key, entry := range node.Entries(value) {
+			if key.Line <= line {
+				name, in = key.Value, entry
+			}
+		}
+		below, value = append(below, name), in
+	}
+	if value != nil && value.Style&yaml.LiteralStyle != 0 && line > value.Line {
+		lines := strings.SplitAfter(value.Value, "\n")
+		rest = strings.Join(lines[min(line-value.Line-1, len(lines)):], "")
+	}
+	return below, rest
 }
 
 // quoted matches the parts of an error of kustomize that may be values of files.

@@ -94,7 +94,7 @@ func (c *Checker) judgeSubstituted(o manifest.Object, applied flux.Result) (*uns
 		substituted, problems = rest.Object, append(problems, rest.problems(c)...)
 	default:
 		_, found := c.judge(substituted)
-		problems = append(problems, found...)
+		problems = append(problems, c.nameVariables(o, found)...)
 	}
 	for i := range problems {
 		problems[i].Subject, problems[i].Object = o, o.String()
@@ -103,6 +103,19 @@ func (c *Checker) judgeSubstituted(o manifest.Object, applied flux.Result) (*uns
 		isUnknown := c.PostBuild.Values == nil && isOfVariable(p, applied.Object)
 		return isUnknown && (!p.Warning || !isOfVariable(p, substituted))
 	})
+}
+
+// nameVariables adds the variables of an object in git that set the fields of problems.
+func (c *Checker) nameVariables(o manifest.Object, problems []manifest.Problem) []manifest.Problem {
+	problems = slices.Clone(problems) // the memo keeps them
+	for i, p := range problems {
+		names := flux.VariablesIn(decoding.At(o.Object, manifest.SplitField(p.Field)))
+		if len(names) > 0 && isOfVariable(p, o) {
+			problems[i].Message += fmt.Sprintf("; set by the variable %s of %s", strings.Join(names, ", "),
+				c.PostBuild.Place())
+		}
+	}
+	return problems
 }
 
 // substitutionProblems returns the problems of the substitution itself.

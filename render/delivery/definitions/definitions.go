@@ -45,14 +45,8 @@ var all = sync.OnceValue(func() map[schema.GroupKind]*unstructured.Unstructured 
 
 // Of returns the definition of a kind if it serves a version of it, or nil. It must not be changed.
 func Of(gvk schema.GroupVersionKind) *unstructured.Unstructured {
-	definition := all()[gvk.GroupKind()]
-	if definition == nil {
-		return nil
-	}
-	for _, version := range crd.Versions(definition) {
-		if version.Name == gvk.Version && version.Served {
-			return definition
-		}
+	if definition := all()[gvk.GroupKind()]; definition != nil && crd.Serves(definition, gvk.Version) {
+		return definition
 	}
 	return nil
 }

@@ -156,14 +156,20 @@ var variable = regexp.MustCompile(`\$\{#?([_[:alpha:]][_[:alpha:][:digit:]]*)`)
 
 // Variables returns the names of the variables in an object, in order.
 func (b *PostBuild) Variables(o manifest.Object) []string {
-	names := map[string]bool{}
-	if b.Substitutes(o) {
-		contains(o.Object, func(text string) bool {
-			for _, match := range variable.FindAllStringSubmatch(text, -1) {
-				names[match[1]] = true
-			}
-			return false
-		})
+	if !b.Substitutes(o) {
+		return nil
 	}
+	return VariablesIn(o.Object)
+}
+
+// VariablesIn returns the names of the variables in the texts and keys of content, in order.
+func VariablesIn(content any) []string {
+	names := map[string]bool{}
+	contains(content, func(text string) bool {
+		for _, match := range variable.FindAllStringSubmatch(text, -1) {
+			names[match[1]] = true
+		}
+		return false
+	})
 	return slices.Sorted(maps.Keys(names))
 }

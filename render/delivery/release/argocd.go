@@ -132,31 +132,35 @@ func refsOf(sources []applicationSource) map[string]bool {
 // chart or of another source (ResolveValueFilePathOrUrl in util/io/path/resolved.go).
 func (r *Release) addValueFile(s applicationSource, file string) {
 	ref, within, _ := strings.Cut(file, "/")
+	add := func(name, written string) {
+		if s.Helm.IgnoreMissing {
+			written = ""
+		}
+		r.addRepositoryFile(name, written)
+	}
 	switch {
 	case strings.Contains(file, "://"):
 		r.Unknown = append(r.Unknown, file)
 	case r.refs[ref]:
-		r.addRepositoryFile(s, path.Join("/", within), file)
+		add(path.Join("/", within), file)
 	case strings.HasPrefix(file, "$"), s.Chart != "" && !filepath.IsLocal(file):
 		r.Unknown = append(r.Unknown, file)
 	case path.IsAbs(file):
-		r.addRepositoryFile(s, path.Clean(file), file)
+		add(path.Clean(file), file)
 	case !filepath.IsLocal(file):
-		r.addRepositoryFile(s, path.Join("/", s.Path, file), file)
+		add(path.Join("/", s.Path, file), file)
 	default:
 		r.Files = append(r.Files, file)
 	}
 }
 
-// addRepositoryFile adds a file of a repository that may be another one.
-func (r *Release) addRepositoryFile(s applicationSource, name, written string) {
+// addRepositoryFile adds a file of a repository that may be another one: as written, or empty if it may be missing.
+func (r *Release) addRepositoryFile(name, written string) {
 	r.Files = append(r.Files, name)
 	if r.elsewhere == nil {
 		r.elsewhere = map[string]string{}
 	}
-	if r.elsewhere[name] = written; s.Helm.IgnoreMissing {
-		r.elsewhere[name] = ""
-	}
+	r.elsewhere[name] = written
 }
 
 var comma = regexp.MustCompile(`(^|[^\\]),`)

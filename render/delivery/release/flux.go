@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"helm.sh/helm/v4/pkg/strvals"
 
 	"example.com/gatehouse/render/decoding"
@@ -153,15 +154,21 @@ func sourceID(ref reference) manifest.ID {
 func (in index) setChart(r *Release, t chartTemplate) {
 	if t.SourceRef.Kind != "HelmRepository" {
 		r.setFolder(t.Chart)
-		if len(t.ValuesFiles) > 0 { // from the top of the source
-			r.Unknown = append(r.Unknown, "valuesFiles")
+		for _, file := range t.ValuesFiles { // from the top of the source
+			r.addRepositoryFile(path.Join("/", file), file)
 		}
+		r.checkDefaults(path.Join(t.Chart, chartutil.ValuesfileName), t.ValuesFiles)
 		return
 	}
 	r.Chart, r.Version, r.Files = t.Chart, t.Version, t.ValuesFiles
+	r.checkDefaults(chartutil.ValuesfileName, t.ValuesFiles)
 	r.RepositoryID = sourceID(t.SourceRef)
 	r.setRepository(textAt(in[r.RepositoryID], "spec", "url"))
-	if len(t.ValuesFiles) > 0 && t.ValuesFiles[0] != "values.yaml" { // they are in its place
+}
+
+// checkDefaults makes the values unknown if files take the place of the defaults of a chart.
+func (r *Release) checkDefaults(defaults string, files []string) {
+	if len(files) > 0 && path.Clean(files[0]) != defaults {
 		r.Unknown = append(r.Unknown, "values.yaml of the chart is none of valuesFiles")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
@@ -30,7 +31,10 @@ type Installer struct {
 	Memo    *memo.Memo
 	// PostRender builds objects with a kustomization.
 	PostRender func(kustomization map[string]any, objects []manifest.Object) ([]manifest.Object, error)
-	Locate     Locate
+	// BlamePostRender returns the keys in a kustomization that set the field of a problem, and the part of a text
+	// there; none if others set it.
+	BlamePostRender func(kustomization map[string]any, p manifest.Problem) (keys []string, part string)
+	Locate          Locate
 }
 
 // Installed are the objects of a release, none if its chart is not there, or wrong. The Origin of each is its
@@ -42,7 +46,8 @@ type Installed struct {
 	// Settings are the values that the release sets.
 	Settings *charts.Settings
 
-	documents map[string]source.Document // by originOf
+	documents       map[string]source.Document // by originOf
+	blamePostRender func(kustomization map[string]any, p manifest.Problem) (keys []string, part string)
 }
 
 // Install returns the releases with their objects, and warnings of missing charts if the repository has a
@@ -63,7 +68,7 @@ func (i Installer) Install(releases []Release) (all []*Installed, problems []man
 // install returns a release with its objects.
 func (i Installer) install(r Release, locked []charts.Locked,
 	hasLock bool) (result *Installed, problems []manifest.Problem) {
-	result = &Installed{Release: r}
+	result = &Installed{Release: r, blamePostRender: i.BlamePostRender}
 	archive, digest, found := i.find(r, locked, hasLock)
 	if found != nil {
 		problems = append(problems, *found)
@@ -134,7 +139,10 @@ func (r *Installed) Blame(p manifest.Problem) manifest.Problem {
 		verb = "installs"
 	}
 	origin, of := p.Subject.Origin, manifest.NewProblem(r.Source, "", manifest.Value{}, "")
-	if d, is := r.documents[originOf(p.Subject)]; is && p.Field != "" {
+	d, is := r.documents[originOf(p.Subject)]
+	if keys, part := r.setter(p); keys != nil {
+		of.Field, of.Value = manifest.JoinField(keys), manifest.Value{Contains: part}
+	} else if is && p.Field != "" {
 		at, cause, ok := source.FindCause(r.Settings, d, manifest.SplitField(p.Field), p.Value)
 		if at.Line > 0 {
 			origin = manifest.Problem{File: source.Relative(at.File), Line: at.Line}.Position()
@@ -149,6 +157,29 @@ func (r *Installed) Blame(p manifest.Problem) manifest.Problem {
 	of.Message = fmt.Sprintf("%s %s (%s): %s", verb, p.Object, origin, p.Message)
 	of.Warning = p.Warning || r.isUnsure()
 	return of
+}
+
+// setter returns the field of the release, other than of its values, that sets the field of a problem, and the part of
+// a text there.
+func (r *Installed) setter(p manifest.Problem) (keys []string, part string) {
+	if p.Field == "" || p.Subject.Unstructured == nil {
+		return nil, ""
+	}
+	fields := manifest.SplitField(p.Field)
+	if wrong, is := p.Value.Is.(string); is && slices.Equal(fields[:1], []string{"metadata"}) && len(fields) > 1 {
+		for key, value := range map[string]map[string]string{"labels": r.Labels,
+			"annotations": r.Annotations}[fields[1]] {
+			if key == wrong || value == wrong {
+				return []string{"spec", "commonMetadata", fields[1], key}, ""
+			}
+		}
+	}
+	for i, k := range slices.Backward(r.PostRenderers) {
+		if keys, part = r.blamePostRender(k, p); keys != nil {
+			return append([]string{"spec", "postRenderers", strconv.Itoa(i), "kustomize"}, keys...), part
+		}
+	}
+	return nil, ""
 }
 
 // originOf names the document of an object.

@@ -246,7 +246,7 @@ func (r Release) problem(keys []string, message string) manifest.Problem {
 	best, longest := valueSource{object: r.Source, field: r.valuesField}, 0
 	for _, s := range slices.Backward(r.sources) {
 		length := len(keys)
-		for length > longest && decoding.At(s.values, keys[:length]) == nil {
+		for length > longest && !sets(s.values, keys[:length]) {
 			length--
 		}
 		if length > longest {
@@ -254,6 +254,16 @@ func (r Release) problem(keys []string, message string) manifest.Problem {
 		}
 	}
 	return r.problemIn(best, keys, message)
+}
+
+// sets reports whether values have one at keys, which may be null.
+func sets(values map[string]any, keys []string) bool {
+	last := len(keys) - 1
+	parent, isMapping := decoding.At(values, keys[:last]).(map[string]any)
+	if isMapping {
+		_, isMapping = parent[keys[last]]
+	}
+	return isMapping || decoding.At(values, keys) != nil
 }
 
 // problemIn returns a problem of a value in a source. It is one of the release, whichever object has the value.

@@ -53,6 +53,29 @@ func findPatches(k *source.Kustomization) (all []Patch) {
 	return all
 }
 
+// PatchesIn returns the patches of transformers in an entry of a kustomization, which is their Field.
+func PatchesIn(transformers []source.Document, entry string) (all []Patch) {
+	for _, d := range transformers {
+		var k struct {
+			Kind, Patch, JSONOp string
+			Target              *types.Selector
+		}
+		if d.Node().Decode(&k) != nil || !strings.HasPrefix(k.Kind, "Patch") {
+			continue
+		}
+		for _, field := range []string{"patch", "jsonOp", "patches"} {
+			if documents := d.Inside(field); len(documents) > 0 {
+				p := Patch{Field: entry, Documents: documents}
+				if k.Target != nil {
+					p.Selector, p.Err = NewSelector(k.Target)
+				}
+				all = append(all, p)
+			}
+		}
+	}
+	return all
+}
+
 // Selects reports whether the patch may change a candidate.
 func (p Patch) Selects(c Candidate) bool {
 	if p.Selector != nil {

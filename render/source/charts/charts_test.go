@@ -338,7 +338,7 @@ func TestCopiedValuesAreCauses(t *testing.T) {
 		{"spec.imagePullPolicy", "Sometimes", "parts.main.policy"}, {"spec.port", "7", "parts.main.replicas"}, {"spec.a", "same text", ""},
 		{"spec.b", "none", ""},
 	} {
-		cause, ok := rendered.Settings.Cause(at, strings.Split(test.field, "."), test.text)
+		cause, ok := rendered.Settings.Cause(at, at.Line, strings.Split(test.field, "."), test.text)
 		if got := manifest.JoinField(cause.Keys); ok != (test.want != "") || ok && got != test.want {
 			t.Errorf("%s %s: %q %v, want %q", test.field, test.text, got, ok, test.want)
 		}

@@ -111,13 +111,13 @@ func (s *Settings) Unread() []string {
 	return names
 }
 
-// Cause returns the setting that a line of a template writes to a field with some text: of the settings that the
-// line reads, the only one with this text and a path as similar to the field.
+// Cause returns the setting that lines of a template from a position write to a field with some text, or without one:
+// of the settings that the lines read, the only one with this text and a path as similar to the field.
 //
-// If the line reads none, templates may have copied it: it is then the only one of all settings with this text, or with
-// this text and as similar a path.
-func (s *Settings) Cause(at Position, field []string, text string) (cause Setting, ok bool) {
-	read := s.Read(at.File, at.Line, at.Line)
+// If the lines read none, templates may have copied it: it is then the only one of all settings with this text, or
+// with this text and as similar a path.
+func (s *Settings) Cause(at Position, last int, field []string, text string) (cause Setting, ok bool) {
+	read := s.Read(at.File, at.Line, last)
 	if slices.ContainsFunc(read, func(setting Setting) bool { return setting.hasText(text) }) {
 		return mostSimilar(read, field, text, 0)
 	}
@@ -125,7 +125,23 @@ func (s *Settings) Cause(at Position, field []string, text string) (cause Settin
 	if _, err := strconv.ParseFloat(text, 64); err != nil && len(text) > len("false") {
 		least = 0 // the text is rare
 	}
-	return mostSimilar(s.all(), field, text, least)
+	if cause, ok = mostSimilar(s.all(), field, text, least); !ok && text == "" {
+		return s.around(field)
+	}
+	return cause, ok
+}
+
+// around returns the only setting whose path is most similar to the mapping around a missing field, in two keys or more.
+func (s *Settings) around(field []string) (cause Setting, ok bool) {
+	longest := 1
+	each(nil, s.values, func(keys []string, value any) {
+		common := commonEnd(keys, field[:max(0, len(field)-1)])
+		if _, isMapping := value.(map[string]any); isMapping && common >= longest {
+			ok = common > longest
+			cause, longest = Setting{keys, position(s.layers, keys), value}, common
+		}
+	})
+	return cause, ok
 }
 
 // all returns all settings.
@@ -141,7 +157,7 @@ func (s *Settings) all() (all []Setting) {
 func mostSimilar(settings []Setting, field []string, text string, least int) (cause Setting, ok bool) {
 	longest := least - 1
 	for _, setting := range settings {
-		if text == "" || !setting.hasText(text) {
+		if !setting.hasText(text) {
 			continue
 		}
 		switch common := commonEnd(setting.Keys, field); {
@@ -154,8 +170,16 @@ func mostSimilar(settings []Setting, field []string, text string, least int) (ca
 	return cause, ok
 }
 
-// hasText reports whether templates may write the value as a text: a large number has two forms.
+// hasText reports whether templates may write the value as a text: a large number has two forms, and null none.
 func (s Setting) hasText(text string) bool {
+	switch value := s.value.(type) {
+	case nil:
+		return text == ""
+	case map[string]any:
+		return text == "" && len(value) == 0
+	case []any:
+		return text == "" && len(value) == 0
+	}
 	number, isNumber := s.value.(float64)
 	return fmt.Sprint(s.value) == text || isNumber && strconv.FormatFloat(number, 'f', -1, 64) == text
 }
@@ -225,18 +249,28 @@ func (s *Settings) SecretNames(at Position) []string {
 	return nil
 }
 
-// eachScalar calls f for the scalars in a value, sorted by path.
+// eachScalar calls f for the scalars, and the empty mappings and lists, in a value, sorted by path.
 func eachScalar(keys []string, value any, f func(keys []string, value any)) {
+	each(keys, value, func(keys []string, value any) {
+		table, isTable := value.(map[string]any)
+		list, isList := value.([]any)
+		if !(isTable || isList) || len(table)+len(list) == 0 && len(keys) > 0 {
+			f(keys, value)
+		}
+	})
+}
+
+// each calls f for a value and the values in it, sorted by path.
+func each(keys []string, value any, f func(keys []string, value any)) {
+	f(keys, value)
 	switch value := value.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(value)) {
-			eachScalar(append(slices.Clip(keys), key), value[key], f)
+			each(append(slices.Clip(keys), key), value[key], f)
 		}
 	case []any:
 		for i, item := range value {
-			eachScalar(append(slices.Clip(keys), strconv.Itoa(i)), item, f)
+			each(append(slices.Clip(keys), strconv.Itoa(i)), item, f)
 		}
-	default:
-		f(keys, value)
 	}
 }

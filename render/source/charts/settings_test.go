@@ -120,7 +120,7 @@ func TestSettingsHavePositions(t *testing.T) {
 		{6, "spec.ports.1.port", "81", "ports.1.port (set.yaml:7)"},
 		{8, "image.tag", "3", "image.tag (set.yaml:3)"},
 	} {
-		cause, ok := s.Cause(Position{"/charts/app/templates/a.yaml", test.line}, strings.Split(test.field, "."), test.text)
+		cause, ok := s.Cause(Position{"/charts/app/templates/a.yaml", test.line}, test.line, strings.Split(test.field, "."), test.text)
 		if got := cause.String(); ok != (test.want != "") || ok && got != test.want {
 			t.Errorf("%v: %s %t", test, got, ok)
 		}

@@ -54,7 +54,7 @@ func itemOf(items []*yaml.Node, built []any, i int) *yaml.Node {
 var names = []string{"name", "mountPath", "devicePath", "containerPort", "port", "topologyKey", "ip", "uid", "host",
 	"path", "key", "type", "namespace"}
 
-// IsItem reports whether an item of a list is a built item, by its names or its text.
+// IsItem reports whether an item of a list is a built item, by its names, its values or its text.
 func IsItem(item *yaml.Node, built any) bool {
 	fields, isMapping := built.(map[string]any)
 	if !isMapping {
@@ -67,6 +67,14 @@ func IsItem(item *yaml.Node, built any) bool {
 				return false
 			}
 			is = true
+		}
+	}
+	if is {
+		return true
+	}
+	for key, value := range Entries(item) { // without a name it is told by all that it has
+		if is = HasValue(value, fields[key.Value]); !is {
+			return false
 		}
 	}
 	return is
