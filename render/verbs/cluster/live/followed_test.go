@@ -15,7 +15,7 @@ import (
 )
 
 // compareFollowed compares an environment whose Kustomization brings objects from apps/shop.
-func (w *world) compareFollowed(text string, postBuild *flux.PostBuild) compare.EnvironmentDiff {
+func (w *world) compareFollowed(text string, postBuild *flux.PostBuild) *compare.Comparison {
 	w.Helper()
 	c, err := cluster.New(unthrottled(server.Admin), "a test")
 	w.must(err)
