@@ -19,7 +19,7 @@ import (
 
 // The fields of a Kustomization of Flux, and of kustomize in a source of an Application, that rendered objects show.
 var (
-	shownByFlux = strings.Fields("commonMetadata components ignoreMissingComponents images namePrefix nameSuffix " +
+	shownByFlux = strings.Fields("buildMetadata commonMetadata components ignoreMissingComponents images namePrefix nameSuffix " +
 		"patches targetNamespace")
 	shownByArgo = strings.Fields("components ignoreMissingComponents images namePrefix nameSuffix namespace patches " +
 		"replicas")
@@ -129,7 +129,8 @@ func (p *pipeline) followedFolders() (all []Followed) {
 		if f.isSet() {
 			continue
 		}
-		of := Followed{Delivery: f.inCluster, Folders: []string{f.place.folder}, Objects: f.applied, PostBuild: f.postBuild}
+		of := Followed{Delivery: f.inCluster, Folders: []string{f.place.folder}, Objects: f.applied,
+			PostBuild: f.postBuild}
 		if folder := p.writtenTo(f); folder != "" {
 			of.Folders = append(of.Folders, path.Join(p.renderedFolder(), folder))
 		}

@@ -107,23 +107,34 @@ func (r *Repository) SyncsOf(folder string) (files []string) {
 	return slices.Compact(files)
 }
 
-// synced returns the folders that tools sync clusters by, see entries: those with their own sync, or all.
+// synced returns the folders that tools sync clusters by, see entries: those with their own sync, or all. An app that
+// is switched off is none where there are others.
 func (r *Repository) synced(isOwn bool) []string {
-	entries, delivered, folders := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	entries, delivered, folders, apps := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	files := r.fileSystem()
-	for _, s := range r.findSyncs(".") {
-		s.path = resolveSource(files, s.kind, s.folder, s.path)
+	syncs := r.findSyncs(".")
+	for i := range syncs {
+		syncs[i].path = resolveSource(files, syncs[i].kind, syncs[i].folder, syncs[i].path)
+	}
+	for _, s := range syncs {
 		isInside := isWithin(s.folder, s.path)
-		if s.path != "." && (isInside || s.isInstance) {
+		switch {
+		case s.path != "." && (isInside || s.isInstance):
 			entries[s.path] = true
+			addListed(files, delivered, s.path)
 			continue
-		}
-		if s.folder != "." && !s.isInstance && !isOwn {
+		case s.folder == "." || s.isInstance || isOwn:
+		case isApp(files, s, syncs):
+			apps[s.folder] = true
+		default:
 			folders[s.folder] = true
 		}
 		if s.path != "." && !isInside {
 			addDelivered(files, delivered, s.path)
 		}
+	}
+	if len(entries)+len(folders) == 0 {
+		folders = apps
 	}
 	for folder := range folders {
 		if !isBelowAny(folder, delivered) && !isBelowAny(folder, entries) {
@@ -133,11 +144,19 @@ func (r *Repository) synced(isOwn bool) []string {
 	return r.topmost(entries, delivered)
 }
 
+// isApp reports whether a Kustomization of Flux beside its app delivers no other sync: it is an app that a cluster
+// lists, or that is switched off. One without its folder is of another repository, or switched off, too.
+func isApp(files *source.FileSystem, s folderSync, all []folderSync) bool {
+	isLeaf := !slices.ContainsFunc(all, func(other folderSync) bool { return isWithin(other.folder, s.path) })
+	return s.kind != "" && (isLeaf && isWithin(s.path, s.folder) || !files.IsDir("/"+s.path))
+}
+
 // topmost returns the names of the entries that are neither delivered nor below another one.
 func (r *Repository) topmost(entries, delivered map[string]bool) (names []string) {
 	for entry := range entries {
 		name := cleanName("./" + entry)
-		if !delivered[entry] && !isBelowAny(path.Dir(entry), entries) && r.checkFolder(name) == nil {
+		isOfOther := isBelowAny(entry, delivered) || isBelowAny(path.Dir(entry), entries)
+		if !isOfOther && r.checkFolder(name) == nil {
 			names = append(names, name)
 		}
 	}
@@ -238,8 +257,11 @@ func syncsIn(folder string, content []byte) (all []folderSync) {
 				Path      string
 				SourceRef struct{ Kind string }
 				Sync      struct{ Path string }
-				Source    struct{ Path string }
-				Sources   []struct{ Path string }
+				Values    struct {
+					Instance struct{ Sync struct{ Path string } }
+				}
+				Source  struct{ Path string }
+				Sources []struct{ Path string }
 			}
 		}
 		if yaml.Unmarshal(document, &o) != nil {
@@ -251,6 +273,10 @@ func syncsIn(folder string, content []byte) (all []folderSync) {
 			all = append(all, s)
 		case "fluxcd.controlplane.io/FluxInstance":
 			all = append(all, folderSync{folder: folder, path: path.Join(".", o.Spec.Sync.Path), isInstance: true})
+		case "helm.toolkit.fluxcd.io/HelmRelease": // the chart flux-instance
+			if name := o.Spec.Values.Instance.Sync.Path; name != "" {
+				all = append(all, folderSync{folder: folder, path: path.Join(".", name), isInstance: true})
+			}
 		case "argoproj.io/Application":
 			o.Spec.Sources = append(o.Spec.Sources, struct{ Path string }{o.Spec.Source.Path})
 			for _, from := range o.Spec.Sources {
@@ -278,10 +304,14 @@ func resolveSource(files *source.FileSystem, kind, folder, name string) string {
 
 // addDelivered adds a folder, and those that its kustomization lists.
 func addDelivered(files *source.FileSystem, delivered map[string]bool, folder string) {
-	if delivered[folder] || !filepath.IsLocal(folder) {
-		return
+	if !delivered[folder] && filepath.IsLocal(folder) {
+		delivered[folder] = true
+		addListed(files, delivered, folder)
 	}
-	delivered[folder] = true
+}
+
+// addListed adds the folders that the kustomization of a folder lists.
+func addListed(files *source.FileSystem, delivered map[string]bool, folder string) {
 	content, err := files.ReadAny(files.KustomizationFile("/" + folder))
 	if err != nil {
 		return

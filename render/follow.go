@@ -321,6 +321,7 @@ func asYAML(content any) []byte {
 func (f *followed) build() []manifest.Problem {
 	f.paths = kustomize.FindPaths(f.sources, f.place.folder)
 	objects, problems := kustomize.Build(f.paths, f.shared)
+	problems = slices.DeleteFunc(problems, func(p manifest.Problem) bool { return p.Code == kustomize.NoObjects })
 	f.built = slices.Clone(objects)
 	if !manifest.HasErrors(problems) {
 		f.ineffective = kustomize.Ineffective(f.paths, "", objects, nil)
@@ -414,6 +415,8 @@ func (p place) fieldOf(name string) string {
 		return strings.TrimSuffix(p.field, "path") + "kustomize." + name
 	case name == "namespace":
 		return "spec.targetNamespace"
+	case name == "buildMetadata": // Flux sets it as well
+		return "spec.path"
 	case name == "labels", name == "transformers":
 		return metadataOfFlux
 	}

@@ -58,6 +58,19 @@ spec:
 ---
 apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
+metadata: {name: generated, namespace: flux-system}
+spec:
+  path: ./generated
+  sourceRef: {kind: GitRepository, name: flux-system}
+  commonMetadata: {labels: {app: outer, team: blue}}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: empty, namespace: flux-system}
+spec: {path: ./empty, sourceRef: {kind: GitRepository, name: flux-system}}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
 metadata: {name: below, namespace: flux-system}
 spec: {path: below, sourceRef: {kind: GitRepository, name: flux-system}, targetNamespace: deep}
 -- clusters/a/own.yaml --
@@ -119,6 +132,11 @@ spec:
     metadata: {labels: {app: web}}
     spec:
       containers: [{name: web, image: "web:0"}, {name: other, image: "other:0", envFrom: [{configMapRef: {name: settings}}]}]
+-- generated/kustomization.yaml --
+commonLabels: {app: inner, tier: x}
+configMapGenerator: [{name: generated, namespace: x, literals: [a=b]}]
+-- empty/kustomization.yaml --
+resources: []
 -- below/sync.yaml --
 apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
@@ -148,7 +166,7 @@ metadata: {name: leaf}
 
 // Each followed folder builds to the objects that Flux's own generator and build make of it.
 func TestFollowedFoldersAreBuiltAsByFlux(t *testing.T) {
-	const least = 6
+	const least = 8
 	root := *followedRepository
 	if root == "" {
 		root = write(t, followedFolders)
@@ -209,7 +227,7 @@ func TestFollowedFoldersAreBuiltAsByFlux(t *testing.T) {
 func builtByFlux(t *testing.T, dir string, f *followed) (all, plain map[manifest.ID]string) {
 	t.Helper()
 	folder := filepath.Join(dir, f.place.folder)
-	generator := fluxkustomize.NewGenerator(dir, *f.object.Unstructured)
+	generator := fluxkustomize.NewGenerator(dir, *f.inCluster.Unstructured)
 	action, err := generator.WriteFile(folder)
 	if err != nil {
 		t.Fatalf("%s: %v", f.object, err)

@@ -24,6 +24,7 @@ type Overlay struct {
 	TargetNamespace, Namespace string // of Flux and of Argo CD
 
 	// Of Flux.
+	BuildMetadata  []string
 	CommonMetadata struct{ Labels, Annotations map[string]string }
 	PostBuild      struct {
 		SubstituteStrategy string
@@ -95,23 +96,48 @@ func (o Overlay) MergeInto(k types.Kustomization, isFlux bool, exists func(compo
 		k.Replicas = slices.DeleteFunc(k.Replicas, func(other types.Replica) bool { return other.Name == r.Name })
 		k.Replicas = append(k.Replicas, types.Replica{Name: r.Name, Count: int64(r.Count.IntValue())})
 	}
+	o.setMetadata(&k)
+	if o.setCommonMetadata(&k); isFlux && len(k.Resources) == 0 { // so Flux makes kustomize accept an empty one
+		k.BuildMetadata = []string{types.OriginAnnotations}
+	}
+	if len(o.BuildMetadata) > 0 {
+		k.BuildMetadata = o.BuildMetadata
+	}
+	return k
+}
+
+// setMetadata adds the labels and annotations of Argo CD.
+func (o Overlay) setMetadata(k *types.Kustomization) {
 	if o.LabelWithoutSelector && len(o.CommonLabels) > 0 {
 		k.Labels = append(k.Labels, types.Label{Pairs: o.CommonLabels, IncludeTemplates: o.LabelIncludeTemplates})
 	} else {
 		k.CommonLabels = merged(k.CommonLabels, o.CommonLabels)
 	}
 	k.CommonAnnotations = merged(k.CommonAnnotations, o.CommonAnnotations)
-	if len(o.CommonMetadata.Labels) > 0 { // Flux sets it in built objects
+}
+
+// setCommonMetadata adds the metadata that Flux sets in built objects.
+func (o Overlay) setCommonMetadata(k *types.Kustomization) {
+	isOver := false
+	for label := range o.CommonMetadata.Labels {
+		isOver = isOver || k.CommonLabels[label] != ""
+	}
+	switch {
+	case isOver: // kustomize sets commonLabels after labels
+		k.Transformers = append(k.Transformers, transformer("Label", "labels", o.CommonMetadata.Labels))
+	case len(o.CommonMetadata.Labels) > 0:
 		k.Labels = append(k.Labels, types.Label{Pairs: o.CommonMetadata.Labels})
 	}
-	if annotations, err := yaml.Marshal(map[string]any{"annotations": o.CommonMetadata.Annotations}); err == nil &&
-		len(o.CommonMetadata.Annotations) > 0 {
-		k.Transformers = append(k.Transformers,
-			"apiVersion: builtin\nkind: AnnotationsTransformer\nmetadata: {name: common}\n"+
-				"fieldSpecs: [{path: metadata/annotations, create: true}]\n"+
-				string(annotations))
+	if len(o.CommonMetadata.Annotations) > 0 {
+		k.Transformers = append(k.Transformers, transformer("Annotations", "annotations", o.CommonMetadata.Annotations))
 	}
-	return k
+}
+
+// transformer returns a transformer that sets a field of metadata.
+func transformer(kind, field string, values map[string]string) string {
+	content, _ := yaml.Marshal(map[string]any{field: values}) // plain data
+	return "apiVersion: builtin\nkind: " + kind + "Transformer\nmetadata: {name: common}\n" +
+		"fieldSpecs: [{path: metadata/" + field + ", create: true}]\n" + string(content)
 }
 
 // merged returns entries with more of them, which win.

@@ -194,6 +194,9 @@ func lostOf(list *yaml.Node, l lostItem, built any) []lostItem {
 	return nil
 }
 
+// NoObjects is the code of the problem of a build without objects, which tools accept.
+const NoObjects = "no objects"
+
 // deletesAll returns the problem of a build without objects: at the first patch that deletes objects, if there is one.
 func deletesAll(paths *Paths) manifest.Problem {
 	s := paths.Sources
@@ -202,7 +205,7 @@ func deletesAll(paths *Paths) manifest.Problem {
 		for _, p := range paths.Patches[folder] {
 			for _, d := range p.Documents {
 				if node.Text(d.Node(), "$patch") == "delete" {
-					return manifest.Problem{File: source.Relative(k.File),
+					return manifest.Problem{File: source.Relative(k.File), Code: NoObjects,
 						Line: s.Line(k.File, p.Field, strconv.Itoa(p.Index)),
 						Message: p.Entry() + ": the patch deletes every object: a target selects all objects that it " +
 							"does not exclude: name what to delete in it"}
@@ -210,7 +213,7 @@ func deletesAll(paths *Paths) manifest.Problem {
 			}
 		}
 	}
-	return manifest.Problem{File: source.Relative(paths.Loaded[paths.Folder].File),
+	return manifest.Problem{File: source.Relative(paths.Loaded[paths.Folder].File), Code: NoObjects,
 		Message: "builds to nothing: list resources"}
 }
 
