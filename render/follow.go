@@ -87,7 +87,7 @@ func (in *input) follow(repository *Repository, files *source.FileSystem, object
 		own := w.own
 		for _, o := range next {
 			if isApplicationSet(o) {
-				if f, err := in.expandSet(repository, files, o, w.clusters); err == nil {
+				if f, err := in.setOf(repository, files, o, w.clusters); err == nil {
 					all = append(all, f)
 					w.add(f.built, in)
 				} else {

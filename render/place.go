@@ -2,12 +2,12 @@ package render
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"path"
 	"strings"
 
 	"example.com/gatehouse/render/delivery"
+	"example.com/gatehouse/render/delivery/applicationset"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 )
@@ -99,7 +99,7 @@ func placeOfKustomization(o manifest.Object) []place {
 		Suspend    bool
 		Decryption *struct{}
 	}
-	if err := decodeField(o, "spec", &spec); err != nil {
+	if err := manifest.Decode(o.Object["spec"], &spec); err != nil {
 		return nil
 	}
 	ref := spec.SourceRef
@@ -124,7 +124,7 @@ func placesOfApplication(o manifest.Object) (all []place) {
 		Sources     []applicationSource
 		Destination struct{ Name, Server, Namespace string }
 	}
-	if err := decodeField(o, "spec", &spec); err != nil {
+	if err := manifest.Decode(o.Object["spec"], &spec); err != nil {
 		return nil
 	}
 	isAlone := len(spec.Sources) == 0 && spec.Source != nil
@@ -153,14 +153,30 @@ func placesOfApplication(o manifest.Object) (all []place) {
 	return all
 }
 
-// decodeField decodes a field of an object.
-func decodeField(o manifest.Object, name string, into any) error {
-	content, err := json.Marshal(o.Object[name])
-	if err == nil {
-		err = json.Unmarshal(content, into)
+// setOf returns an ApplicationSet with the Applications that its controller makes.
+func (in *input) setOf(repository *Repository, files *source.FileSystem, o manifest.Object,
+	clusters []manifest.Object) (*followed, error) {
+	all, err := applicationset.Expand(o, filesOfSet{repository, files}, clusters)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	f := &followed{input: in, place: place{object: o.Committed(), inCluster: o}}
+	for _, u := range all {
+		made := manifest.Object{Unstructured: u, Written: u, InGit: &o, Origin: o.Origin, Delivery: f}
+		made.File = made.Origin
+		f.built = append(f.built, made)
+	}
+	return f, nil
 }
+
+// filesOfSet are the files of a repository, by names from its root.
+type filesOfSet struct {
+	*Repository
+	files *source.FileSystem
+}
+
+// ReadFile follows links within the repository.
+func (f filesOfSet) ReadFile(name string) ([]byte, error) { return f.files.ReadAny("/" + name) }
 
 // list returns the resources of the folder, which has no kustomization, as the tool lists them.
 func (p place) list(files *source.FileSystem) (resources []string) {

@@ -412,7 +412,7 @@ func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) [
 	environment := warn.Input{Kinds: p.kinds, Objects: all, Local: p.local, IsNamespaced: p.checker.IsNamespaced,
 		Now: repository.Now, Deliveries: p.deliveries(objects)}
 	environment.IsPrepared = sync.OnceValue(func() bool { // it reads all folders
-		return len(repository.find(func(name string, _ bool) bool {
+		return len(repository.Find(func(name string, _ bool) bool {
 			return strings.HasPrefix(path.Base(name), "helmfile")
 		})) > 0
 	})

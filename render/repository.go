@@ -312,3 +312,28 @@ func (r *Repository) NeededCharts(environment string, progress func(step string)
 	}
 	return all, manifest.SortProblems(p.problems)
 }
+
+// Find returns the names in the repository that match, sorted, except hidden ones.
+func (r *Repository) Find(matches func(name string, isDir bool) bool) (names []string) {
+	var visit func(folder string)
+	visit = func(folder string) {
+		entries, err := r.files.ReadDir(folder)
+		if errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		for _, entry := range entries {
+			name := path.Join(folder, entry.Name())
+			if strings.HasPrefix(entry.Name(), ".") {
+				continue
+			}
+			if matches(name, entry.IsDir()) {
+				names = append(names, name)
+			}
+			if entry.IsDir() {
+				visit(name)
+			}
+		}
+	}
+	visit(".")
+	return names
+}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"example.com/gatehouse/kind/crd"
+	"example.com/gatehouse/render/delivery/applicationset"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verdict/apiserver"
@@ -40,7 +41,7 @@ func (w *world) add(objects []manifest.Object, in *input) {
 			scope, _, _ := unstructured.NestedString(o.Object, "spec", "scope")
 			w.scopes[crd.Kind(o.Unstructured)] = scope != "Cluster"
 		}
-		if isCluster(o) {
+		if applicationset.IsCluster(o) {
 			w.clusters = append(w.clusters, o)
 		}
 		w.names[sourceName(o.GetKind(), o.GetNamespace(), o.GetName())] = true

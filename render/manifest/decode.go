@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -11,6 +12,15 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
+
+// Decode decodes a field of an object into a Go value, as JSON.
+func Decode(value, into any) error {
+	content, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(content, into)
+	}
+	return err
+}
 
 // FromYAML decodes an object from a YAML mapping, with the values that the API server receives. It
 // returns an InexactError if the API server would receive another value. FromYAML changes the node.

@@ -1,4 +1,4 @@
-package render
+package applicationset
 
 import (
 	"encoding/base64"
@@ -131,8 +131,8 @@ type clusterGenerator struct {
 	Template map[string]any
 }
 
-// isCluster reports whether a Secret registers a cluster.
-func isCluster(o manifest.Object) bool {
+// IsCluster reports whether a Secret registers a cluster.
+func IsCluster(o manifest.Object) bool {
 	return o.GetKind() == "Secret" && o.GetLabels()["argocd.argoproj.io/secret-type"] == "cluster"
 }
 

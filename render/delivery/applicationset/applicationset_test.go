@@ -1,14 +1,17 @@
-package render
+package applicationset
 
 import (
 	"fmt"
+	"maps"
+	"path"
+	"slices"
 	"strings"
 	"testing"
 
+	"golang.org/x/tools/txtar"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/manifest"
 )
 
@@ -26,13 +29,33 @@ ports: [80, 81]
 - {region: {name: us2}}
 `
 
+// archive has files of a repository by name.
+type archive map[string][]byte
+
+func filesOf(text string) archive {
+	a := archive{}
+	for _, f := range txtar.Parse([]byte(text)).Files {
+		a[f.Name] = f.Data
+	}
+	return a
+}
+
+func (a archive) ReadFile(name string) ([]byte, error) { return a[name], nil }
+
+func (a archive) Find(matches func(name string, isDir bool) bool) []string {
+	found := map[string]bool{}
+	for name := range a {
+		for at, isDir := name, false; at != "."; at, isDir = path.Dir(at), true {
+			if matches(at, isDir) {
+				found[at] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
 // Each ApplicationSet makes the Applications that the controller of Argo CD makes: their name, and one field.
 func TestApplicationSetMakesApplications(t *testing.T) {
-	repository, err := Open(write(t, setFiles), gatehouse.All())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer repository.Close()
 	for name, test := range map[string]struct{ spec, want string }{
 		"list": {
 			spec: `{generators: [{list: {elements: [{a: x, k: 1}, {a: z, k: true}]}}], template: {metadata: {name: "{{a}}-{{ k }}"}, spec: {project: "{{none}} $"}}}`,
@@ -84,12 +107,12 @@ func TestApplicationSetMakesApplications(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		var got string
-		f, err := (&input{}).expandSet(repository, repository.fileSystem(), o, nil)
+		applications, err := Expand(o, filesOf(setFiles), nil)
 		if err != nil {
 			got = "error: " + err.Error()
 		} else {
 			var all []string
-			for _, made := range f.built {
+			for _, made := range applications {
 				project, _ := made.Object["spec"].(map[string]any)["project"].(string)
 				all = append(all, made.GetName()+" "+project)
 			}
@@ -136,11 +159,11 @@ func TestApplicationSetOfClusters(t *testing.T) {
 			t.Fatal(err)
 		}
 		var all []string
-		f, err := (&input{}).expandSet(&Repository{}, nil, o, test.clusters)
+		applications, err := Expand(o, nil, test.clusters)
 		if err != nil {
 			all = append(all, "error: "+err.Error())
 		} else {
-			for _, made := range f.built {
+			for _, made := range applications {
 				project, _ := made.Object["spec"].(map[string]any)["project"].(string)
 				all = append(all, project)
 			}

@@ -1,9 +1,10 @@
-package render
+// Package applicationset makes the Applications of an ApplicationSet of Argo CD as its controller does, from the files
+// of a repository (applicationset/generators and applicationset/utils of Argo CD).
+package applicationset
 
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"path"
 	"regexp"
@@ -18,7 +19,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/source"
 )
 
 // applicationSet has the fields of an ApplicationSet of Argo CD that make its Applications.
@@ -57,51 +57,54 @@ type generator struct {
 // maxGenerated bounds the Applications of an ApplicationSet.
 const maxGenerated = 1000
 
-// expandSet returns the Applications of an ApplicationSet as its controller makes them, from the files of the
-// repository (applicationset/generators and applicationset/utils of Argo CD).
-func (in *input) expandSet(repository *Repository, files *source.FileSystem, o manifest.Object,
-	clusters []manifest.Object) (*followed, error) {
-	var set applicationSet
-	if err := decodeField(o, "spec", &set); err != nil {
+// Files are the files of a repository.
+type Files interface {
+	// Find returns the names in the repository that match, sorted, except hidden ones.
+	Find(matches func(name string, isDir bool) bool) []string
+	ReadFile(name string) ([]byte, error)
+}
+
+// Expand returns the Applications of an ApplicationSet. Clusters are the Secrets that register clusters. The error
+// names a part that needs more than these, or a mistake.
+func Expand(set manifest.Object, files Files, clusters []manifest.Object) (all []*unstructured.Unstructured,
+	err error) {
+	e := expansion{files: files, clusters: clusters}
+	if err := manifest.Decode(set.Object["spec"], &e.applicationSet); err != nil {
 		return nil, err
 	}
-	e := expansion{applicationSet: set, files: files, repository: repository, clusters: clusters}
-	var all []params
-	for _, g := range set.Generators {
+	var made []params
+	for _, g := range e.Generators {
 		found, err := e.generate(g, nil)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, found...)
+		made = append(made, found...)
 	}
-	if len(all) > maxGenerated {
+	if len(made) > maxGenerated {
 		return nil, fmt.Errorf("over %d Applications", maxGenerated)
 	}
-	f := &followed{input: in, place: place{object: o.Committed(), inCluster: o}}
-	for _, p := range all {
+	for _, p := range made {
 		application, err := e.application(p)
 		if err != nil {
 			return nil, err
 		}
-		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": o.GetAPIVersion(), "kind": "Application"}}
+		u := &unstructured.Unstructured{Object: map[string]any{"kind": "Application"}}
+		u.SetAPIVersion(set.GetAPIVersion())
 		maps.Copy(u.Object, application)
 		if u.GetName() == "" {
 			return nil, errors.New("spec.template.metadata.name")
 		}
-		u.SetNamespace(o.GetNamespace())
-		made := manifest.Object{Unstructured: u, Written: u, InGit: &o, Origin: o.Origin, Delivery: f}
-		made.File = made.Origin
-		f.built = append(f.built, made)
+		u.SetNamespace(set.GetNamespace())
+		all = append(all, u)
 	}
-	return f, nil
+	return all, nil
 }
 
 // expansion makes the parameters of an ApplicationSet.
 type expansion struct {
 	applicationSet
-	files      *source.FileSystem
-	repository *Repository
-	clusters   []manifest.Object // Secrets that register clusters
+	files    Files
+	clusters []manifest.Object
 }
 
 // params are the parameters of one Application.
@@ -190,7 +193,7 @@ func (e expansion) directories(g generator, outer params) (all []params, err err
 			patterns = append(patterns, pattern)
 		}
 	}
-	for _, name := range e.repository.find(func(name string, isDir bool) bool {
+	for _, name := range e.files.Find(func(name string, isDir bool) bool {
 		return isDir && matchesAny(patterns, name) && !matchesAny(excluded, name)
 	}) {
 		p := params{}
@@ -213,10 +216,10 @@ func (e expansion) filesOf(g generator, outer params) (all []params, err error) 
 		}
 		patterns = append(patterns, pattern)
 	}
-	for _, name := range e.repository.find(func(name string, isDir bool) bool {
+	for _, name := range e.files.Find(func(name string, isDir bool) bool {
 		return !isDir && matchesAny(patterns, name)
 	}) {
-		content, err := e.files.ReadAny("/" + name)
+		content, err := e.files.ReadFile(name)
 		if err != nil {
 			return nil, err
 		}
@@ -243,31 +246,6 @@ func (e expansion) filesOf(g generator, outer params) (all []params, err error) 
 		return nil, errors.New("no file of this repository matches " + strings.Join(patterns, ", "))
 	}
 	return all, nil
-}
-
-// find returns the names in the repository that match, sorted, except hidden ones.
-func (r *Repository) find(matches func(name string, isDir bool) bool) (names []string) {
-	var visit func(folder string)
-	visit = func(folder string) {
-		entries, err := r.files.ReadDir(folder)
-		if errors.Is(err, fs.ErrNotExist) {
-			return
-		}
-		for _, entry := range entries {
-			name := path.Join(folder, entry.Name())
-			if strings.HasPrefix(entry.Name(), ".") {
-				continue
-			}
-			if matches(name, entry.IsDir()) {
-				names = append(names, name)
-			}
-			if entry.IsDir() {
-				visit(name)
-			}
-		}
-	}
-	visit(".")
-	return names
 }
 
 // matchesAny reports whether a name matches a pattern of package path, in which ** stands for any folders.
