@@ -80,13 +80,18 @@ func (r *Repository) checkFolder(name string) error {
 // the path that a FluxInstance names, and a folder of Kustomizations or Applications that no other one delivers.
 // Without any they are the overlays.
 func (r *Repository) entries() []string {
-	const isOwn = false
-	names := r.synced(isOwn)
+	names := r.Synced()
 	if len(names) == 0 {
 		names = r.overlays()
 	}
 	slices.Sort(names)
 	return names
+}
+
+// Synced returns the entries that tools sync clusters by.
+func (r *Repository) Synced() []string {
+	const isOwn = false
+	return r.synced(isOwn)
 }
 
 // Clusters returns the folders in another one, or the folder itself, that have their own sync.

@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -29,6 +30,10 @@ func newInitCommand(kinds *registry.Kinds) *cobra.Command {
 environments/base with the kinds and the controller, an environment that builds on it,
 its rendered manifests, .gitattributes and, at the top of the git repository, a CI file.
 Init overwrites no file. It appends two lines to an existing .gitattributes.
+
+In a repository that Flux or Argo CD syncs clusters from, and without environments/, create only
+the CI file: CI judges each cluster and comments on pull requests, and nothing is rendered
+into git. Pass --env for an environment as above.
 
 With --from, create an environment from an existing kustomize overlay, without a base.
 The overlay stays in place, and rendered/ has its build. Init compares the rendered
@@ -80,7 +85,7 @@ for coding agents. If the file exists, print the text instead.`,
 		},
 	}
 	cmd.Flags().StringVarP(&o.Environment, "env", "e", "",
-		"the name of the environment (default: prod; with --from, the name of the folder or object)")
+		"the name of the environment (default: prod, see above; with --from, the name of the folder or object)")
 	cmd.Flags().StringVar(&o.From, "from", "", "an existing overlay or cluster in this git repository, or a file with "+
 		"the objects that sync overlays, in place of a new base")
 	cmd.Flags().StringVar(&o.Image, "image", "",
@@ -119,15 +124,20 @@ func runInit(cmd *cobra.Command, root string, o setup.Options) error {
 	}
 	p := newProgress(cmd.ErrOrStderr(), "looking at the git repository")
 	defer p.stop()
+	var entries []string
 	if o.Now = time.Now(); o.From == "" && o.Environment == "" {
-		o.Environment = "prod"
+		if entries = setup.Entries(root, o.Kinds); len(entries) == 0 {
+			o.Environment = "prod"
+		}
 	}
 	made, err := setup.Init(cmd.Context(), root, o, p.step)
 	p.stop()
 	if err != nil {
 		return err
 	}
-	printMade(cmd, made, o)
+	if printMade(cmd, made, o); len(entries) > 0 {
+		printEntries(cmd.OutOrStdout(), entries)
+	}
 	if len(made.Unrendered) > 0 {
 		refused, _ := manifest.SplitProblems(made.Problems)
 		return fmt.Errorf("%s: correct them, or patch them in %s, and run render --env %s",
@@ -146,6 +156,14 @@ func newCommands(o setup.Options) string {
 		suffix = "" // the other commands take the same flags
 	}
 	return strings.Join(commands, ", or ")
+}
+
+// printEntries prints what the CI file is for, and how to go on.
+func printEntries(out io.Writer, entries []string) {
+	fmt.Fprintf(out, "CI judges and compares %s; nothing else is written\n", manifest.FirstOf(3, entries))
+	fmt.Fprintln(out, "try: render --all --check, and render diff --base main")
+	fmt.Fprintf(out, "later: to have the objects in git, render init --from %s; for the kinds and the controller of Gatehouse, "+
+		"render init --env prod\n", entries[0])
 }
 
 func printMade(cmd *cobra.Command, made *setup.Result, o setup.Options) {
@@ -168,7 +186,7 @@ func printMade(cmd *cobra.Command, made *setup.Result, o setup.Options) {
 	if made.Include != "" {
 		fmt.Fprintf(out, "add to %s under include: - local: %s\n", made.Include, made.CIFile)
 	}
-	if o.From == "" {
+	if o.Environment != "" && o.From == "" {
 		fmt.Fprintf(out, "next: %s, and render --env %s\n", newCommands(o), o.Environment)
 	}
 	fmt.Fprintf(out, "then: %s\n", commit)

@@ -27,7 +27,7 @@ type Options struct {
 	// Kinds are the kinds of source objects.
 	Kinds *registry.Kinds
 	// Environment is the name of the environment. With From it may be empty: then it is the name of the folder or
-	// of the delivery object.
+	// of the delivery object. Without both, only a CI file is written, for the clusters that the repository has.
 	Environment string
 	// From is an overlay outside of environments/ that the environment lists instead of a base, the folder of a cluster
 	// or of several, or a file with the Kustomizations of Flux and Applications of Argo CD that sync overlays.
@@ -136,7 +136,7 @@ func Init(ctx context.Context, dir string, o Options, progress func(step string)
 // check returns the entry for the image, or an error with every invalid option.
 func (o Options) check() (image string, err error) {
 	var errs []error
-	if !isFreeName(o.Environment) && (o.Environment != "" || o.From == "") {
+	if !isFreeName(o.Environment) && o.Environment != "" {
 		errs = append(errs, invalidName(o.Environment))
 	}
 	if o.Kubernetes != "" {
@@ -153,6 +153,21 @@ func (o Options) check() (image string, err error) {
 	}
 	image, err = imageEntry(o.Image)
 	return image, errors.Join(append(errs, err)...)
+}
+
+// Entries returns the folders that tools sync clusters by, of a repository without environments/. CI judges them as they
+// are.
+func Entries(dir string, kinds *registry.Kinds) []string {
+	resolved, err := resolve(dir)
+	if _, missing := os.Stat(filepath.Join(resolved, tree.EnvironmentsFolder)); err != nil || missing == nil {
+		return nil
+	}
+	repository, err := render.Open(resolved, kinds)
+	if err != nil { // it has no entries
+		return nil
+	}
+	defer repository.Close()
+	return repository.Synced()
 }
 
 // isFreeName reports whether an environment may have a name: environments/definitions has

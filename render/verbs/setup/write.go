@@ -23,6 +23,9 @@ import (
 
 func (p *target) plan(ctx context.Context, o Options, image string) (made *Result, err error) {
 	made = &Result{files: map[string][]byte{}}
+	if o.From == "" && o.Environment == "" {
+		return made, p.planCI(ctx, o, made, false)
+	}
 	names := []string{o.Environment}
 	hasBase := p.exists(path.Join(p.base(), "gatehouse"))
 	if o.From != "" {
@@ -95,8 +98,10 @@ func (p *target) planCI(ctx context.Context, o Options, made *Result, mayExist b
 		return nil
 	}
 	name, content := ciFile(ci, p.git.DefaultBranch(ctx), p.prefix)
-	if mayExist && p.exists(name) {
-		return nil
+	existing, err := p.readFile(name)
+	isOurs := o.Environment != "" && string(existing) == content
+	if isOurs || mayExist && p.exists(name) {
+		return err
 	}
 	made.CIFile, made.Placeholders, made.files[name] = name, placeholders(content), []byte(content)
 	made.Files = append(made.Files, name)
@@ -145,6 +150,8 @@ func (p *target) checkNew(made *Result) error {
 		hint = "pass another name by --env, which begins the names of several environments"
 	case p.exists(path.Join(p.base(), "gatehouse")):
 		hint = "to add an environment, pass another name by --env"
+	case len(made.files) == 1 && len(made.Rendered) == 0:
+		hint = "pass --from or --env to create an environment"
 	case len(found) == 1 && found[0] == made.CIFile:
 		hint = "move it away, or use --ci none"
 	}
@@ -168,7 +175,7 @@ func (p *target) write(ctx context.Context, o Options, made *Result) (err error)
 	}
 	defer repository.Close()
 	repository.Now = o.Now
-	if o.From == "" {
+	if o.Environment != "" && o.From == "" {
 		if made.Problems, err = p.render(ctx, repository, o.Environment); err == nil {
 			err = asError(made.Problems)
 		}
