@@ -58,13 +58,16 @@ func (in *input) build(repository *Repository) (b built, problems []manifest.Pro
 	b.files, b.undelivered = repository.fileSystem(), repository.undelivered
 	b.followed, b.invalid = in.follow(repository, b.files, applied)
 	b.addInstalled(in, applied)
-	b.judges = standIn(in.standIns, slices.Concat(b.objects, b.local))
+	b.judges = definitionsIn(slices.Concat(b.objects, b.local))
+	if in.by != nil {
+		b.judges = standIn(in.by.Definitions, b.judges)
+	}
 	b.checker, invalid = verdict.New(in.memo, in.kinds, in.kubernetes, b.judges)
 	b.checker.PostBuild, b.checker.RuntimeConfig = in.postBuild, in.runtimeConfig
 	for _, f := range b.followed {
 		f.setNamespace(b.checker)
 	}
-	if in.isCompared {
+	if in.by != nil {
 		b.checker.KeepCreated()
 	}
 	b.invalid = append(b.invalid, b.judgeInstalled(invalid)...)

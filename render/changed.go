@@ -70,7 +70,7 @@ func (r *Repository) looksAt(name string) (looks map[string]bool, areAll bool) {
 		defer mu.Unlock()
 		looks[source.Relative(name)] = true
 	}
-	in, problems := readInput(&reading, name)
+	in, problems := readInput(&reading, name, nil)
 	if in.sources == nil || manifest.HasErrors(problems) {
 		return looks, false
 	}

@@ -100,11 +100,16 @@ func WithoutStatus(o manifest.Object) manifest.Object {
 	return manifest.Object{Unstructured: definition, Written: definition, Origin: o.Origin, File: o.File}
 }
 
-// standIn returns the CustomResourceDefinitions among objects, with others in place of those of the same names.
-func standIn(others, objects []manifest.Object) []manifest.Object {
-	return append(slices.DeleteFunc(objects, func(o manifest.Object) bool {
+// definitionsIn returns the CustomResourceDefinitions among objects.
+func definitionsIn(objects []manifest.Object) []manifest.Object {
+	return slices.DeleteFunc(objects, func(o manifest.Object) bool { return !crd.Is(o.Unstructured) })
+}
+
+// standIn returns definitions with others in place of those of the same names.
+func standIn(others, definitions []manifest.Object) []manifest.Object {
+	return append(slices.DeleteFunc(definitions, func(o manifest.Object) bool {
 		isSame := func(other manifest.Object) bool { return other.GetName() == o.GetName() }
-		return !crd.Is(o.Unstructured) || slices.ContainsFunc(others, isSame)
+		return slices.ContainsFunc(others, isSame)
 	}), others...)
 }
 

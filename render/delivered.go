@@ -167,7 +167,7 @@ func (f *followed) isOf(o manifest.Object) bool {
 
 // Delivers reports whether objects in a folder deliver other folders of the repository.
 func (r *Repository) Delivers(folder string) bool {
-	in, problems := readInput(r, folder)
+	in, problems := readInput(r, folder, nil)
 	if manifest.HasErrors(problems) {
 		return false
 	}
@@ -177,7 +177,7 @@ func (r *Repository) Delivers(folder string) bool {
 
 // PlainCluster is PlainBuild for the entry of a cluster and its deliveries, which point to rendered/.
 func (r *Repository) PlainCluster(environment string) (objects []manifest.Object, err error) {
-	in, _ := readInput(r, environment) // rendering reports the problems
+	in, _ := readInput(r, environment, nil) // rendering reports the problems
 	p := &pipeline{input: in}
 	p.built, _ = p.build(r)
 	if objects, err = plainObjects(in.sources, in.folder); err != nil {

@@ -181,7 +181,7 @@ func TestFollowedFoldersAreBuiltAsByFlux(t *testing.T) {
 		t.Fatalf("no cluster: %v", err)
 	}
 	for _, name := range names {
-		in, problems := readInput(repository, name)
+		in, problems := readInput(repository, name, nil)
 		if manifest.HasErrors(problems) {
 			t.Errorf("%s: %v", name, problems)
 			continue

@@ -44,10 +44,8 @@ type input struct {
 	entry     string // see ClusterAnnotation, from the root; empty without the annotation
 	sources   *source.Sources
 	memo      *memo.Memo
-	shared    *memo.Memo        // of all environments
-	standIns  []manifest.Object // definitions in place of others
-	// isCompared reports whether the verdict is compared with another one.
-	isCompared bool
+	shared    *memo.Memo // of all environments
+	by        *By        // nil for the judge of the environment itself
 }
 
 // targetCluster is the cluster that an environment is for, by annotations of its kustomization.
@@ -59,13 +57,12 @@ type targetCluster struct {
 
 // readInput reads the source files of an environment and checks them as far as that is possible
 // before kustomize builds them.
-func readInput(repository *Repository, name string) (*input, []manifest.Problem) {
+func readInput(repository *Repository, name string, by *By) (*input, []manifest.Problem) {
 	go verdict.Prepare(repository.kinds)
 	go kustomize.LoadSchemas()
 	files := repository.fileSystem()
 	in := &input{name: name, kinds: repository.kinds, memo: repository.Memo,
-		shared: cmp.Or(repository.Memo, repository.shared), standIns: repository.definitions,
-		isCompared: repository.isCompared}
+		shared: cmp.Or(repository.Memo, repository.shared), by: by}
 	folder, _, err := files.Resolve(folderOf(name))
 	if err != nil {
 		return in, []manifest.Problem{{File: source.Relative(folderOf(name)), Message: err.Error()}}
@@ -87,8 +84,12 @@ func readInput(repository *Repository, name string) (*input, []manifest.Problem)
 	}
 	in.sources = source.Read(in.memo, in.shared, files, in.kinds.KustomizeConfig(), clusterOf,
 		definitionFolders(folder), folder, folders...)
+	kubernetes := ""
+	if by != nil {
+		kubernetes = by.Kubernetes
+	}
 	var problems []manifest.Problem
-	in.targetCluster, problems = readTargetCluster(in.sources, folder, repository.kubernetes)
+	in.targetCluster, problems = readTargetCluster(in.sources, folder, kubernetes)
 	return in, slices.Concat(problems, in.sources.Problems, in.sources.NumberProblems(), in.timeProblems())
 }
 

@@ -108,12 +108,13 @@ type Environment struct {
 
 // Load renders an environment. It calls progress with the name of each stage.
 func (r *Repository) Load(name string, progress func(step string)) *Environment {
-	return r.load(name, progress, (*pipeline).rendering)
-}
-
-// Judge is Load without a layout and warnings: to explain objects, or to compare two verdicts.
-func (r *Repository) Judge(name string, progress func(step string)) *Environment {
-	return r.load(name, progress, func(*pipeline, *Repository) *Rendering { return nil })
+	e, release := r.judge(name, nil, progress)
+	defer release()
+	if e.IsThere() {
+		e.Rendering = e.pipeline.rendering(r)
+		e.Problems = manifest.SortProblems(e.pipeline.problems)
+	}
+	return e
 }
 
 // LoadIfThere is Load for an environment that may be gone. That has an empty rendering.
@@ -124,19 +125,32 @@ func (r *Repository) LoadIfThere(name string, progress func(step string)) *Envir
 	return r.Load(name, progress)
 }
 
-func (r *Repository) load(name string, progress func(step string),
-	layOut func(*pipeline, *Repository) *Rendering) *Environment {
+// By is a judge in place of that of an environment. Its verdict keeps more, to be compared.
+type By struct {
+	// Kubernetes is a minor version, or empty for the one of the environment.
+	Kubernetes string
+	// Definitions stand in for the CustomResourceDefinitions of the same names.
+	Definitions []manifest.Object
+}
+
+// Judge is Load without a layout and warnings: to explain objects or, by another judge, to compare two verdicts.
+func (r *Repository) Judge(name string, by *By, progress func(step string)) *Environment {
+	e, release := r.judge(name, by, progress)
+	release()
+	return e
+}
+
+// judge runs all stages before the layout. Release ends the use of kustomize's schemas.
+func (r *Repository) judge(name string, by *By, progress func(step string)) (e *Environment, release func()) {
 	if !r.HasEnvironment(name) {
-		return &Environment{Name: name, Problems: []manifest.Problem{r.missing(name)}}
+		return &Environment{Name: name, Problems: []manifest.Problem{r.missing(name)}}, func() {}
 	}
-	p := runPipeline(r, name, progress)
-	defer p.release()
-	e := &Environment{Name: name, Rendering: layOut(p, r), Sources: p.sources, pipeline: p}
-	e.Problems = manifest.SortProblems(p.problems)
+	p := runPipeline(r, name, by, progress)
+	e = &Environment{Name: name, Problems: manifest.SortProblems(p.problems), Sources: p.sources, pipeline: p}
 	if len(p.built.objects) > 0 || !manifest.HasErrors(e.Problems) {
 		e.Paths = p.paths
 	}
-	return e
+	return e, p.release
 }
 
 // IsThere reports whether the tree has the environment.
@@ -321,7 +335,7 @@ func (p *pipeline) addProblems(problems []manifest.Problem) bool {
 }
 
 // runPipeline runs all stages before the layout.
-func runPipeline(repository *Repository, name string, show func(step string)) *pipeline {
+func runPipeline(repository *Repository, name string, by *By, show func(step string)) *pipeline {
 	step, done := watchdog.Environment(name)
 	defer done()
 	progress := func(doing string) {
@@ -329,7 +343,7 @@ func runPipeline(repository *Repository, name string, show func(step string)) *p
 		show(doing)
 	}
 	progress("reading")
-	input, problems := readInput(repository, name)
+	input, problems := readInput(repository, name, by)
 	p := &pipeline{input: input, release: func() {}}
 	if p.addProblems(problems) {
 		return p

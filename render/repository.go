@@ -50,10 +50,6 @@ type Repository struct {
 	shared  *memo.Memo                                   // results for all environments of a run, if Memo is nil
 	found   func() []string                              // entries, read once
 	defined func() map[schema.GroupKind][]fileDefinition // findDefinitions, once
-
-	kubernetes  string            // see As
-	definitions []manifest.Object // see As
-	isCompared  bool              // see As
 }
 
 // Open opens the repository in a folder, with objects of some kinds.
@@ -96,14 +92,6 @@ func (r *Repository) With(files map[string][]byte) *Repository {
 	with.overlay = files
 	with.found, with.defined = sync.OnceValue(with.entries), sync.OnceValue(with.findDefinitions)
 	return &with
-}
-
-// As returns the repository as judged by another minor version of Kubernetes, unless that is empty, and by
-// CustomResourceDefinitions in place of those of the same names. It is for verdicts to compare: these keep more.
-func (r *Repository) As(kubernetes string, definitions ...manifest.Object) *Repository {
-	other := *r
-	other.kubernetes, other.definitions, other.isCompared = kubernetes, definitions, true
-	return &other
 }
 
 // At returns the repository at another revision. It shares what it reads and builds, by content, and the locks.
@@ -246,7 +234,7 @@ type NeededChart struct {
 
 // Charts returns the charts of the kustomizations of an environment, without its problems.
 func (r *Repository) Charts(environment string) []source.Chart {
-	in, _ := readInput(r, environment)
+	in, _ := readInput(r, environment, nil)
 	if in.sources == nil {
 		return nil
 	}
@@ -257,7 +245,7 @@ func (r *Repository) Charts(environment string) []source.Chart {
 func (r *Repository) urlOf(id manifest.ID) string {
 	environments, _ := r.Environments()
 	for _, environment := range environments {
-		in, _ := readInput(r, environment)
+		in, _ := readInput(r, environment, nil)
 		if in.sources == nil {
 			continue
 		}
@@ -276,7 +264,7 @@ func (r *Repository) urlOf(id manifest.ID) string {
 func (r *Repository) NeededCharts(environment string, progress func(step string)) (all []NeededChart,
 	problems []manifest.Problem) {
 	progress("reading")
-	in, problems := readInput(r, environment)
+	in, problems := readInput(r, environment, nil)
 	p := &pipeline{input: in}
 	if in.sources != nil {
 		for _, e := range in.sources.Charts {

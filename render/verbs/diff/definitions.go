@@ -163,8 +163,8 @@ func (b *previousRendering) compareVerdicts(environments []*compare.Comparison, 
 		repository := *b.repository
 		repository.Memo = &memo.Memo{} // both verdicts are on the same built objects
 		step := func(step string) { progress(both.Name, step) }
-		was := repository.As(judges[i].kubernetes, before...).Judge(both.Name, step)
-		is := repository.As("", after...).Judge(both.Name, step)
+		was := repository.Judge(both.Name, &render.By{Kubernetes: judges[i].kubernetes, Definitions: before}, step)
+		is := repository.Judge(both.Name, &render.By{Definitions: after}, step)
 		isFailed := both.Checker == nil
 		both.Verdicts, both.Checker = compare.OfVerdicts(was, is), is.Checker()
 		if isFailed {

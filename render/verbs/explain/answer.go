@@ -40,7 +40,7 @@ func Ask(repository *render.Repository, q Question, progress func(step string)) 
 	if err != nil {
 		return nil, err
 	}
-	examined := repository.Judge(names[0], progress)
+	examined := repository.Judge(names[0], nil, progress)
 	answer := &Answer{Environment: q.Environment, Objects: []Explanation{}}
 	answer.Errors, _ = manifest.SplitProblems(examined.Problems)
 	if examined.Paths == nil {

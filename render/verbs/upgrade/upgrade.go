@@ -33,13 +33,13 @@ func Run(repository *render.Repository, selection render.Selection, version stri
 	for _, name := range names {
 		step := func(step string) { progress(name, step) }
 		repository.Memo = &memo.Memo{} // both verdicts are on the same built objects
-		before := repository.As("").Judge(name, step)
+		before := repository.Judge(name, &render.By{}, step)
 		if _, hasJudge := before.Definitions(); !hasJudge {
 			found, _ := manifest.SplitProblems(before.Problems)
 			errs = append(errs, found...)
 			continue
 		}
-		after := repository.As(version).Judge(name, step)
+		after := repository.Judge(name, &render.By{Kubernetes: version}, step)
 		compared := &Environment{name, before.Kubernetes(), version, compare.OfVerdicts(before, after)}
 		all, errs = append(all, compared), append(errs, compared.Both...)
 	}
