@@ -27,8 +27,9 @@ func (p filePaths) of(o *unstructured.Unstructured) string {
 	return p[manifest.Object{Unstructured: o}.ID()]
 }
 
-// Files returns the Markdown page of an environment and the schema for editors. The version of Kubernetes
-// may be empty. Neither file depends on the time. The error names a kind whose Page panics.
+// Files returns the Markdown page of an environment and the schema for editors. Without an object of a kind the page
+// has no content: it would repeat the folder. The version of Kubernetes may be empty. Neither file depends on the time.
+// The error names a kind whose Page panics.
 func Files(kinds *registry.Kinds, name string, kubernetes string, objects []manifest.Object,
 	files []tree.File) ([]tree.File, error) {
 	all, paths, folders := make([]*unstructured.Unstructured, len(objects)), filePaths{}, map[string]bool{}
@@ -42,6 +43,9 @@ func Files(kinds *registry.Kinds, name string, kubernetes string, objects []mani
 	schema, err := editorSchema(views)
 	if err != nil {
 		return nil, err
+	}
+	if !slices.ContainsFunc(views, func(v registry.View) bool { return len(v.Objects) > 0 }) {
+		return []tree.File{{Path: tree.PageFile}, {Path: tree.SchemaFile, Content: schema}}, nil
 	}
 	slices.SortStableFunc(views, func(a, b registry.View) int { // kinds with a time come last
 		return cmp.Compare(min(1, len(a.Kind.TimeField())), min(1, len(b.Kind.TimeField())))
