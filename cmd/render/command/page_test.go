@@ -11,9 +11,16 @@ import (
 
 const pagePath = "rendered/prod/README.md"
 
+// repositoryWithPage has an object of a kind.
+func repositoryWithPage(t *testing.T) string {
+	root := repository(t)
+	writeFile(t, root, "a.yaml", "apiVersion: cache.example.com/v1alpha1\nkind: Memcached\nmetadata: {name: a, namespace: shop}\nspec: {size: 1}\n")
+	return root
+}
+
 // The page of an environment is written, checked, listed and pruned like other rendered files.
 func TestPageIsWrittenAndPruned(t *testing.T) {
-	root := repository(t)
+	root := repositoryWithPage(t)
 	page := filepath.Join(root, pagePath)
 	listed := func(want func(environmentReport) []string, args ...string) {
 		t.Helper()
@@ -53,7 +60,7 @@ func TestPageIsWrittenAndPruned(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, errOut, code, err = execute("--all", "--root", root)
-	if code != 0 || err != nil || !strings.Contains(out, "prod: 0 objects, 0 written, 3 pruned, 0 unchanged") {
+	if code != 0 || err != nil || !strings.Contains(out, "prod: 0 objects, 0 written, 6 pruned, 0 unchanged") {
 		t.Errorf("exit code %d, error %v: %s%s", code, err, out, errOut)
 	}
 	if _, err := os.Stat(filepath.Dir(page)); !os.IsNotExist(err) {
@@ -63,7 +70,7 @@ func TestPageIsWrittenAndPruned(t *testing.T) {
 
 // A page that a person wrote stays, and all else is rendered; --strict does not pass it.
 func TestPageOfAPersonStays(t *testing.T) {
-	root := repository(t)
+	root := repositoryWithPage(t)
 	page := filepath.Join(root, pagePath)
 	if err := os.MkdirAll(filepath.Dir(page), 0o755); err != nil {
 		t.Fatal(err)
@@ -78,8 +85,8 @@ func TestPageOfAPersonStays(t *testing.T) {
 		out     string
 		warning string
 	}{
-		{nil, 0, "prod: 1 object, 2 written, 0 pruned, 0 unchanged, 1 warning\n", warning},
-		{nil, 0, "prod: 1 object, 0 written, 0 pruned, 2 unchanged, 1 warning\n", warning},
+		{nil, 0, "prod: 3 objects, 5 written, 0 pruned, 0 unchanged, 1 warning\n", warning},
+		{nil, 0, "prod: 3 objects, 0 written, 0 pruned, 5 unchanged, 1 warning\n", warning},
 		{[]string{"--check"}, 0, "", warning},
 		{[]string{"--strict"}, exitError, "", strings.Replace(warning, "warning: ", "", 1)},
 	} {
