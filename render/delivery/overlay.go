@@ -151,7 +151,10 @@ func merged(entries, more map[string]string) map[string]string {
 	return all
 }
 
+// InCluster is the server of the cluster that Argo CD runs in.
+const InCluster = "https://kubernetes.default.svc"
+
 // IsInCluster reports whether the destination of an Application is the cluster that Argo CD runs in.
 func IsInCluster(name, server string) bool {
-	return (name == "" || name == "in-cluster") && (server == "" || server == "https://kubernetes.default.svc")
+	return (name == "" || name == "in-cluster") && (server == "" || server == InCluster)
 }

@@ -11,6 +11,7 @@ import (
 	"helm.sh/helm/v4/pkg/strvals"
 
 	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/manifest"
 )
 
@@ -53,9 +54,6 @@ type applicationSource struct {
 	} `json:"helm"`
 }
 
-// inCluster is the server of the cluster that Argo CD runs in.
-const inCluster = "https://kubernetes.default.svc"
-
 // ofApplication returns the releases of an Application.
 func ofApplication(o manifest.Object) (all []Release) {
 	spec := manifest.As[application](o.Unstructured).Spec
@@ -83,8 +81,7 @@ func ofApplication(o manifest.Object) (all []Release) {
 		if s.Chart == "" {
 			r.setFolder(s.Path)
 		}
-		if to := spec.Destination; to.Name != "" && to.Name != "in-cluster" ||
-			to.Server != "" && to.Server != inCluster {
+		if to := spec.Destination; !delivery.IsInCluster(to.Name, to.Server) {
 			r.Unjudged = "spec.destination is another cluster: " + cmp.Or(to.Name, to.Server)
 		}
 		r.refs = refsOf(spec.Sources)

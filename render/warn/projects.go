@@ -1,0 +1,159 @@
+package warn
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gobwas/glob"
+
+	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/delivery"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/references"
+)
+
+// project has the fields of an AppProject that admit Applications.
+type project struct {
+	Spec struct {
+		SourceRepos  []string      `json:"sourceRepos"`
+		Destinations []destination `json:"destinations"`
+	} `json:"spec"`
+}
+
+// destination is where an Application goes, or the patterns of it in an AppProject.
+type destination struct {
+	Name      string `json:"name"`
+	Server    string `json:"server"`
+	Namespace string `json:"namespace"`
+}
+
+// refusedApplications warns of Applications whose AppProject does not admit their destination or repository:
+// Argo CD syncs nothing of them. See ValidatePermissions in util/argo/argo.go of Argo CD.
+func refusedApplications(in Input) (warnings []manifest.Problem) {
+	for _, o := range in.Objects {
+		if o.GroupVersionKind().GroupKind().String() != "Application.argoproj.io" {
+			continue
+		}
+		name, _ := decoding.At(o.Object, []string{"spec", "project"}).(string)
+		found := in.index.Find(manifest.ID{Group: "argoproj.io", Kind: "AppProject", Namespace: o.GetNamespace(),
+			Name: name})
+		if len(found) != 1 || in.hasGlobalProjects() {
+			continue
+		}
+		p := manifest.As[project](found[0].Unstructured)
+		say := func(field, what, list string, mapping map[string]any, at []string) {
+			if field != "" {
+				warnings = append(warnings, warning(o, manifest.JoinField(append(at, field)), mapping[field],
+					"%s does not admit this %s, so Argo CD does not sync it: add it to spec.%s there, or correct it",
+					found[0], what, list))
+			}
+		}
+		references.Visit(o.Object, []string{"spec", "destination"}, nil, func(to map[string]any, at []string) {
+			say(p.refusesDestination(to), "destination", "destinations", to, at)
+		})
+		references.Visit(o.Object, []string{"spec", "source|sources"}, nil, func(s map[string]any, at []string) {
+			say(p.refusesSource(s), "repository", "sourceRepos", s, at)
+		})
+	}
+	return warnings
+}
+
+// hasGlobalProjects reports whether the settings of Argo CD may extend projects by others.
+func (in Input) hasGlobalProjects() bool {
+	return slices.ContainsFunc(in.Objects, func(o manifest.Object) bool {
+		return manifest.Contains(o.Object, func(key string, _ any) bool { return key == "globalProjects" })
+	})
+}
+
+// hasVariable reports whether a tool replaces a part of a text.
+func hasVariable(text string) bool {
+	return strings.Contains(text, "$") || strings.Contains(text, "{{")
+}
+
+// refusesDestination returns the field of a destination that a project surely does not admit, or "". See
+// isDestinationMatched in pkg/apis/application/v1alpha1/app_project_types.go of Argo CD. A Secret tells the name of a
+// server.
+func (p project) refusesDestination(mapping map[string]any) (field string) {
+	text := func(key string) string { value, _ := mapping[key].(string); return value }
+	d := destination{text("name"), text("server"), text("namespace")}
+	field = "server"
+	if d.Server == "" {
+		field = "name"
+	}
+	if hasVariable(d.Name + d.Server + d.Namespace) {
+		return ""
+	}
+	if delivery.IsInCluster(d.Name, d.Server) {
+		d.Server = delivery.InCluster
+	}
+	isAdmitted := false
+	for _, item := range p.Spec.Destinations {
+		isServer := d.Server != "" && matches(item.Server, d.Server)
+		isCluster := isServer || d.Name != "" && matches(item.Name, d.Name) ||
+			d.Name == "" && item.Name != "" || d.Server == "" && item.Server != ""
+		isNamespace := matches(item.Namespace, d.Namespace)
+		if isCluster && !isNamespace {
+			field = "namespace"
+		}
+		if isServer && !isNamespace && strings.HasPrefix(item.Namespace, "!") ||
+			d.Server != "" && !isServer && isNamespace && strings.HasPrefix(item.Server, "!") {
+			return field
+		}
+		isAdmitted = isAdmitted || isCluster && isNamespace
+	}
+	if isAdmitted {
+		return ""
+	}
+	return field
+}
+
+// refusesSource returns the field of a source with a repository that a project does not admit, or "". See
+// IsSourcePermitted there.
+func (p project) refusesSource(mapping map[string]any) string {
+	repository, _ := mapping["repoURL"].(string)
+	isAdmitted := false
+	for _, pattern := range p.Spec.SourceRepos {
+		rest, isDenied := strings.CutPrefix(pattern, "!")
+		pattern = normalizeURL(rest)
+		if isDenied {
+			pattern = "!" + pattern
+		}
+		isMatched := matches(pattern, normalizeURL(repository), '/')
+		if isDenied && !isMatched {
+			return "repoURL"
+		}
+		isAdmitted = isAdmitted || isMatched
+	}
+	if isAdmitted || repository == "" || hasVariable(repository) {
+		return ""
+	}
+	return "repoURL"
+}
+
+// matches is globMatch of Argo CD.
+func matches(pattern, text string, separators ...rune) bool {
+	pattern, isDenied := strings.CutPrefix(pattern, "!")
+	if pattern == "*" {
+		return !isDenied
+	}
+	compiled, err := glob.Compile(pattern, separators...)
+	return (err == nil && compiled.Match(text)) != isDenied
+}
+
+// sshURL matches a URL of ssh as in util/git/git.go of Argo CD.
+var sshURL = regexp.MustCompile("^(ssh://)?([^/:]*?)@[^@]+$")
+
+// normalizeURL is NormalizeGitURL of Argo CD.
+func normalizeURL(text string) string {
+	text = strings.ToLower(strings.TrimSpace(text))
+	if sshURL.MatchString(text) && !strings.HasPrefix(text, "ssh://") {
+		text = "ssh://" + strings.Replace(text, ":", "/", 1)
+	}
+	parsed, err := url.Parse(strings.TrimSuffix(text, ".git"))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimPrefix(parsed.String(), "ssh://")
+}
