@@ -10,9 +10,13 @@ import (
 
 	"golang.org/x/tools/txtar"
 	"pgregory.net/rapid"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/kustomize/parts"
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
+	"example.com/gatehouse/render/source"
 )
 
 // TestRandomDivision builds random repositories at once and in parts, and compares the objects.
@@ -21,15 +25,16 @@ func TestRandomDivision(t *testing.T) {
 	for partSize := 1; partSize <= 3; partSize++ {
 		t.Run(fmt.Sprintf("parts of %d", partSize), func(t *testing.T) { c.checkRandomDivisions(t, partSize) })
 	}
+	t.Logf("%d idle patches", c.idle)
 	t.Logf("%d repositories, %d divided, %d built, %d with overlapping parts; %d of %d variants share parts", c.all, c.divided, c.built, c.overlaps, c.shared, c.variants)
-	if c.divided*4 < c.all || c.built*3 < c.divided {
-		t.Error("too few are divided or built")
+	if c.divided*4 < c.all || c.built*3 < c.divided || c.idle == 0 {
+		t.Error("too few are divided or built, or have idle patches")
 	}
 }
 
 // counts counts repositories.
 type counts struct {
-	all, divided, built, overlaps, variants, shared int
+	all, divided, built, overlaps, variants, shared, idle int
 
 	references []reference
 }
@@ -66,10 +71,37 @@ func (c *counts) checkRandomDivisions(t *testing.T, partSize int) {
 		if whole.problem != "" {
 			return
 		}
+		c.checkIdlePatches(t, s, whole, archive)
 		if c.built++; c.built%4 == 0 {
 			c.checkShared(t, archive, partSize)
 		}
 	})
+}
+
+// checkIdlePatches builds a repository without each patch that is said to change nothing.
+func (c *counts) checkIdlePatches(t *rapid.T, s *source.Sources, whole result, archive *txtar.Archive) {
+	var built []manifest.Object
+	_ = isolated(s, func() (err error) { built, err = buildFolder(s.FS, prod); return err })
+	paths := FindPaths(s, prod)
+	for folder, candidates := range candidatesByFolder(paths, built) {
+		for _, p := range paths.Patches[folder] {
+			if p.Field != "patches" || len(p.Documents) == 0 || len(idleDocuments(paths, p, candidates)) < len(p.Documents) {
+				continue
+			}
+			c.idle++
+			without, k := *s, s.Kustomizations[folder].Kustomization
+			k.Patches = slices.Delete(slices.Clone(k.Patches), p.Index, p.Index+1)
+			k.GeneratorOptions = &types.GeneratorOptions{} // kustomize refuses an empty one
+			content, err := yaml.Marshal(k)
+			if err != nil {
+				t.Fatal(err)
+			}
+			without.FS = s.FS.With(map[string][]byte{s.Kustomizations[folder].File: content})
+			if difference := whole.diff(buildWhole(&without)); difference != "" {
+				t.Fatalf("%s of %s is no idle patch: %s\n%s", p.Entry(), folder, difference, txtar.Format(archive))
+			}
+		}
+	}
 }
 
 // checkShared builds a repository and others, which differ in the namespaces and labels that their kustomizations
@@ -512,15 +544,18 @@ func (d *drawing) drawPatch() (target, patch string) {
 	if kinds := d.kindsHere(); len(kinds) > 0 && d.chance(40) {
 		return d.drawPlainPatch(d.pick(kinds...))
 	}
+	if d.chance(25) { // what most have
+		return "kind: ConfigMap|ServiceAccount, name: " + d.configName() + "|" + d.configName(), d.pick("- {op: add, path: /data/k, value: v}\n", fmt.Sprintf(merge, "v1", "Any", "any", "data: {k: v, z: null}"))
+	}
 	switch kind := d.number(50); {
 	case kind < 12:
-		return target, fmt.Sprintf("- {op: add, path: /metadata/%s, value: {x: %s}}\n", d.pick("labels", "annotations"), d.pick("a", "b"))
+		return target, fmt.Sprintf("- {op: add, path: /metadata/%s, value: {%s}}\n", d.pick("labels", "annotations"), d.pick("x: a", "x: b", "team: a", "owner: b"))
 	case kind < 24:
 		return target, fmt.Sprintf(merge, "v1", "Any", "any", d.pick("spec: {added: true}", "data: {added: a}"))
 	case kind < 30:
 		return "kind: At", fmt.Sprintf("- {op: add, path: /spec/envFrom, value: [{configMapRef: {name: %s}}]}\n", d.configName())
 	case kind < 34:
-		return "", fmt.Sprintf(merge, memVersion, "Memcached", d.nameHere("Memcached"), "spec: {size: 9}")
+		return "", fmt.Sprintf(merge, memVersion, "Memcached", d.nameHere("Memcached"), d.pick("spec: {size: 9}", "spec: {size: 1}", "spec: {size: 1, image: memcached, more: null}"))
 	case kind < 38:
 		return "", fmt.Sprintf(merge, atVersion, "At", d.nameHere("At"), "spec: {envFrom: [{configMapRef: {name: "+d.configName()+"}}]}")
 	case kind < 42:

@@ -26,12 +26,13 @@ func Ineffective(paths *Paths, overrides string, built, rendered []manifest.Obje
 		unmeantMerges(paths, built), idleFields(paths, all))
 }
 
-// unmatchedTargets warns of patches and replacements whose target selects no object. kustomize ignores them. A
+// unmatchedTargets warns of patches and replacements whose target selects no object, which kustomize ignores, and of
+// patches that change none of what they select. A
 // component outside of the environment's folder may have patches for other environments.
 func unmatchedTargets(paths *Paths, overrides string, built, rendered []manifest.Object) (warnings []manifest.Problem) {
 	s, folder := paths.Sources, paths.Folder
 	if !slices.ContainsFunc(slices.Collect(maps.Values(s.Kustomizations)), func(k *source.Kustomization) bool {
-		return len(k.Replacements) > 0 || hasTarget(paths.Patches[k.Folder])
+		return len(k.Replacements)+len(paths.Patches[k.Folder]) > 0
 	}) {
 		return nil
 	}
@@ -53,6 +54,7 @@ func unmatchedTargets(paths *Paths, overrides string, built, rendered []manifest
 		}
 		for _, p := range paths.Patches[k.Folder] {
 			if p.Target == nil || slices.ContainsFunc(candidates, p.Changes) {
+				warnings = append(warnings, idleDocuments(paths, p, candidates)...)
 				continue
 			}
 			advice := adviceFor(p.Target, candidates, "correct it, or remove the patch")
@@ -228,11 +230,6 @@ func mayBeMeant(d source.Document, gvk resid.Gvk) bool {
 	return !isBuiltin || gvk.Group == d.Group || d.Kind == "" || manifest.DidYouMean(d.Kind, []string{gvk.Kind}) != ""
 }
 
-// hasTarget reports whether one of the patches has a target.
-func hasTarget(patches []buildpath.Patch) bool {
-	return slices.ContainsFunc(patches, func(p buildpath.Patch) bool { return p.Target != nil })
-}
-
 // isBelow reports whether a folder is another or below it.
 func isBelow(folder, other string) bool {
 	return folder == other || strings.HasPrefix(folder, other+"/")
@@ -264,7 +261,7 @@ func candidatesByFolder(paths *Paths, built []manifest.Object) map[string][]buil
 			}
 			c, o := paths.Candidate(*path, i), builtFrom[path]
 			before := paths.BeforePatches(*path, i, o, mentioned)
-			if c.Before = &before; o.Unstructured != nil {
+			if c.Before, c.Path, c.Index = &before, path, i; o.Unstructured != nil {
 				c.Added = append(c.Added, o.GetLabels(), o.GetAnnotations())
 			}
 			candidates[at] = append(candidates[at], c)

@@ -26,6 +26,9 @@ type Candidate struct {
 	labels, annotations labels.Set
 	// Before is the candidate before other fields than patches of the kustomization change it, if that differs.
 	Before *Candidate
+	// Path is its build path, and Index that of the folder there, if they are known.
+	Path  *Path
+	Index int
 }
 
 // NewCandidate returns a built object as a candidate.
