@@ -24,6 +24,7 @@ import (
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/page"
+	"example.com/gatehouse/render/references"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict"
@@ -61,6 +62,8 @@ type Rendering struct {
 	Followed []Followed
 	// Charts are the charts of the kustomizations.
 	Charts []source.Chart
+	// NameReferences are the fields that configurations of the kustomizations know to name objects.
+	NameReferences []references.Configured
 }
 
 // Followed is a folder that a tool applies for an object of the environment.
@@ -417,6 +420,8 @@ func (p *pipeline) rendering(repository *Repository) *Rendering {
 		Installed:   slices.Concat(p.installed, p.delivered()),
 		Followed:    p.followedFolders(),
 		Charts:      p.sources.Charts,
+
+		NameReferences: p.nameReferences(),
 	}
 }
 
@@ -442,13 +447,26 @@ func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) [
 	return slices.Concat(blameDeliveries(environment.Warnings()), p.lostNamespaces(), p.unknownValues(objects))
 }
 
-// elsewhere returns the objects that kustomizations of the environment and of followed folders say are elsewhere.
-func (p *pipeline) elsewhere() (lists warn.Elsewhere) {
+// allSources returns the sources of the environment and of followed folders.
+func (p *pipeline) allSources() []*source.Sources {
 	all := append(make([]*source.Sources, 0, 1+len(p.followed)), p.sources)
 	for _, f := range p.followed {
 		all = append(all, f.sources)
 	}
-	for _, sources := range all {
+	return all
+}
+
+// nameReferences returns the fields that configurations of kustomizations know to name objects.
+func (p *pipeline) nameReferences() (all []references.Configured) {
+	for _, sources := range p.allSources() {
+		all = append(all, kustomize.Configured(sources)...)
+	}
+	return all
+}
+
+// elsewhere returns the objects that kustomizations of the environment and of followed folders say are elsewhere.
+func (p *pipeline) elsewhere() (lists warn.Elsewhere) {
+	for _, sources := range p.allSources() {
 		for _, k := range sources.Kustomizations {
 			if k.MetaData != nil {
 				lists = append(lists, k.MetaData.Annotations[warn.ElsewhereAnnotation])
@@ -463,17 +481,13 @@ func (p *pipeline) elsewhere() (lists warn.Elsewhere) {
 
 // addKustomizations adds what the kustomizations of the environment and of followed folders say.
 func (p *pipeline) addKustomizations(to *warn.Input) {
-	all := []*kustomize.Paths{p.paths}
 	renamed := []func(manifest.Object, manifest.ID) (manifest.ID, bool){kustomize.Renames(p.paths, p.built.objects)}
 	for _, f := range p.followed {
 		if f.paths != nil {
-			all, renamed = append(all, f.paths), append(renamed, kustomize.Renames(f.paths, f.built))
+			renamed = append(renamed, kustomize.Renames(f.paths, f.built))
 		}
 	}
-	for _, paths := range all {
-		to.Configured = append(to.Configured, kustomize.Configured(paths.Sources)...)
-	}
-	to.Elsewhere = p.elsewhere()
+	to.Configured, to.Elsewhere = p.nameReferences(), p.elsewhere()
 	to.Renamed = func(from manifest.Object, was manifest.ID) (now manifest.ID, ok bool) {
 		for i := 0; i < len(renamed) && !ok; i++ {
 			now, ok = renamed[i](from, was)

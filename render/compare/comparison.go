@@ -14,6 +14,7 @@ import (
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/references"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/verdict"
 )
@@ -91,6 +92,8 @@ type Comparison struct {
 	Checker *verdict.Checker
 	// PostBuild has the values of variables in the objects after the change, if Flux substitutes any.
 	PostBuild *flux.PostBuild
+	// NameReferences are the fields that configurations of kustomize know to name objects after the change.
+	NameReferences []references.Configured
 
 	once    sync.Once
 	indexes *index

@@ -23,7 +23,7 @@ func reviewReferences(both *compare.Comparison) (effects []effect.Effect) {
 		return nil
 	}
 	before, after := objectsOf(both.Before()), objectsOf(both.After())
-	wasIn, isIn := references.NewIndex(before), references.NewIndex(after)
+	wasIn, isIn := references.NewIndex(before, both.NameReferences...), references.NewIndex(after, both.NameReferences...)
 	wasBroken := map[broken]bool{}
 	for _, o := range before {
 		for _, r := range wasIn.Of(o) {

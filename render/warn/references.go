@@ -2,6 +2,7 @@ package warn
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -175,6 +176,35 @@ func unknownProbePorts(in Input) (warnings []manifest.Problem) {
 			const probes, handlers = "livenessProbe|readinessProbe|startupProbe", "httpGet|tcpSocket"
 			references.Visit(container, []string{probes, handlers}, at, look)
 			references.Visit(container, []string{"lifecycle", "postStart|preStop", handlers}, at, look)
+		})
+	}
+	return warnings
+}
+
+// emptyMounts warns of mounts of a path that the items of their volume do not have: the kubelet makes a folder for it.
+// See makeMounts in pkg/kubelet/kubelet_pods.go of Kubernetes.
+func emptyMounts(in Input) (warnings []manifest.Problem) {
+	for _, o := range in.Objects {
+		if o.IsRendered() {
+			continue
+		}
+		files := map[any][]string{} // by the name of their volume
+		references.VisitPods(o, "volumes[]", func(volume map[string]any, _ []string) {
+			references.Visit(volume, []string{"configMap|secret", "items"}, nil, func(item map[string]any, _ []string) {
+				files[volume["name"]] = append(files[volume["name"]], path.Clean(fmt.Sprint(item["path"])))
+			})
+		})
+		references.VisitPods(o, "containers|initContainers[].volumeMounts[]", func(mount map[string]any, at []string) {
+			text, _ := mount["subPath"].(string)
+			names := files[mount["name"]]
+			if text == "" || len(names) == 0 || strings.Contains(text+strings.Join(names, ""), "$") ||
+				slices.ContainsFunc(names, func(name string) bool {
+					return strings.HasPrefix(name+"/", path.Clean(text)+"/")
+				}) {
+				return
+			}
+			warnings = append(warnings, warning(o, manifest.JoinField(append(slices.Clone(at), "subPath")), text,
+				"the volume has no file %s, so the container gets an empty folder%s", text, instead(text, names)))
 		})
 	}
 	return warnings

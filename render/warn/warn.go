@@ -71,7 +71,7 @@ func (in Input) Warnings() (warnings []manifest.Problem) {
 	rules := []func(Input) []manifest.Problem{
 		missingNamespaces, missingController, missingGatePolicy, unpinnedController, scaledTwice, invalidImages,
 		repeatedJobs, unresolvedReferences, idleSelectors, unknownProbePorts, neverWorking, scaledByTwo,
-		blockedEvictions, unspreadPods, neverStarting, ofKinds,
+		blockedEvictions, unspreadPods, neverStarting, refusedApplications, emptyMounts, ofKinds,
 	}
 	found := make([][]manifest.Problem, len(rules))
 	parallel.For(len(rules), func(i int) { found[i] = rules[i](in) })

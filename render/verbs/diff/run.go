@@ -108,7 +108,7 @@ func (b *previousRendering) compare(ctx context.Context, now *render.Environment
 	both = compare.New(b.repository.Kinds(), now.Name, before, after)
 	both.Problems, both.Environment = slices.Clone(problems), now
 	if isComparable && now.Rendering != nil {
-		both.PostBuild = now.Rendering.PostBuild
+		both.PostBuild, both.NameReferences = now.Rendering.PostBuild, now.Rendering.NameReferences
 	}
 	if isComparable && now.IsThere() {
 		both.Checker = now.Checker()
