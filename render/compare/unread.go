@@ -12,14 +12,16 @@ import (
 	"example.com/gatehouse/render/source/charts"
 )
 
-// Unread are the values that users set for a chart, and that no template of it reads. Before the change one did, or
-// the value or the chart was not there.
+// Unread are the values that users set for a chart, and that no template of it reads, or none that runs. Before the
+// change one did, or the value or the chart was not there.
 type Unread struct {
 	// Object is the HelmRelease or Application, or has the kind Chart and the name of the release.
 	Object manifest.ID
 	// Chart is the chart after the change, with its version.
 	Chart  string
 	Values []string
+	// Idle are values of templates that do not run.
+	Idle []string
 }
 
 // newlyUnread returns the values that a chart reads no more.
@@ -29,9 +31,10 @@ func newlyUnread(object manifest.ID, chart string, was, is *charts.Settings) []U
 	}
 	all := unreadOf(object, chart, is)
 	if len(all) > 0 { // or else the chart before does not matter
-		all[0].Values = Without(all[0].Values, was.Unread())
+		never, idle := was.Unread()
+		all[0].Values, all[0].Idle = Without(all[0].Values, never), Without(all[0].Idle, slices.Concat(never, idle))
 	}
-	return slices.DeleteFunc(all, func(u Unread) bool { return len(u.Values) == 0 })
+	return slices.DeleteFunc(all, func(u Unread) bool { return len(u.Values)+len(u.Idle) == 0 })
 }
 
 // unreadOf returns the values that a chart does not read.
@@ -39,11 +42,11 @@ func unreadOf(object manifest.ID, chart string, is *charts.Settings) []Unread {
 	if is == nil { // a chart with problems
 		return nil
 	}
-	values := is.Unread()
-	if len(values) == 0 {
+	never, idle := is.Unread()
+	if len(never)+len(idle) == 0 {
 		return nil
 	}
-	return []Unread{{object, chart, values}}
+	return []Unread{{object, chart, never, idle}}
 }
 
 // unreadOfRelease returns the values that a release reads no more.

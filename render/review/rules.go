@@ -106,12 +106,18 @@ func reviewValues(both *compare.Comparison, c compare.Change) []effect.Effect {
 		Risk: "their values come from the cluster: no review shows what runs"})
 }
 
-// reviewUnread returns the effects of values of charts that no template reads any more.
+// reviewUnread returns the effects of values of charts that no template reads any more, or none that runs.
 func reviewUnread(unread []compare.Unread) (effects []effect.Effect) {
 	for _, u := range unread {
-		risk := kind.Say("no template of chart %s reads %s", u.Chart, effect.Quote(u.Values))
-		effects = append(effects, effect.Of(u.Object, kind.Effect{Type: effect.ValuesUnread,
-			What: kind.Say("sets %s without effect", kind.Count(int64(len(u.Values)), "value")), Risk: risk})...)
+		if len(u.Values) > 0 {
+			effects = append(effects, effect.Of(u.Object, kind.Effect{Type: effect.ValuesUnread,
+				What: kind.Say("sets %s without effect", kind.Count(int64(len(u.Values)), "value")),
+				Risk: kind.Say("no template of chart %s reads %s", u.Chart, effect.Quote(u.Values))})...)
+		}
+		if len(u.Idle) > 0 {
+			effects = append(effects, effect.Of(u.Object, kind.Effect{Type: effect.ValuesUnread,
+				What: kind.Say("no template of chart %s that runs reads %s", u.Chart, effect.Quote(u.Idle))})...)
+		}
 	}
 	return effects
 }

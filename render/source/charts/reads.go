@@ -62,18 +62,20 @@ func (r *run) readAt(file string, from, to int) reads {
 	return read
 }
 
-// mayRead returns a function that reports whether templates read a value or a part of it, or may read it in an
-// expression that did not run.
-func (r *run) mayRead() func(keys []string) bool {
+// readers returns functions that report whether templates read a value or a part of it, and whether they may read it in
+// an expression that did not run.
+func (r *run) readers() (isRead, mayRead func(keys []string) bool) {
 	read := maps.Clone(r.always)
 	for _, s := range r.sites {
 		read.addAll(s.reads)
 	}
 	paths := slices.Collect(maps.Keys(read))
-	return func(keys []string) bool {
+	isRead = func(keys []string) bool {
 		isBelow := func(path string) bool { return strings.HasPrefix(path, joinPath(keys)+separator) }
-		mayBe := func(c chain) bool { return !c.isRun && c.mayBe(keys) }
-		return read.has(keys) || slices.ContainsFunc(paths, isBelow) || slices.ContainsFunc(r.chains, mayBe)
+		return read.has(keys) || slices.ContainsFunc(paths, isBelow)
+	}
+	return isRead, func(keys []string) bool {
+		return slices.ContainsFunc(r.chains, func(c chain) bool { return !c.isRun && c.mayBe(keys) })
 	}
 }
 

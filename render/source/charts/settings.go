@@ -91,21 +91,28 @@ func position(layers []layer, keys []string) (at Position) {
 	return at
 }
 
-// Unread returns the values that no template of the chart reads: a mapping in place of all of its values.
-func (s *Settings) Unread() []string {
-	mayRead := s.run.mayRead()
-	var visit func(keys []string, value any) (names []string, isUnread bool)
-	visit = func(keys []string, value any) (names []string, isUnread bool) {
-		isUnread = !mayRead(keys)
+// Unread returns the values that no template of the chart reads, and those that only a template reads that did not run:
+// a mapping in place of all of its values.
+func (s *Settings) Unread() (never, idle []string) {
+	isRead, mayRead := s.run.readers()
+	never = s.namesOf(func(keys []string) bool { return !isRead(keys) && !mayRead(keys) })
+	return never, s.namesOf(func(keys []string) bool { return !isRead(keys) && mayRead(keys) })
+}
+
+// namesOf returns the names of the values that are of a sort: of a mapping, if all of its values are.
+func (s *Settings) namesOf(isOne func(keys []string) bool) []string {
+	var visit func(keys []string, value any) (names []string, isAll bool)
+	visit = func(keys []string, value any) (names []string, isAll bool) {
+		isAll = isOne(keys)
 		table, _ := value.(map[string]any)
 		for _, key := range slices.Sorted(maps.Keys(table)) {
 			below, isBelow := visit(append(slices.Clip(keys), key), table[key])
-			names, isUnread = append(names, below...), isUnread && isBelow
+			names, isAll = append(names, below...), isAll && isBelow
 		}
-		if isUnread && len(keys) > 0 {
+		if isAll && len(keys) > 0 {
 			names = []string{manifest.JoinField(keys)}
 		}
-		return names, isUnread
+		return names, isAll
 	}
 	names, _ := visit(nil, s.values)
 	return names

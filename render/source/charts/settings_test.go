@@ -136,5 +136,21 @@ func unreadOf(s *Settings) []string {
 	if s == nil { // the chart has problems
 		return nil
 	}
-	return s.Unread()
+	never, _ := s.Unread()
+	return never
+}
+
+// A value of a branch that does not run is neither read nor without a reader.
+func TestValuesOfIdleTemplatesAreNamed(t *testing.T) {
+	const template = `{{if .Values.ingress.enabled}}{{.Values.ingress.host}}{{range .Values.ingress.paths}}{{.}}{{end}}{{end}}{{.Values.name}}`
+	for set, want := range map[string]string{
+		"ingress: {enabled: false, host: a, paths: [b], more: c}": "ingress.host ingress.paths",
+		"ingress: {enabled: true, host: a, paths: [b]}":           "",
+		"{name: a, other: b}":                                     "",
+	} {
+		_, idle := settings(t, set, "values.yaml", "ingress: {enabled: false}", "templates/a.yaml", template).Unread()
+		if got := strings.Join(idle, " "); got != want {
+			t.Errorf("%s: %q, want %q", set, got, want)
+		}
+	}
 }
