@@ -111,7 +111,7 @@ spec: {}
 apiVersion: argoproj.io/v1alpha1
 kind: AppProject
 metadata: {name: <project>}
-spec: {}
+spec: {sourceRepos: ["*"], destinations: [{server: "*", name: "*", namespace: "*"}]}
 ---
 apiVersion: source.toolkit.fluxcd.io/v1
 kind: OCIRepository
