@@ -122,7 +122,7 @@ generate: ## Generate code, CRDs, docs/reference.md and docs/output.schema.json 
 	@# The program that prints role.yaml embeds it: write the file only after it has run.
 	roles=$$(go run ./cmd/controller rbac) && echo "$$roles" >environments/base/gatehouse/role.yaml
 	go run ./docs/reference > docs/reference.md
-	go test ./cmd/render/command -run TestSchemaIsUpToDate -schema.update >/dev/null
+	go test ./cmd/render/command -run TestSchemaIsUpToDate -update >/dev/null
 	@# The example has a copy of Gatehouse's manifests, as every other repository does.
 	cp apis/crds/*_*.yaml apis/crds/*.kustomizeconfig.yaml examples/customcluster/environments/base/crds/
 	cp environments/base/gatehouse/*.yaml examples/customcluster/environments/base/gatehouse/

@@ -37,4 +37,4 @@ argoproj/argo-cd v3.5.1 manifests/crds/application-crd.yaml
 argoproj/argo-cd v3.5.1 manifests/crds/applicationset-crd.yaml
 argoproj/argo-cd v3.5.1 manifests/crds/appproject-crd.yaml
 RELEASES
-go test ./render/delivery/definitions -count 1 -run TestUpdate -definitions.update "$folder"
+go test ./render/delivery/definitions -count 1 -run TestUpdate -update "$folder"

@@ -18,6 +18,6 @@ done
 sed -i "s/^const Release = .*/const Release = \"$new\"/; s/\(Newest Version = \).*/\1$(minor "$new")/" "$data"
 # The range of versions, the release, and the newest version, in texts; the changelog is history.
 sed -i "s/\(1\.[0-9]* to \)1\.$(minor "$old")\b/\11.$(minor "$new")/; s/$(pattern "$old")/$new/; s/\(newest version, \|code of Kubernetes \)1\.$(minor "$old")\b/\11.$(minor "$new")/" README.md docs/*.md
-go test ./render/verdict/apiserver -run TestSinceIsComplete -since.update
+go test ./render/verdict/apiserver -run TestSinceIsComplete -update
 go test ./render -run TestProblemsNameFileAndRemedy -update # their messages name the newest version
 git --no-pager diff --stat

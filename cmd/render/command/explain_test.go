@@ -12,7 +12,7 @@ import (
 	"example.com/gatehouse/apis/crds"
 )
 
-// Each archive of testdata/explain is a repository with questions and answers. UPDATE=1 rewrites the
+// Each archive of testdata/explain is a repository with questions and answers. -update rewrites the
 // answers.
 func TestExplainAnswersQuestions(t *testing.T) {
 	archives, err := filepath.Glob("testdata/explain/*.txtar")
@@ -37,12 +37,12 @@ func TestExplainAnswersQuestions(t *testing.T) {
 					continue
 				}
 				answer := explainOutput(strings.ReplaceAll(question, "\\n", "\n"))
-				if os.Getenv("UPDATE") == "" && answer != string(f.Data) {
+				if !*rewrite && answer != string(f.Data) {
 					t.Errorf("render explain %s:\n%s\nwant:\n%s", question, answer, f.Data)
 				}
 				archive.Files[i].Data = []byte(answer)
 			}
-			if os.Getenv("UPDATE") != "" {
+			if *rewrite {
 				if err := os.WriteFile(name, txtar.Format(archive), 0o600); err != nil {
 					t.Fatal(err)
 				}

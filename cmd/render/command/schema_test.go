@@ -20,7 +20,7 @@ import (
 
 const outputSchema = "../../../docs/output.schema.json"
 
-var updateSchema = flag.Bool("schema.update", false, "write docs/output.schema.json")
+var rewrite = flag.Bool("update", false, "write the expected files of scripts and docs/output.schema.json")
 
 // outputs are the values that -o json prints, by command.
 var outputs = map[string]any{
@@ -89,13 +89,13 @@ func TestSchemaIsUpToDate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *updateSchema {
+	if *rewrite {
 		if err := os.WriteFile(outputSchema, append(want, '\n'), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got, err := os.ReadFile(outputSchema); err != nil || strings.TrimSpace(string(got)) != string(want) {
-		t.Errorf("%s is out of date (%v): run go test ./cmd/render/command -run TestSchema -schema.update", outputSchema, err)
+		t.Errorf("%s is out of date (%v): run go test ./cmd/render/command -run TestSchema -update", outputSchema, err)
 	}
 }
 

@@ -32,7 +32,7 @@ const gitConfig = `[user]
 
 // TestScripts runs the built program, git and others. In addition to the commands of testscript there
 // are `git`, `render`, `code N COMMAND`, which expects the exit code N, and `serve NAME`, which serves
-// the bare repositories of the working folder by HTTP at the URL in the variable NAME. UPDATE=1 rewrites
+// the bare repositories of the working folder by HTTP at the URL in the variable NAME. -update rewrites
 // the expected files of `cmp`.
 func TestScripts(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
@@ -40,7 +40,7 @@ func TestScripts(t *testing.T) {
 	}
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
-		UpdateScripts: os.Getenv("UPDATE") != "",
+		UpdateScripts: *rewrite,
 		Setup:         setUpGit,
 		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"git": runGit, "code": runCode, "serve": serveGit},
 	})

@@ -18,12 +18,12 @@ import (
 	"example.com/gatehouse/kind/crd"
 )
 
-var update = flag.String("definitions.update", "", "a `folder` with a folder for each release, such as kustomize-controller@v1.9.4")
+var update = flag.String("update", "", "a `folder` with a folder for each release, such as kustomize-controller@v1.9.4")
 
 // definitions.json.gz is what is in the folders of the releases.
 func TestUpdate(t *testing.T) {
 	if *update == "" {
-		t.Skip("no -definitions.update")
+		t.Skip("no -update")
 	}
 	files, err := filepath.Glob(filepath.Join(*update, "*@*", "*.yaml"))
 	if err != nil || len(files) == 0 {

@@ -18,7 +18,7 @@ import (
 	"example.com/gatehouse/render/decoding"
 )
 
-var updateSince = flag.Bool("since.update", false, "write since.txt")
+var updateSince = flag.Bool("update", false, "write since.txt")
 
 // k8s.io/api has objects with all fields for each version.
 func TestSinceIsComplete(t *testing.T) {
@@ -43,7 +43,7 @@ func TestSinceIsComplete(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if sinceText != want {
-		t.Errorf("since.txt is out of date for %s: go test ./render/verdict/apiserver -run TestSinceIsComplete -since.update", Release)
+		t.Errorf("since.txt is out of date for %s: go test ./render/verdict/apiserver -run TestSinceIsComplete -update", Release)
 	}
 }
 
