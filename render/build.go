@@ -47,7 +47,7 @@ func (in *input) build(repository *Repository) (b built, problems []manifest.Pro
 	}
 	defined, invalid := in.definitions(slices.Concat(b.objects, b.local))
 	b.local, problems = append(b.local, defined...), append(problems, invalid...)
-	if in.postBuild == nil && IsFolder(in.name) {
+	if in.postBuild == nil && (IsFolder(in.name) || in.entry != "") {
 		b.objects, invalid = in.setOwnPostBuild(b.objects)
 		problems = append(problems, invalid...)
 	}

@@ -69,15 +69,17 @@ func (f *followed) staysFor() string {
 		return "it is in the folder of " + parent.object.GetName()
 	case f.isPart:
 		return "its source has a part of the repository"
+	case f.merged["buildMetadata"] != nil:
+		return "its objects have annotations of their build"
 	case f.isDecrypted && f.generatesSecrets():
 		return "the hash in the name of a Secret is that of its decrypted files"
 	}
-	return f.unsureField(isDelivered && parent.postBuild != nil && parent.postBuild.Values == nil)
+	return f.unsureField()
 }
 
-// unsureField returns the reason why the value of a field that rendered files would show is unknown, or nothing. The
-// values of variables in the object itself may be unknown.
-func (f *followed) unsureField(hasUnknown bool) string {
+// unsureField returns the reason why the value of a field that rendered files would show is unknown, or nothing.
+func (f *followed) unsureField() string {
+	hasUnknown := f.outer != nil && f.outer.Values == nil
 	_, fields := f.shown(f.inCluster)
 	for _, name := range slices.Concat(shownByFlux, shownByArgo) {
 		switch value := fields[name]; {

@@ -102,14 +102,15 @@ func (r *Repository) Clusters(folder string) []string {
 	})
 }
 
-// SyncsOf returns the files with an object that syncs a folder, sorted.
-func (r *Repository) SyncsOf(folder string) (files []string) {
+// SyncsOf returns the files with an object that syncs a folder, sorted, and whether one is an Application that reads it
+// as a directory.
+func (r *Repository) SyncsOf(folder string) (files []string, isDirectory bool) {
 	for _, s := range r.findSyncs(".") {
 		if s.path == path.Clean(folder) {
-			files = append(files, s.file)
+			files, isDirectory = append(files, s.file), isDirectory || s.isDirectory
 		}
 	}
-	return slices.Compact(files)
+	return slices.Compact(files), isDirectory
 }
 
 // synced returns the folders that tools sync clusters by, see entries: those with their own sync, or all. An app that
@@ -218,6 +219,7 @@ type folderSync struct {
 	file         string // of the folder
 	kind         string // of the source of Flux
 	isInstance   bool
+	isDirectory  bool // of Argo CD, see directory
 }
 
 // isWithin reports whether a folder is another one or below it.
@@ -253,6 +255,12 @@ func (r *Repository) eachYAML(folder string, f func(name string, content []byte)
 	}
 }
 
+// argoSource is a source of an Application.
+type argoSource struct {
+	Path      string
+	Directory *struct{}
+}
+
 // syncsIn returns the syncs in a file of a folder.
 func syncsIn(folder string, content []byte) (all []folderSync) {
 	for _, document := range source.Documents(content) {
@@ -265,8 +273,8 @@ func syncsIn(folder string, content []byte) (all []folderSync) {
 				Values    struct {
 					Instance struct{ Sync struct{ Path string } }
 				}
-				Source  struct{ Path string }
-				Sources []struct{ Path string }
+				Source  argoSource
+				Sources []argoSource
 			}
 		}
 		if yaml.Unmarshal(document, &o) != nil {
@@ -283,9 +291,9 @@ func syncsIn(folder string, content []byte) (all []folderSync) {
 				all = append(all, folderSync{folder: folder, path: path.Join(".", name), isInstance: true})
 			}
 		case "argoproj.io/Application":
-			o.Spec.Sources = append(o.Spec.Sources, struct{ Path string }{o.Spec.Source.Path})
-			for _, from := range o.Spec.Sources {
-				all = append(all, folderSync{folder: folder, path: path.Join(".", from.Path)})
+			for _, from := range append(o.Spec.Sources, o.Spec.Source) {
+				all = append(all, folderSync{folder: folder, path: path.Join(".", from.Path),
+					isDirectory: from.Directory != nil})
 			}
 		}
 	}

@@ -47,6 +47,8 @@ type followed struct {
 	applied []manifest.Object
 	// postBuild has the values of the variables in built, if Flux substitutes any.
 	postBuild *flux.PostBuild
+	// outer has the values of the variables in the object itself, if Flux substitutes any.
+	outer *flux.PostBuild
 	// overlay is the kustomization with the fields of the object, from the root, if it has such fields or if the tool
 	// lists the files. Its first lines are those of the file.
 	overlay string
@@ -194,7 +196,10 @@ func (in *input) open(files *source.FileSystem, p place, own string) (*followed,
 	case !files.IsDir(p.folder), !p.isFlux && files.Exists(path.Join(p.folder, chartutil.ChartfileName)):
 		return nil, nil
 	}
-	f := &followed{place: p}
+	f := &followed{place: p, outer: in.postBuild}
+	if parent, isDelivered := p.object.Delivery.(*followed); isDelivered {
+		f.outer = parent.postBuild
+	}
 	folder := p.folder
 	content, err := f.writeOverlay(files, folder)
 	if err != nil {

@@ -42,7 +42,11 @@ func (in *input) duplicate(p tree.Placed) manifest.Problem {
 
 // layOut returns the objects in apply order, and the file of each.
 func (p *pipeline) layOut() (objects []manifest.Object, files []tree.File, problems []manifest.Problem) {
-	placed := tree.Layout(p.objects, p.checker.IsNamespaced)
+	all := slices.Clone(p.objects)
+	for i := range all {
+		all[i] = all[i].Committed() // the sync of a cluster may have some values of its variables
+	}
+	placed := tree.Layout(all, p.checker.IsNamespaced)
 	if problems = p.duplicates(placed); len(problems) > 0 {
 		return nil, nil, problems
 	}

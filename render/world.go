@@ -84,12 +84,13 @@ func (in *input) isNamespaced(o manifest.Object, w *world) bool {
 // cluster alone, the known ones are substituted here and the others are unknown.
 func (f *followed) setPostBuild(w *world) (problems []manifest.Problem) {
 	p := f.PostBuild
-	if len(p.Substitute)+len(p.SubstituteFrom) == 0 {
+	// Variables that are left in the object are in its objects as well.
+	isPartial := f.outer != nil && f.outer.Values == nil && flux.HasVariables(f.inCluster.Object["spec"])
+	if len(p.Substitute)+len(p.SubstituteFrom) == 0 && !isPartial {
 		return nil
 	}
 	f.postBuild = &flux.PostBuild{Values: map[string]string{}, Always: p.SubstituteStrategy == "Always",
 		In: "spec.postBuild of " + f.object.String()}
-	isPartial := false
 	for _, from := range p.SubstituteFrom {
 		values, isKnown := w.values(from.Kind, f.object.GetNamespace(), from.Name)
 		isPartial = isPartial || !isKnown && !from.Optional
@@ -132,5 +133,5 @@ func (in *input) setOwnPostBuild(objects []manifest.Object) ([]manifest.Object, 
 
 // syncs reports whether an object is the Kustomization that syncs the folder of the environment.
 func (in *input) syncs(o manifest.Object) bool {
-	return isKustomization(o) && slices.ContainsFunc(placesOf(o), func(p place) bool { return p.folder == in.folder })
+	return isKustomization(o) && slices.ContainsFunc(placesOf(o), func(p place) bool { return in.isOwn(p.folder) })
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -196,11 +197,15 @@ func printMade(cmd *cobra.Command, made *setup.Result, o setup.Options) {
 				"it, and set its name and digest in images: of %s\n", made.Base)
 	}
 	for _, m := range made.Moves {
-		files := strings.Join(m.Files, " and ")
-		if files == "" {
-			files = "the object that syncs it"
+		files, directory := strings.Join(m.Files, " and "), ""
+		switch {
+		case m.IsDirectory:
+			directory = ", and remove directory: there in the same commit"
+		case files == "":
+			directory = ", and directory: of an Application is to be removed in the same commit"
 		}
-		fmt.Fprintf(out, "then: merge, and move in by one path: change %s to %s in %s\n", m.From, m.To, files)
+		fmt.Fprintf(out, "then: merge, and move in by one path: change %s to %s in %s%s\n", m.From, m.To,
+			cmp.Or(files, "the object that syncs it"), directory)
 	}
 	switch {
 	case len(made.Moves) > 0:

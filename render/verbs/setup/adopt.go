@@ -280,7 +280,8 @@ func (p *target) renderAdoption(ctx context.Context, repository *render.Reposito
 		a.setPath(rendered)
 	}
 	if a.isCluster {
-		made.Moves = append(made.Moves, Move{repository.SyncsOf(a.Path), a.Path, rendered})
+		files, isDirectory := repository.SyncsOf(a.Path)
+		made.Moves = append(made.Moves, Move{files, isDirectory, a.Path, rendered})
 	}
 	switch {
 	case err != nil:

@@ -93,8 +93,11 @@ type Result struct {
 // Move is a change of the path that a cluster is synced from.
 type Move struct {
 	// Files have the objects that sync the cluster; none if they are elsewhere.
-	Files    []string
-	From, To string
+	Files []string
+	// IsDirectory reports whether one is an Application with a field directory. Argo CD would read rendered/ by it in
+	// place of its index, so it has to go.
+	IsDirectory bool
+	From, To    string
 }
 
 // Init creates an environment in a folder of a git repository. It overwrites no file, and appends a line to
