@@ -19,8 +19,8 @@ import (
 
 // The fields of a Kustomization of Flux, and of kustomize in a source of an Application, that rendered objects show.
 var (
-	shownByFlux = strings.Fields("buildMetadata commonMetadata components ignoreMissingComponents images namePrefix nameSuffix " +
-		"patches targetNamespace")
+	shownByFlux = strings.Fields("buildMetadata commonMetadata components ignoreMissingComponents images namePrefix " +
+		"nameSuffix patches targetNamespace")
 	shownByArgo = strings.Fields("components ignoreMissingComponents images namePrefix nameSuffix namespace patches " +
 		"replicas")
 )

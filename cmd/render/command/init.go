@@ -163,8 +163,8 @@ func newCommands(o setup.Options) string {
 func printEntries(out io.Writer, entries []string) {
 	fmt.Fprintf(out, "CI judges and compares %s; nothing else is written\n", manifest.FirstOf(3, entries))
 	fmt.Fprintln(out, "try: render --all --check, and render diff --base main")
-	fmt.Fprintf(out, "later: to have the objects in git, render init --from %s; for the kinds and the controller of Gatehouse, "+
-		"render init --env prod\n", entries[0])
+	fmt.Fprintf(out, "later: to have the objects in git, render init --from %s; for the kinds and the controller of "+
+		"Gatehouse, render init --env prod\n", entries[0])
 }
 
 func printMade(cmd *cobra.Command, made *setup.Result, o setup.Options) {

@@ -158,8 +158,8 @@ func (o Options) check() (image string, err error) {
 	return image, errors.Join(append(errs, err)...)
 }
 
-// Entries returns the folders that tools sync clusters by, of a repository without environments/. CI judges them as they
-// are.
+// Entries returns the folders that tools sync clusters by, of a repository without environments/. CI judges them as
+// they are.
 func Entries(dir string, kinds *registry.Kinds) []string {
 	resolved, err := resolve(dir)
 	if _, missing := os.Stat(filepath.Join(resolved, tree.EnvironmentsFolder)); err != nil || missing == nil {
