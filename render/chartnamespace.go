@@ -23,7 +23,8 @@ func (p *pipeline) lostNamespaces() (warnings []manifest.Problem) {
 	}
 	for i, c := range p.sources.Charts {
 		if names := found[i]; len(names) > 0 && c.Namespace != "" && c.Namespace != metav1.NamespaceDefault {
-			warnings = append(warnings, manifest.Problem{File: c.File, Line: node.Line(c.Node, "name"), Warning: true,
+			warnings = append(warnings, manifest.Problem{Code: manifest.InvalidChart,
+				File: c.File, Line: node.Line(c.Node, "name"), Warning: true,
 				Message: fmt.Sprintf("chart %s: kustomize gives no namespace to objects of charts, and the templates "+
 					"give none to %s: they go to the namespace default, or that of the tool, and not to %s: set it by "+
 					"a value of the chart, or by a patch", c.Name, manifest.FirstOf(3, names), c.Namespace)})

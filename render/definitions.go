@@ -115,7 +115,7 @@ func standIn(others, definitions []manifest.Object) []manifest.Object {
 
 // problemOf returns a problem of a document.
 func problemOf(d source.Document, message string) manifest.Problem {
-	p := manifest.Problem{Object: d.String(), Message: message}
+	p := manifest.Problem{Code: manifest.InvalidDefinition, Object: d.String(), Message: message}
 	p.File, p.Line = d.Position()
 	return p
 }

@@ -152,7 +152,8 @@ func problemsOfErrors(objects []manifest.Object, errs []error) (problems []manif
 			if fieldErr := new(field.Error); errors.As(one, &fieldErr) {
 				path = fieldErr.Field
 			}
-			problems = append(problems, manifest.NewProblem(o, path, manifest.Value{}, message))
+			p := manifest.NewProblem(o, path, manifest.Value{}, message)
+			problems = append(problems, p.As(manifest.InvalidObject))
 		}
 	}
 	return problems

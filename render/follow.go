@@ -219,7 +219,8 @@ func (in *input) open(files *source.FileSystem, p place, own string) (*followed,
 	}
 	problems := slices.Concat(child.sources.Problems, child.sources.NumberProblems(), child.timeProblems())
 	if kustomize.HasSchema(child.sources) {
-		problems = append(problems, manifest.Problem{File: source.Relative(child.sources.Kustomizations[folder].File),
+		problems = append(problems, manifest.Problem{Code: manifest.InvalidKustomization,
+			File:    source.Relative(child.sources.Kustomizations[folder].File),
 			Message: "openapi: render takes it only in the kustomization of an environment"})
 	}
 	problems = f.blame(problems)
@@ -249,7 +250,7 @@ func (f *followed) blame(problems []manifest.Problem) []manifest.Problem {
 
 // warning returns a warning about a delivery.
 func warning(o manifest.Object, message string) []manifest.Problem {
-	p := manifest.NewProblem(o.Committed(), "", manifest.Value{}, message)
+	p := manifest.NewProblem(o.Committed(), "", manifest.Value{}, message).As(manifest.NotFollowed)
 	p.Warning = true
 	return []manifest.Problem{p}
 }
@@ -326,7 +327,7 @@ func asYAML(content any) []byte {
 func (f *followed) build() []manifest.Problem {
 	f.paths = kustomize.FindPaths(f.sources, f.place.folder)
 	objects, problems := kustomize.Build(f.paths, f.shared)
-	problems = slices.DeleteFunc(problems, func(p manifest.Problem) bool { return p.Code == kustomize.NoObjects })
+	problems = slices.DeleteFunc(problems, func(p manifest.Problem) bool { return p.Code == manifest.NoObjects })
 	f.built = slices.Clone(objects)
 	if !manifest.HasErrors(problems) {
 		f.ineffective = kustomize.Ineffective(f.paths, "", objects, nil)
@@ -360,7 +361,7 @@ func (f *followed) Blame(p manifest.Problem) manifest.Problem {
 		field = set.field + rest
 		message = field + strings.TrimPrefix(p.Message, p.Field)
 	}
-	of := manifest.NewProblem(f.object, field, set.value, message)
+	of := manifest.NewProblem(f.object, field, set.value, message).As(p.Code)
 	of.Warning = p.Warning
 	return of
 }

@@ -99,7 +99,8 @@ func (in *input) sameNames(placed []tree.Placed) (problems []manifest.Problem) {
 			where := in.locate(manifest.NewProblem(other, "", manifest.Value{}, "")).Position()
 			message := fmt.Sprintf("duplicate object: with the values of its variables it is %s, like %s in %s; "+
 				"remove or rename one", p.Object, other, where)
-			problems = append(problems, manifest.NewProblem(o, "", manifest.Value{}, message))
+			p := manifest.NewProblem(o, "", manifest.Value{}, message)
+			problems = append(problems, p.As(manifest.DuplicateObject))
 		}
 	}
 	return problems
@@ -128,7 +129,7 @@ func blameSource(p manifest.Problem, field string) manifest.Problem {
 	if field != "" {
 		message = field + ": " + message
 	}
-	cause := manifest.NewProblem(p.Subject.Source(), field, manifest.Value{}, message+": "+p.Message)
+	cause := manifest.NewProblem(p.Subject.Source(), field, manifest.Value{}, message+": "+p.Message).As(p.Code)
 	cause.Warning = p.Warning
 	return cause
 }

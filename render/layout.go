@@ -37,7 +37,7 @@ func (in *input) duplicate(p tree.Placed) manifest.Problem {
 	default:
 		problem.Message = manifest.Duplicate(other.Position()).Message
 	}
-	return problem
+	return problem.As(manifest.DuplicateObject)
 }
 
 // layOut returns the objects in apply order, and the file of each.
@@ -127,7 +127,8 @@ func (in *input) unlisted(repository *Repository) (warnings []manifest.Problem) 
 			}
 		}
 		if len(names) > 0 {
-			warnings = append(warnings, manifest.Problem{Warning: true, File: source.Relative(k.File),
+			warnings = append(warnings, manifest.Problem{Code: manifest.OtherFile,
+				Warning: true, File: source.Relative(k.File),
 				Line: in.sources.Line(k.File, "resources"),
 				Message: "no kustomization of the environment lists " + manifest.FirstOf(3, names) +
 					" beside it: list them under resources, or annotate their objects with " +

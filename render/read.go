@@ -65,7 +65,8 @@ func readInput(repository *Repository, name string, by *By) (*input, []manifest.
 		shared: cmp.Or(repository.Memo, repository.shared), by: by}
 	folder, _, err := files.Resolve(folderOf(name))
 	if err != nil {
-		return in, []manifest.Problem{{File: source.Relative(folderOf(name)), Message: err.Error()}}
+		return in, []manifest.Problem{{Code: manifest.MissingEnvironment,
+			File: source.Relative(folderOf(name)), Message: err.Error()}}
 	}
 	in.folder = folder
 	folders := []string{}
@@ -73,7 +74,8 @@ func readInput(repository *Repository, name string, by *By) (*input, []manifest.
 		files = withKustomization(files, folder)
 	} else if overrides := path.Join(folder, overridesFolder); files.Exists(overrides) {
 		if files.KustomizationFile(overrides) == "" {
-			return in, []manifest.Problem{{File: path.Join(source.Relative(overrides), "kustomization.yaml"),
+			return in, []manifest.Problem{{Code: manifest.InvalidOverride,
+				File:    path.Join(source.Relative(overrides), "kustomization.yaml"),
 				Message: "does not exist: write one of kind Component"}}
 		}
 		in.overrides, folders = overrides, []string{overrides}
@@ -266,7 +268,8 @@ func readAnnotation(sources *source.Sources, folder, name string,
 		}
 		if message != "" {
 			line := sources.Line(k.File, "metadata", "annotations", name)
-			problems = append(problems, manifest.Problem{File: source.Relative(k.File), Line: line,
+			problems = append(problems, manifest.Problem{Code: manifest.InvalidAnnotation,
+				File: source.Relative(k.File), Line: line,
 				Message: name + ": " + message})
 		}
 	}
@@ -307,6 +310,7 @@ func (p *pipeline) unknownValues(objects []manifest.Object) []manifest.Problem {
 	}
 	k := p.sources.Kustomizations[p.folder]
 	return []manifest.Problem{{
+		Code:    manifest.InvalidAnnotation,
 		Warning: true,
 		File:    source.Relative(k.File),
 		Line:    p.sources.Line(k.File, "metadata", "annotations", flux.Annotation),

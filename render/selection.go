@@ -88,7 +88,8 @@ func (r *Repository) CheckedOut(names []string) (checkedOut, leftOut []string, w
 	if len(leftOut) > 0 {
 		message := "the sparse checkout leaves out environments, which are neither rendered nor compared" +
 			ListNames(leftOut)
-		warnings = []manifest.Problem{{Warning: true, File: tree.EnvironmentsFolder, Message: message}}
+		warnings = []manifest.Problem{{Code: manifest.MissingEnvironment,
+			Warning: true, File: tree.EnvironmentsFolder, Message: message}}
 	}
 	return checkedOut, leftOut, warnings
 }
@@ -151,7 +152,7 @@ func (r *Repository) HasEnvironment(name string) bool {
 
 // missing returns the problem of a missing environment.
 func (r *Repository) missing(name string) manifest.Problem {
-	return manifest.Problem{File: source.Relative(folderOf(name)),
+	return manifest.Problem{Code: manifest.MissingEnvironment, File: source.Relative(folderOf(name)),
 		Message: "no such environment" + r.unknown(name)}
 }
 

@@ -125,7 +125,7 @@ func (u *Update) warnUnchecked() {
 
 // warnOf adds a warning at the first object of a kind.
 func (u *Update) warnOf(t *uncheckedTotal, message string) {
-	t.First.Message = message
+	t.First.Message, t.First.Code = message, manifest.MissingDefinition
 	first := &u.Environments[t.first]
 	first.Problems = manifest.SortProblems(append(first.Problems, t.First))
 }

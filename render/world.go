@@ -105,7 +105,7 @@ func (f *followed) setPostBuild(w *world) (problems []manifest.Problem) {
 			known, err := flux.WithKnown(o, f.postBuild.Values)
 			if err != nil {
 				problems = append(problems, manifest.NewProblem(o, "", manifest.Value{},
-					fmt.Sprintf("Flux cannot substitute variables: %v", err)))
+					fmt.Sprintf("Flux cannot substitute variables: %v", err)).As(manifest.InvalidVariable))
 				continue
 			}
 			known.InGit = &o

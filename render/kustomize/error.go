@@ -60,7 +60,8 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) manife
 		kustomization = k.File
 	}
 	message := readable(text)
-	p := manifest.Problem{File: source.Relative(kustomization), Message: "kustomize: " + message}
+	p := manifest.Problem{Code: manifest.KustomizeFailed,
+		File: source.Relative(kustomization), Message: "kustomize: " + message}
 	if match := referrals.FindStringSubmatch(text); match != nil {
 		return referralProblem(s, p, match[1])
 	}

@@ -54,7 +54,8 @@ func idleFields(paths *Paths, objects []manifest.Object) (warnings []manifest.Pr
 
 // idleWarning returns the warning of an entry in a file.
 func idleWarning(file string, line int, field, reason string) manifest.Problem {
-	return manifest.Problem{File: source.Relative(file), Line: line, Field: field, Message: field + ": " + reason,
+	return manifest.Problem{Code: manifest.NothingChanged,
+		File: source.Relative(file), Line: line, Field: field, Message: field + ": " + reason,
 		Warning: true}
 }
 

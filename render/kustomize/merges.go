@@ -88,6 +88,7 @@ func misspelledContainers(d, patch source.Document) (warnings []manifest.Problem
 				continue
 			}
 			warnings = append(warnings, manifest.Problem{
+				Code:   manifest.LostItem,
 				Object: d.String(), File: source.Relative(patch.File), Line: container.Line, Warning: true,
 				Message: fmt.Sprintf("the patch adds container %q to %s: did you mean %q?", name, list, meant),
 			})
@@ -111,7 +112,8 @@ type lostItem struct {
 
 // problem returns the warning of a lost item.
 func (l lostItem) problem(d source.Document, by string) manifest.Problem {
-	return manifest.Problem{Object: d.String(), File: source.Relative(l.file), Line: l.line, Warning: true,
+	return manifest.Problem{Code: manifest.LostItem,
+		Object: d.String(), File: source.Relative(l.file), Line: l.line, Warning: true,
 		Message: fmt.Sprintf("%s: %d items have %s %s, and kustomize merges them into %d because %s patches the "+
 			"object: give each another %[3]s, or write the patch as JSON 6902 operations", l.list, l.before, l.key,
 			l.value, l.after, by)}
@@ -194,9 +196,6 @@ func lostOf(list *yaml.Node, l lostItem, built any) []lostItem {
 	return nil
 }
 
-// NoObjects is the code of the problem of a build without objects, which tools accept.
-const NoObjects = "no objects"
-
 // deletesAll returns the problem of a build without objects: at the first patch that deletes objects, if there is one.
 func deletesAll(paths *Paths) manifest.Problem {
 	s := paths.Sources
@@ -205,7 +204,7 @@ func deletesAll(paths *Paths) manifest.Problem {
 		for _, p := range paths.Patches[folder] {
 			for _, d := range p.Documents {
 				if node.Text(d.Node(), "$patch") == "delete" {
-					return manifest.Problem{File: source.Relative(k.File), Code: NoObjects,
+					return manifest.Problem{File: source.Relative(k.File), Code: manifest.NoObjects,
 						Line: s.Line(k.File, p.Field, strconv.Itoa(p.Index)),
 						Message: p.Entry() + ": the patch deletes every object: a target selects all objects that it " +
 							"does not exclude: name what to delete in it"}
@@ -213,7 +212,7 @@ func deletesAll(paths *Paths) manifest.Problem {
 			}
 		}
 	}
-	return manifest.Problem{File: source.Relative(paths.Loaded[paths.Folder].File), Code: NoObjects,
+	return manifest.Problem{File: source.Relative(paths.Loaded[paths.Folder].File), Code: manifest.NoObjects,
 		Message: "builds to nothing: list resources"}
 }
 

@@ -56,7 +56,7 @@ func refuseVars(s *source.Sources, folder string) (problems []manifest.Problem) 
 		return nil
 	}
 	if len(k.Vars) > 0 {
-		problems = append(problems, manifest.Problem{File: source.Relative(k.File),
+		problems = append(problems, manifest.Problem{Code: manifest.InvalidOverride, File: source.Relative(k.File),
 			Message: "vars: would change the $ in rendered commands: write replacements instead, or use vars in the " +
 				"environment itself"})
 	}

@@ -171,16 +171,19 @@ func unmatchedDocuments(patches []buildpath.Patch, candidates []buildpath.Candid
 			}
 			switch slices.Sort(versions); {
 			case len(candidates) == 0:
-				problems = append(problems, at(manifest.Problem{Message: "the patch selects nothing, as this folder " +
-					"loads no objects: list them under resources, or move the patch to the folder that loads them"}, d))
+				problems = append(problems, at(manifest.Problem{Code: manifest.NothingSelected,
+					Message: "the patch selects nothing, as this folder loads no objects: list them under resources, " +
+						"or move the patch to the folder that loads them"}, d))
 			case slices.Contains(versions, d.APIVersion):
 			case len(versions) > 0:
 				advice := "write apiVersion: " + strings.Join(slices.Compact(versions), " or ")
-				problems = append(problems, at(manifest.Problem{Message: "the patch selects nothing: " + advice}, d))
+				problems = append(problems, at(manifest.Problem{Code: manifest.NothingSelected,
+					Message: "the patch selects nothing: " + advice}, d))
 			default:
 				problems = append(problems,
-					at(manifest.Problem{Message: "the patch selects nothing: " + closest(d, candidates) +
-						" (overrides/kustomization.yaml patches rendered objects)"}, d))
+					at(manifest.Problem{Code: manifest.NothingSelected,
+						Message: "the patch selects nothing: " + closest(d, candidates) +
+							" (overrides/kustomization.yaml patches rendered objects)"}, d))
 			}
 		}
 	}

@@ -92,7 +92,7 @@ func (e *InexactError) Error() string { return e.Problem(ID{}).Message }
 
 // Problem returns the error as a problem of an object, or of a patch, which may have no name.
 func (e *InexactError) Problem(id ID) Problem {
-	p, shown := Problem{Field: JoinField(e.Keys), Value: Value{Is: e.Value}}, e.Value
+	p, shown := Problem{Code: InexactValue, Field: JoinField(e.Keys), Value: Value{Is: e.Value}}, e.Value
 	if id.Name != "" {
 		p.Object = id.String()
 	}

@@ -12,9 +12,6 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// FieldUnknown is the code of a field that the kind does not have.
-const FieldUnknown metav1.CauseType = "FieldUnknown"
-
 // Problem is an error, which keeps an environment from being rendered, or a warning, which does not.
 type Problem struct {
 	// File is the file to change, relative to the root, with slashes.
@@ -26,9 +23,8 @@ type Problem struct {
 	// Field is the API server's path of the wrong field, such as spec.env[0].name; empty if the
 	// problem is with the whole object.
 	Field string `json:"field,omitempty"`
-	// Code is the cause for programs, as in the API server's answer; empty if none is known. No program reads
-	// the Message.
-	Code metav1.CauseType `json:"-"`
+	// Code is the cause for programs, as in the API server's answer, see Codes. No program reads the Message.
+	Code metav1.CauseType `json:"code,omitempty"`
 	// Supported are the values that the API server accepts, if Code is FieldValueNotSupported.
 	Supported []string `json:"-"`
 	// Message names the mistake and the remedy.
@@ -55,6 +51,20 @@ type Value struct {
 // NewProblem returns a problem of an object, still without its file and line.
 func NewProblem(o Object, field string, value Value, message string) Problem {
 	return Problem{Object: o.String(), Field: field, Message: message, Subject: o, Value: value}
+}
+
+// As returns the problem with a code, unless it has one.
+func (p Problem) As(code metav1.CauseType) Problem {
+	p.Code = cmp.Or(p.Code, code)
+	return p
+}
+
+// AllAs gives problems a code, unless they have one.
+func AllAs(code metav1.CauseType, problems []Problem) []Problem {
+	for i, p := range problems {
+		problems[i] = p.As(code)
+	}
+	return problems
 }
 
 // String formats the problem on one line, as compilers do. It escapes characters that would break
@@ -133,5 +143,6 @@ var (
 
 // Duplicate returns the problem of an object that is also at another position.
 func Duplicate(position string) Problem {
-	return Problem{Message: fmt.Sprintf("duplicate object: it is in %s as well; remove or rename one", position)}
+	return Problem{Code: DuplicateObject,
+		Message: fmt.Sprintf("duplicate object: it is in %s as well; remove or rename one", position)}
 }

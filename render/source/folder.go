@@ -98,9 +98,9 @@ func readFile(files *FileSystem, file string) (content []byte, found problems) {
 
 func checkConflicts(file string, content []byte) (found problems) {
 	for _, line := range text.Conflicts(content) {
-		found.add(file, line,
-			"an unresolved merge conflict: keep what is right of it, and remove the lines of <<<<<<<, ======= and "+
-				">>>>>>>")
+		found = append(found, manifest.Problem{Code: manifest.MergeConflict, File: Relative(file), Line: line,
+			Message: "an unresolved merge conflict: keep what is right of it, and remove the lines of <<<<<<<, " +
+				"======= and >>>>>>>"})
 	}
 	return found
 }

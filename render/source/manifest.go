@@ -108,7 +108,8 @@ func parseManifest(file string, content []byte, isOfChart bool) []parsedText {
 		p.Objects = splitList(file, p.root, false)
 		for _, d := range p.Objects {
 			if wrong, at := checkObject(d); wrong != "" {
-				p.problems = append(p.problems, manifest.Problem{File: Relative(file), Line: at.Line, Message: wrong})
+				p.problems = append(p.problems, manifest.Problem{Code: manifest.MalformedObject, File: Relative(file),
+					Line: at.Line, Message: wrong})
 			}
 			p.numberProblems = append(p.numberProblems, d.checkNumbers()...)
 		}
@@ -120,7 +121,7 @@ func parseManifest(file string, content []byte, isOfChart bool) []parsedText {
 func malformed(file string, err error) manifest.Problem {
 	var at text.Error
 	errors.As(err, &at)
-	return manifest.Problem{File: Relative(file), Line: at.Line, Message: err.Error()}
+	return manifest.Problem{Code: manifest.MalformedYAML, File: Relative(file), Line: at.Line, Message: err.Error()}
 }
 
 // checkObject returns the problem, and its node, of a document that kustomize does not take for an

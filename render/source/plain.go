@@ -31,7 +31,7 @@ func (s *Sources) TimeProblems(group, kind, field string) (problems []manifest.P
 		if at == nil {
 			continue
 		}
-		p := manifest.Problem{File: Relative(d.File), Line: at.Line, Field: field,
+		p := manifest.Problem{Code: manifest.InexactValue, File: Relative(d.File), Line: at.Line, Field: field,
 			Message: field +
 				`: is a time without quotes, which tools may write another way: put it in quotes, like ` +
 				`"2027-01-31T09:00:00Z"`}

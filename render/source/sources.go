@@ -154,7 +154,8 @@ func (w *walk) manifestFiles() (files []string) {
 type problems []manifest.Problem
 
 func (p *problems) add(file string, line int, format string, args ...any) {
-	*p = append(*p, manifest.Problem{File: Relative(file), Line: line, Message: fmt.Sprintf(format, args...)})
+	*p = append(*p, manifest.Problem{Code: manifest.InvalidKustomization,
+		File: Relative(file), Line: line, Message: fmt.Sprintf(format, args...)})
 }
 
 // Documents returns the objects of a manifest, or the generators of a kustomization.

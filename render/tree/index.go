@@ -233,6 +233,7 @@ func (f *folder) readBeside(name string) (content []byte, isForeign bool, err er
 // foreignBeside returns the warning about a file in the place of one beside the index.
 func (f *folder) foreignBeside(name string) manifest.Problem {
 	return manifest.Problem{
+		Code: manifest.OtherFile,
 		File: f.full(name),
 		Message: fmt.Sprintf("render did not write it, and keeps it: rename it, or move it to environments/%s, so "+
 			"that render can write its own", path.Base(f.path)),

@@ -51,7 +51,8 @@ func (p *Plan) Orphans() (problems []manifest.Problem) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		problems = append(problems, manifest.Problem{File: p.folder.full(name), Message: message, Warning: true})
+		problems = append(problems, manifest.Problem{Code: manifest.OtherFile,
+			File: p.folder.full(name), Message: message, Warning: true})
 	}
 	return problems
 }
@@ -69,7 +70,8 @@ func Orphans(root *os.Root, environments []string) (problems []manifest.Problem)
 		if entry.IsDir() {
 			message = "a folder of no environment: remove it, or move its files to environments/ to have them rendered"
 		}
-		problems = append(problems, manifest.Problem{File: name, Message: message, Warning: true})
+		problems = append(problems, manifest.Problem{Code: manifest.OtherFile,
+			File: name, Message: message, Warning: true})
 	}
 	return problems
 }

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/delivery/flux"
@@ -73,7 +75,7 @@ func misfitProblem(o manifest.Object, m decoding.Misfit) manifest.Problem {
 	case is == "number" && strings.Contains(wants, "int") && !isSecret: // too large, or with a fraction
 		message = "must be of type " + wants + ", not " + shown
 	}
-	return manifest.NewProblem(o, path, value, path+": "+message)
+	return manifest.NewProblem(o, path, value, path+": "+message).As(metav1.CauseTypeTypeInvalid)
 }
 
 // abbreviated returns at most the first 60 characters of a value as JSON.

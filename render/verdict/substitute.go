@@ -153,7 +153,8 @@ func substitutionProblems(values *flux.PostBuild, o manifest.Object,
 // useProblem returns a problem with a variable in a text.
 func useProblem(o manifest.Object, use flux.Use, message string) manifest.Problem {
 	field := manifest.JoinField(use.Field)
-	return manifest.NewProblem(o, field, manifest.Value{Contains: "${" + use.Name}, field+": "+message)
+	p := manifest.NewProblem(o, field, manifest.Value{Contains: "${" + use.Name}, field+": "+message)
+	return p.As(manifest.InvalidVariable)
 }
 
 // hasVariableType reports whether the apiVersion or kind of an object may depend on variables.

@@ -4,7 +4,6 @@
 package warn
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,22 +67,27 @@ func (in Input) Warnings() (warnings []manifest.Problem) {
 		}
 	}
 	in.index = references.NewIndex(slices.Concat(in.Objects, in.Installed), in.Configured...)
-	rules := []func(Input) []manifest.Problem{
-		missingNamespaces, missingController, missingGatePolicy, unpinnedController, scaledTwice, invalidImages,
-		repeatedJobs, unresolvedReferences, idleSelectors, unknownProbePorts, neverWorking, scaledByTwo,
-		blockedEvictions, unspreadPods, neverStarting, refusedApplications, emptyMounts, ofKinds,
+	rules := []struct {
+		code metav1.CauseType
+		find func(Input) []manifest.Problem
+	}{
+		{manifest.MissingNamespace, missingNamespaces},
+		{manifest.MissingController, missingController}, {manifest.MissingController, missingGatePolicy},
+		{manifest.InvalidImage, unpinnedController}, {manifest.InvalidImage, invalidImages},
+		{manifest.ScaledTwice, scaledTwice}, {manifest.ScaledTwice, scaledByTwo},
+		{manifest.RunsAgain, repeatedJobs},
+		{manifest.MissingObject, unresolvedReferences}, {manifest.MissingObject, unknownProbePorts},
+		{manifest.MissingObject, emptyMounts},
+		{manifest.NothingSelected, idleSelectors},
+		{manifest.NeverWorks, neverWorking}, {manifest.NeverWorks, blockedEvictions},
+		{manifest.NeverWorks, unspreadPods},
+		{manifest.NeverStarts, neverStarting}, {manifest.NeverStarts, refusedApplications},
+		{manifest.OfKind, ofKinds},
 	}
 	found := make([][]manifest.Problem, len(rules))
-	parallel.For(len(rules), func(i int) { found[i] = rules[i](in) })
-	warnings = slices.Concat(found...)
-	for i := range warnings {
-		warnings[i].Code = cmp.Or(warnings[i].Code, OwnRule)
-	}
-	return warnings
+	parallel.For(len(rules), func(i int) { found[i] = manifest.AllAs(rules[i].code, rules[i].find(in)) })
+	return slices.Concat(found...)
 }
-
-// OwnRule is the code of a warning that the API server does not give.
-const OwnRule metav1.CauseType = "OwnRule"
 
 func ofKinds(in Input) (warnings []manifest.Problem) {
 	if !slices.ContainsFunc(in.Kinds.All, func(k kind.Kind) bool { return k.Warnings != nil }) {
@@ -102,7 +106,7 @@ func ofKinds(in Input) (warnings []manifest.Problem) {
 	for _, v := range in.Kinds.Views(kind.Environment{All: untyped(in.Objects), Now: in.Now}, untyped(in.Local)) {
 		found, err := v.Warnings()
 		if err != nil {
-			warnings = append(warnings, manifest.Problem{Message: err.Error()})
+			warnings = append(warnings, manifest.Problem{Code: manifest.ReadFailed, Message: err.Error()})
 		}
 		for _, w := range found {
 			o, ok := sources[manifest.ID{Group: v.Kind.GVK().Group, Kind: v.Kind.GVK().Kind,

@@ -231,6 +231,7 @@ func problem(description, flag string) (p manifest.Problem) {
 			doing += ": " + more
 		}
 	}
+	p.Code = manifest.LimitExceeded
 	p.Message = fmt.Sprintf("%s: reduce its work or, if you trust it, raise %s", doing, flag)
 	return p
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -16,7 +17,6 @@ import (
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
-	"example.com/gatehouse/render/warn"
 )
 
 const environment = "environments/prod"
@@ -103,9 +103,14 @@ func set(texts []string) []string {
 	return slices.Compact(texts)
 }
 
+// ownRules are the codes of warnings that the API server does not give.
+var ownRules = []metav1.CauseType{manifest.MissingNamespace, manifest.MissingController, manifest.InvalidImage,
+	manifest.ScaledTwice, manifest.RunsAgain, manifest.MissingObject, manifest.NothingSelected, manifest.NeverWorks,
+	manifest.NeverStarts, manifest.OfKind}
+
 func (v *answer) add(p manifest.Problem) {
 	if p.Warning {
-		if p.Code != warn.OwnRule {
+		if !slices.Contains(ownRules, p.Code) {
 			v.warnings = append(v.warnings, p.Message)
 		}
 		return

@@ -26,10 +26,11 @@ func warnOfLineEnds(ctx context.Context, repository *render.Repository, update *
 	for i, e := range update.Environments {
 		for _, file := range e.CRLF {
 			if slices.Contains(converted, file) {
-				message := "has CRLF line ends here and LF in git, so the generated object differs from that of CI: " +
-					"write environments/** text=auto eol=lf into .gitattributes, remove the file, and run " +
-					"git checkout -- " + file
-				e.Problems = append(e.Problems, manifest.Problem{File: file, Line: 1, Warning: true, Message: message})
+				e.Problems = append(e.Problems, manifest.Problem{Code: manifest.CRLF,
+					File: file, Line: 1, Warning: true,
+					Message: "has CRLF line ends here and LF in git, so the generated object differs from that of " +
+						"CI: write environments/** text=auto eol=lf into .gitattributes, remove the file, and run " +
+						"git checkout -- " + file})
 			}
 		}
 		update.Environments[i].Problems = manifest.SortProblems(e.Problems)

@@ -94,6 +94,9 @@ func (i Installer) install(r Release, locked []charts.Locked,
 		if p.Code == charts.ValuesFile {
 			of = manifest.NewProblem(r.Source, r.filesField, p.Value, p.Message)
 		}
+		if of.Code = p.Code; p.Code == charts.OwnRule || p.Code == charts.ValuesFile {
+			of.Code = manifest.InvalidValues
+		}
 		of.Warning = r.isUnsure() || p.Warning
 		problems = append(problems, of)
 	}
@@ -154,6 +157,7 @@ func (r *Installed) Blame(p manifest.Problem) manifest.Problem {
 			}
 		}
 	}
+	of.Code = p.Code
 	of.Message = fmt.Sprintf("%s %s (%s): %s", verb, p.Object, origin, p.Message)
 	of.Warning = p.Warning || r.isUnsure()
 	return of
@@ -187,7 +191,7 @@ func originOf(o manifest.Object) string { return o.Origin + " " + o.GetKind() + 
 
 // Warning returns a warning about the release.
 func (r Release) Warning(message string) manifest.Problem {
-	p := manifest.NewProblem(r.Source, "", manifest.Value{}, message)
+	p := manifest.NewProblem(r.Source, "", manifest.Value{}, message).As(manifest.NotJudged)
 	p.Warning = true
 	return p
 }
@@ -200,7 +204,7 @@ func (i Installer) readLock() (locked []charts.Locked, hasLock bool, problems []
 		return nil, false, nil
 	}
 	if err != nil {
-		return nil, false, []manifest.Problem{{File: file, Message: err.Error()}}
+		return nil, false, []manifest.Problem{{Code: manifest.InvalidChart, File: file, Message: err.Error()}}
 	}
 	locked, problems = charts.ParseLock(file, content)
 	return locked, true, problems
@@ -238,7 +242,8 @@ func (i Installer) find(r Release, locked []charts.Locked, hasLock bool) (archiv
 		return warning("chart %s is not in %s/, so its objects are neither judged nor reviewed: run render charts "+
 			"pull --all", r, charts.Folder)
 	case err != nil:
-		return "", digest, &manifest.Problem{File: strings.TrimPrefix(archive, "/"), Message: err.Error()}
+		return "", digest, &manifest.Problem{Code: manifest.InvalidChart,
+			File: strings.TrimPrefix(archive, "/"), Message: err.Error()}
 	}
 	digest = sha256.Sum256(content)
 	switch is := fmt.Sprintf("sha256:%x", digest); {
@@ -252,7 +257,8 @@ func (i Installer) find(r Release, locked []charts.Locked, hasLock bool) (archiv
 		_, _, found = warning("%s is not in %s: run render charts pull --all, which adds its digest",
 			strings.TrimPrefix(archive, "/"), charts.LockFile)
 	case entry.Digest != is:
-		return "", digest, &manifest.Problem{File: path.Join(charts.Folder, charts.LockFile), Line: entry.Line,
+		return "", digest, &manifest.Problem{Code: manifest.InvalidChart,
+			File: path.Join(charts.Folder, charts.LockFile), Line: entry.Line,
 			Message: fmt.Sprintf("%s has the digest %s: restore the file, or remove both and run render charts pull "+
 				"--all", entry.File(), is)}
 	}
@@ -291,7 +297,7 @@ func (i Installer) renderOnce(r Release, archive string, digest [sha256.Size]byt
 	type key [sha256.Size]byte
 	input, err := json.Marshal([]any{r, digest, i.Cluster()})
 	if err != nil {
-		return rendered{problems: []manifest.Problem{{Message: "values: " + err.Error()}}}
+		return rendered{problems: []manifest.Problem{{Code: manifest.InvalidChart, Message: "values: " + err.Error()}}}
 	}
 	return memo.Get(i.Memo, key(sha256.Sum256(input)), func() rendered { return i.render(r, archive) })
 }
@@ -326,7 +332,8 @@ func (i Installer) render(r Release, archive string) (result rendered) {
 		result.objects, err = i.postRender(r, result.objects)
 	}
 	if err != nil {
-		return rendered{problems: []manifest.Problem{{Message: fmt.Sprintf("chart %s: %v", r, err)}}}
+		return rendered{problems: []manifest.Problem{{Code: manifest.InvalidChart,
+			Message: fmt.Sprintf("chart %s: %v", r, err)}}}
 	}
 	return result
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/decoding"
@@ -128,7 +129,7 @@ func Misfits(o manifest.Object) (problems []manifest.Problem) {
 		if !wrong.Unknown {
 			field := manifest.JoinField(wrong.Path)
 			problems = append(problems, manifest.NewProblem(o, field, manifest.Value{}, field+": has to be of type "+
-				strings.Join(wrong.Wants, " or ")))
+				strings.Join(wrong.Wants, " or ")).As(metav1.CauseTypeTypeInvalid))
 		}
 	}
 	return problems
@@ -268,7 +269,7 @@ func sets(values map[string]any, keys []string) bool {
 
 // problemIn returns a problem of a value in a source. It is one of the release, whichever object has the value.
 func (r Release) problemIn(s valueSource, keys []string, message string) manifest.Problem {
-	p := manifest.NewProblem(s.object.Committed(), s.field, manifest.Value{}, message)
+	p := manifest.NewProblem(s.object.Committed(), s.field, manifest.Value{}, message).As(manifest.InvalidValues)
 	if s.form == mapping {
 		p.Field = manifest.JoinField(append(manifest.SplitField(s.field), keys...))
 		return p

@@ -118,7 +118,7 @@ func (a *adviser) isSame(values map[string]any, r *run, documents []document) bo
 func (a *adviser) try(values map[string]any, r *run) ([]document, []manifest.Problem) {
 	c, err := load(a.files, a.Entry)
 	if a.left--; err != nil || a.left < 0 {
-		return nil, []manifest.Problem{{Message: "not tried"}}
+		return nil, []manifest.Problem{{Code: manifest.InvalidChart, Message: "not tried"}}
 	}
 	trial := newRun()
 	trial.others, trial.isOtherEverywhere = r.others, r.isOtherEverywhere

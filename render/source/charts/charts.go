@@ -99,7 +99,8 @@ func Render(files Files, e Entry, cluster Cluster) (Rendered, []manifest.Problem
 	if _, _, homeErr := files.Resolve(e.Home); err != nil && homeErr != nil && e.HomeLine > 0 {
 		message := fmt.Sprintf("helmGlobals.chartHome: %s is not in this repository: write a folder with charts, "+
 			"relative to this file", strings.TrimPrefix(e.Home, "/"))
-		return Rendered{}, []manifest.Problem{{File: e.File, Line: e.HomeLine, Message: message}}
+		return Rendered{}, []manifest.Problem{{Code: manifest.InvalidChart,
+			File: e.File, Line: e.HomeLine, Message: message}}
 	}
 	if err != nil {
 		return Rendered{}, e.problems(nil, err)
@@ -136,7 +137,8 @@ func (e Entry) current(r *run) manifest.Problem {
 
 // problem returns a problem at the line of a field of the entry.
 func (e Entry) problem(message string, keys ...string) []manifest.Problem {
-	return []manifest.Problem{{File: e.File, Line: node.Line(e.Node, keys...), Message: message}}
+	return []manifest.Problem{{Code: manifest.InvalidChart,
+		File: e.File, Line: node.Line(e.Node, keys...), Message: message}}
 }
 
 // check returns the first problem of the entry itself, or nil.
@@ -337,7 +339,8 @@ func (e Entry) malformed(layers []layer, c *loaded, r *run, err error) []manifes
 		if at.Other > 0 && at.Other <= len(lines) {
 			at.Other = lines[at.Other-1]
 		}
-		p := manifest.Problem{File: strings.TrimPrefix(c.templates[of.file], "/"), Line: lines[at.Line-1],
+		p := manifest.Problem{Code: manifest.InvalidChart,
+			File: strings.TrimPrefix(c.templates[of.file], "/"), Line: lines[at.Line-1],
 			Message: "chart " + e.Name + ": " + at.Error()}
 		settings := Settings{layers, mergeLayers(layers), r}
 		if cause, ok := settings.writes(Position{c.templates[of.file], p.Line}, content); ok {

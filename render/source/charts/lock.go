@@ -50,7 +50,8 @@ func ParseLock(file string, content []byte) (all []Locked, problems []manifest.P
 			wrong = fmt.Sprintf("%s is in line %d as well: remove one", l.File(), known[l.File()])
 		}
 		if wrong != "" {
-			problems = append(problems, manifest.Problem{File: file, Line: l.Line, Message: wrong})
+			problems = append(problems, manifest.Problem{Code: manifest.InvalidChart,
+				File: file, Line: l.Line, Message: wrong})
 			continue
 		}
 		known[l.File()] = l.Line

@@ -92,7 +92,7 @@ func (e Entry) checkFile(file string, content []byte) []manifest.Problem {
 	for _, d := range text.Split(content) {
 		var at text.Error
 		if _, wrong := d.Parse(); errors.As(wrong, &at) && (err != nil || at.Other > 0) {
-			return []manifest.Problem{{File: strings.TrimPrefix(file, "/"), Line: at.Line,
+			return []manifest.Problem{{Code: manifest.InvalidValues, File: strings.TrimPrefix(file, "/"), Line: at.Line,
 				Message: "values of chart " + e.Name + ": " + at.Error()}}
 		}
 	}
@@ -123,7 +123,7 @@ func problemOfValues(err error) []manifest.Problem {
 	if err == nil {
 		return nil
 	}
-	p := manifest.Problem{Message: "values: " + err.Error()}
+	p := manifest.Problem{Code: manifest.InvalidValues, Message: "values: " + err.Error()}
 	if file := (fileError{}); errors.As(err, &file) {
 		p.Code, p.Value.Is = ValuesFile, file.name
 	}

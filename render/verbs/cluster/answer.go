@@ -33,7 +33,8 @@ func IsFatal(err error) bool {
 // Explain returns the problems that an answer of the API server means for an object.
 func Explain(o manifest.Object, err error) (problems []manifest.Problem) {
 	for _, message := range Messages(err) {
-		problems = append(problems, manifest.Problem{File: o.File, Object: o.String(), Message: message})
+		problems = append(problems, manifest.Problem{Code: manifest.ClusterRefused,
+			File: o.File, Object: o.String(), Message: message})
 	}
 	return problems
 }

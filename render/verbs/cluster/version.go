@@ -27,7 +27,8 @@ func (c *Cluster) readVersion() error {
 // in the environment's annotation, if it has one.
 func (c *Cluster) VersionWarnings(environment, kubernetes string) (warnings []manifest.Problem) {
 	warn := func(format string, args ...any) {
-		warnings = append(warnings, manifest.Problem{Warning: true, Message: fmt.Sprintf(format, args...)})
+		warnings = append(warnings, manifest.Problem{Code: manifest.ClusterDiffers,
+			Warning: true, Message: fmt.Sprintf(format, args...)})
 	}
 	oldest := render.KubernetesVersions()[0]
 	if version.MustParseGeneric(c.version).LessThan(version.MustParseGeneric(oldest)) {

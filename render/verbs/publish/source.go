@@ -59,10 +59,12 @@ func (p *publisher) uncommitted(ctx context.Context, paths ...string) (problems 
 		case git.Ignored:
 		case git.Untracked:
 			problems = append(problems,
-				manifest.Problem{File: file, Message: "is not committed: add and commit it, or remove it"})
+				manifest.Problem{Code: manifest.NotCommitted,
+					File: file, Message: "is not committed: add and commit it, or remove it"})
 		default:
 			problems = append(problems,
-				manifest.Problem{File: file, Message: "differs from HEAD: commit it, or use git stash"})
+				manifest.Problem{Code: manifest.NotCommitted,
+					File: file, Message: "differs from HEAD: commit it, or use git stash"})
 		}
 	}
 	return inOrder(problems), err
@@ -80,7 +82,7 @@ func (p *publisher) stale(ctx context.Context, rendered []tree.File) (problems [
 	for file, d := range p.differences(committed, rendered) {
 		if within := strings.TrimPrefix(file, p.folder+"/"); d != extra ||
 			tree.IsOrphan(within, committed[file].IsRegular()) {
-			problems = append(problems, manifest.Problem{File: file, Message: messages[d]})
+			problems = append(problems, manifest.Problem{Code: manifest.NotCommitted, File: file, Message: messages[d]})
 		}
 	}
 	return inOrder(problems), err

@@ -111,7 +111,7 @@ var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
 // add records an error of a file.
 func (p *puller) add(file string, err error) {
 	if err != nil {
-		p.Problems = append(p.Problems, manifest.Problem{File: file, Message: err.Error()})
+		p.Problems = append(p.Problems, manifest.Problem{Code: manifest.InvalidChart, File: file, Message: err.Error()})
 	}
 }
 

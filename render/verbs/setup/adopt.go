@@ -88,7 +88,8 @@ func (p *target) dropExisting(made *Result) {
 	var warnings []manifest.Problem
 	for _, a := range made.adoptions {
 		if exists(a) {
-			warnings = append(warnings, manifest.Problem{Warning: true, File: source.Relative(a.folder),
+			warnings = append(warnings, manifest.Problem{Code: manifest.NotAdopted,
+				Warning: true, File: source.Relative(a.folder),
 				Message: "exists already, and stays as it is: pass another name by --env, which begins the names of " +
 					"several environments"})
 		}
@@ -264,7 +265,8 @@ func (p *target) renderAdoption(ctx context.Context, repository *render.Reposito
 		layered, err := p.build(repository, a.folder, file, a.form)
 		if err != nil || len(changes(repository, a.environment, expected, layered)) > 0 {
 			a.form = a.copied
-			a.kept = append(a.kept, manifest.Problem{Warning: true, File: source.Relative(file),
+			a.kept = append(a.kept, manifest.Problem{Code: manifest.NotAdopted,
+				Warning: true, File: source.Relative(file),
 				Message: "is a copy of " + source.Relative(a.appliedFile) +
 					" with the fields of " + a.title() +
 					", as an environment on top of the overlay has other objects: edit the copy"})
@@ -297,7 +299,8 @@ func (p *target) renderAdoption(ctx context.Context, repository *render.Reposito
 		return p.root.WriteFile(file, append(a.form, "# Correct the overlay here, by patches. Then run render --env "+
 			a.environment+".\n"...), 0o644)
 	case buildErr != nil:
-		made.Problems = append(made.Problems, manifest.Problem{Warning: true, File: source.Relative(a.overlay),
+		made.Problems = append(made.Problems, manifest.Problem{Code: manifest.NotAdopted,
+			Warning: true, File: source.Relative(a.overlay),
 			Message: "was not compared with the output of kustomize: " + buildErr.Error()})
 	default:
 		files, err := repository.Rendered(a.environment)
@@ -352,7 +355,8 @@ func warnings(changes []compare.Change) (problems []manifest.Problem) {
 			message = manifest.FirstOf(5, fields) +
 				": not as in kustomize's output, so that a sync of rendered/ changes the object"
 		}
-		problems = append(problems, manifest.Problem{Warning: true, Object: c.Object().String(), Message: message})
+		problems = append(problems, manifest.Problem{Code: manifest.NotAdopted,
+			Warning: true, Object: c.Object().String(), Message: message})
 	}
 	return problems
 }

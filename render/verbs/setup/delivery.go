@@ -182,7 +182,8 @@ func decodeNode(mapping *yamlv3.Node, into any) error {
 }
 
 func (d *delivery) warn(line int, message string) {
-	d.kept = append(d.kept, manifest.Problem{Warning: true, File: d.file, Line: line, Message: message})
+	d.kept = append(d.kept, manifest.Problem{Code: manifest.NotAdopted,
+		Warning: true, File: d.file, Line: line, Message: message})
 }
 
 // setPath moves the fields, and makes the object sync the rendered environment.

@@ -49,8 +49,9 @@ func Overridden(kinds *registry.Kinds, rendered, overridden []manifest.Object) (
 	}
 	for _, o := range rendered {
 		if _, isMissing := missing[o.ID()]; isMissing && isGated(kinds, o.Unstructured) {
-			problems = append(problems, manifest.Problem{Message: "an override removes or renames " + o.String() +
-				": remove the " + kinds.RenderedFrom(o.Unstructured).GVK().Kind + " instead"})
+			problems = append(problems, manifest.Problem{Code: manifest.InvalidOverride,
+				Message: "an override removes or renames " + o.String() +
+					": remove the " + kinds.RenderedFrom(o.Unstructured).GVK().Kind + " instead"})
 		}
 	}
 	return problems

@@ -38,7 +38,7 @@ func PolicyUsers(kinds *registry.Kinds, objects []manifest.Object,
 					"%s: names %s, but %s runs as %s: write that, here or by a JSON patch (namespace: and "+
 						"namePrefix: change no expression), or leave the controller its namespace and name, and "+
 						"write namespace: in the kustomization of a folder beside it",
-					field, named[0], controller, user)))
+					field, named[0], controller, user)).As(manifest.MissingController))
 			}
 		}
 	}

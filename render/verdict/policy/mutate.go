@@ -71,13 +71,14 @@ func (e *evaluation) problems(all []Mutation) (problems []manifest.Problem) {
 	for i, m := range all {
 		if m.refusal != "" {
 			problems = append(problems, manifest.NewProblem(e.objects[i], "", manifest.Value{},
-				"denied by a MutatingAdmissionPolicy: "+m.refusal))
+				"denied by a MutatingAdmissionPolicy: "+m.refusal).As(manifest.PolicyDenied))
 		}
 		for _, d := range m.Doubts {
 			if !told[d.Policy.ID()] {
 				told[d.Policy.ID()] = true
 				p := manifest.NewProblem(d.Policy, "", manifest.Value{},
-					fmt.Sprintf("is not evaluated for objects such as %s: %s", e.objects[i], d.Reason))
+					fmt.Sprintf("is not evaluated for objects such as %s: %s", e.objects[i], d.Reason)).
+					As(manifest.PolicyNotEvaluated)
 				p.Warning = true
 				problems = append(problems, p)
 			}

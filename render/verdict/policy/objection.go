@@ -62,7 +62,7 @@ func (o objection) problem(position func(manifest.Object) string) manifest.Probl
 	if o.doubt != "" {
 		text += " (" + o.doubt + ")"
 	}
-	p := manifest.NewProblem(o.object, "", manifest.Value{}, text)
+	p := manifest.NewProblem(o.object, "", manifest.Value{}, text).As(manifest.PolicyDenied)
 	p.Warning = o.action != admissionv1.Deny || o.doubt != ""
 	return p
 }

@@ -86,7 +86,7 @@ func describeType(o manifest.Object, err *field.Error, known manifest.Value) man
 
 // OfObject returns a problem of an object as a whole.
 func OfObject(o manifest.Object, message string) manifest.Problem {
-	return manifest.NewProblem(o, "", manifest.Value{}, message)
+	return manifest.NewProblem(o, "", manifest.Value{}, message).As(manifest.InvalidObject)
 }
 
 var (
@@ -97,7 +97,7 @@ var (
 
 // FromWarning returns the problem of an object with a warning of the API server.
 func FromWarning(o manifest.Object, text string) manifest.Problem {
-	p := manifest.NewProblem(o, warnedField(o, text), manifest.Value{}, text)
+	p := manifest.NewProblem(o, warnedField(o, text), manifest.Value{}, text).As(manifest.APIWarning)
 	p.Warning = true
 	return p
 }

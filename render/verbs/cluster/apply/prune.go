@@ -39,7 +39,8 @@ func (r *removal) keep(reason string, isTemporary bool) {
 		reason += ", and it leaves the inventory"
 	}
 	r.live, r.isKept = nil, isTemporary
-	r.problem = &manifest.Problem{Object: r.id.String(), Message: "is not deleted: " + reason, Warning: true}
+	r.problem = &manifest.Problem{Code: manifest.ClusterRefused,
+		Object: r.id.String(), Message: "is not deleted: " + reason, Warning: true}
 }
 
 // planRemovals decides about the listed objects that are not in ids, in deletion order.
@@ -58,7 +59,8 @@ func (r *run) planRemovals(ctx context.Context, ids map[manifest.ID]bool) ([]*re
 	err := cluster.ForEach(ctx, len(removals), func(ctx context.Context, i int) error {
 		err := r.removeOne(ctx, removals[i], client.DryRunAll)
 		if err != nil && !cluster.IsFatal(err) {
-			removals[i].problem = &manifest.Problem{Object: removals[i].id.String(), Message: cluster.Messages(err)[0]}
+			removals[i].problem = &manifest.Problem{Code: manifest.ClusterRefused,
+				Object: removals[i].id.String(), Message: cluster.Messages(err)[0]}
 			return nil
 		}
 		return err

@@ -84,7 +84,8 @@ func (w *awaited) problem(timeout time.Duration) manifest.Problem {
 	case w.isRemoval:
 		prefix = fmt.Sprintf("is not gone after %s: ", timeout)
 	}
-	return manifest.Problem{File: w.file, Object: w.id.String(), Message: prefix + w.message}
+	return manifest.Problem{Code: manifest.ClusterRefused,
+		File: w.file, Object: w.id.String(), Message: prefix + w.message}
 }
 
 // observe returns the progress of an object. Live is nil if the cluster lacks the object.

@@ -142,7 +142,8 @@ func terminating(steps []*plan.Step) (warnings []manifest.Problem) {
 		if s.Live != nil && s.Live.GetDeletionTimestamp() != nil {
 			since := s.Live.GetDeletionTimestamp().UTC().Format(time.RFC3339)
 			message := fmt.Sprintf("is being deleted since %s: once it is gone, the next sync creates it again", since)
-			warnings = append(warnings, manifest.Problem{File: s.File, Object: s.String(), Message: message,
+			warnings = append(warnings, manifest.Problem{Code: manifest.ClusterDiffers,
+				File: s.File, Object: s.String(), Message: message,
 				Warning: true})
 		}
 	}

@@ -49,8 +49,9 @@ func applied(r *render.Rendering) (all []manifest.Object, warnings []manifest.Pr
 	}
 	warn := func(names []string, message string) {
 		if len(names) > 0 {
-			warnings = append(warnings, manifest.Problem{Warning: true, Message: fmt.Sprintf(message,
-				manifest.FirstOf(3, names))})
+			warnings = append(warnings, manifest.Problem{Code: manifest.ClusterDiffers,
+				Warning: true, Message: fmt.Sprintf(message,
+					manifest.FirstOf(3, names))})
 		}
 	}
 	warn(unknown, "not compared, as only the cluster has the values of their variables: %s")

@@ -31,7 +31,7 @@ func (c *comparison) findPruned(ctx context.Context,
 	var readers [][]delivery.Tool
 	add := func(tool, when string, listed []manifest.ID, err error, reads ...delivery.Tool) {
 		if err != nil {
-			warnings = append(warnings, manifest.Problem{Warning: true, Object: tool,
+			warnings = append(warnings, manifest.Problem{Code: manifest.ClusterDiffers, Warning: true, Object: tool,
 				Message: err.Error() + ": the objects that it prunes are not listed"})
 		}
 		for _, id := range listed {
@@ -65,7 +65,8 @@ func (c *comparison) findPruned(ctx context.Context,
 	for i, id := range ids {
 		switch {
 		case errs[i] != nil:
-			warnings = append(warnings, manifest.Problem{Warning: true, Object: id.String(),
+			warnings = append(warnings, manifest.Problem{Code: manifest.ClusterDiffers,
+				Warning: true, Object: id.String(),
 				Message: fmt.Sprintf("git does not have it, and the cluster cannot be asked: %v",
 					cluster.WithRemedy(errs[i]))})
 		case delivery.Keeping(delivery.Settings(live[i], readers[i]...)) != nil: // it stays

@@ -162,7 +162,8 @@ func DropEncrypted(objects []manifest.Object, consequence string) (readable []ma
 	warnings []manifest.Problem) {
 	for _, o := range objects {
 		if manifest.IsEncrypted(o.Unstructured) {
-			warnings = append(warnings, manifest.Problem{File: o.File, Object: o.String(),
+			warnings = append(warnings, manifest.Problem{Code: manifest.ClusterDiffers,
+				File: o.File, Object: o.String(),
 				Message: "SOPS encrypted it, and " + consequence, Warning: true})
 		} else {
 			readable = append(readable, o)
