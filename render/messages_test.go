@@ -64,7 +64,7 @@ func TestMessagesPageHasEachCode(t *testing.T) {
 			}
 		}
 	}
-	add(string(manifest.ReadFailed), "open …: permission denied") // the errors of the system
+	add(string(manifest.RunFailed), "open …: permission denied") // the errors of the system
 	page := &strings.Builder{}
 	page.WriteString("# Messages\n\nAll problems by their code, which `-o json` has as `code`. Codes stay, and messages " +
 		"may change. `…` stands for a\nvalue. Tests write this page.\n")

@@ -402,7 +402,7 @@ func (p *pipeline) rendering(repository *Repository) *Rendering {
 	delivered, wrong := p.layOutDelivered()
 	problems = append(problems, wrong...)
 	if err != nil {
-		problems = append(problems, manifest.Problem{Code: manifest.ReadFailed, Message: err.Error()})
+		problems = append(problems, manifest.Problem{Code: manifest.RunFailed, Message: err.Error()})
 	}
 	if p.addProblems(problems) {
 		return nil

@@ -76,8 +76,8 @@ const (
 	OfKind metav1.CauseType = "OfKind"
 	// OtherFile is a file in rendered/ that render did not write, or that is at its place.
 	OtherFile metav1.CauseType = "OtherFile"
-	// ReadFailed is a file or a commit that cannot be read.
-	ReadFailed metav1.CauseType = "ReadFailed"
+	// RunFailed is an error that ends a run or a part of it, as of a file that cannot be read.
+	RunFailed metav1.CauseType = "RunFailed"
 	// LimitExceeded is a run that takes more time or memory than it may.
 	LimitExceeded metav1.CauseType = "LimitExceeded"
 	// NotCommitted is a file that has to be committed first.

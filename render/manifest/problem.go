@@ -120,8 +120,9 @@ func SplitProblems(problems []Problem) (errors, warnings []Problem) {
 	return errors, warnings
 }
 
-// SortProblems sorts problems by file and line, removes duplicates, and joins each message's lines.
+// SortProblems returns the problems by file and line, without duplicates, each message on one line.
 func SortProblems(problems []Problem) []Problem {
+	problems = slices.Clone(problems)
 	for i, p := range problems {
 		problems[i].Message = lineBreaks.ReplaceAllString(drawings.ReplaceAllString(strings.TrimSpace(p.Message), ""),
 			"; ")

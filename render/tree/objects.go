@@ -25,7 +25,7 @@ func Objects(environment string, files []File) (objects []manifest.Object, probl
 		name := path.Join(Folder, environment, file.Path)
 		parsed, err := parse(file.Content)
 		if err != nil {
-			problems = append(problems, manifest.Problem{Code: manifest.ReadFailed, File: name, Message: err.Error()})
+			problems = append(problems, manifest.Problem{Code: manifest.RunFailed, File: name, Message: err.Error()})
 		}
 		for _, u := range parsed {
 			objects = append(objects, manifest.Object{Unstructured: u, File: name})

@@ -48,7 +48,7 @@ func (p *Previous) foreign(name string) error {
 // must close the plan.
 func (p *Previous) Plan(files, beside []File, index Index) (*Plan, []manifest.Problem) {
 	if p.err != nil {
-		return &Plan{folder: p.folder}, []manifest.Problem{{Code: manifest.ReadFailed, Message: p.err.Error()}}
+		return &Plan{folder: p.folder}, []manifest.Problem{{Code: manifest.RunFailed, Message: p.err.Error()}}
 	}
 	compared, problems := p.compare(p.withRemovals(files))
 	plan := &Plan{folder: p.folder, files: compared, index: planned{name: IndexFile, before: p.index}}
@@ -68,7 +68,7 @@ func (p *Previous) Plan(files, beside []File, index Index) (*Plan, []manifest.Pr
 		before, isForeign, err := p.folder.readBeside(file.Path)
 		switch {
 		case err != nil:
-			problems = append(problems, manifest.Problem{Code: manifest.ReadFailed, Message: err.Error()})
+			problems = append(problems, manifest.Problem{Code: manifest.RunFailed, Message: err.Error()})
 		case isForeign && file.Content != nil:
 			problems = append(problems, p.folder.foreignBeside(file.Path))
 		case !isForeign && (before != nil || file.Content != nil):
@@ -119,7 +119,7 @@ func (p *Previous) compare(files []File) (compared []planned, problems []manifes
 			err = p.foreign(f.name)
 		}
 		if err != nil {
-			problems = append(problems, manifest.Problem{Code: manifest.ReadFailed, Message: err.Error()})
+			problems = append(problems, manifest.Problem{Code: manifest.RunFailed, Message: err.Error()})
 		} else if f.before != nil || f.after != nil {
 			compared = append(compared, f)
 		}

@@ -106,7 +106,7 @@ func ofKinds(in Input) (warnings []manifest.Problem) {
 	for _, v := range in.Kinds.Views(kind.Environment{All: untyped(in.Objects), Now: in.Now}, untyped(in.Local)) {
 		found, err := v.Warnings()
 		if err != nil {
-			warnings = append(warnings, manifest.Problem{Code: manifest.ReadFailed, Message: err.Error()})
+			warnings = append(warnings, manifest.Problem{Code: manifest.RunFailed, Message: err.Error()})
 		}
 		for _, w := range found {
 			o, ok := sources[manifest.ID{Group: v.Kind.GVK().Group, Kind: v.Kind.GVK().Kind,

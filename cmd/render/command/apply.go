@@ -180,7 +180,7 @@ func (r *applyReport) end(problems []manifest.Problem, err error) error {
 	out, errOut := r.cmd.OutOrStdout(), r.cmd.ErrOrStderr()
 	if r.flags.output == "json" {
 		if err != nil {
-			r.Errors = append(r.Errors, manifest.Problem{Code: manifest.ClusterRefused, Message: err.Error()})
+			r.Errors = append(r.Errors, manifest.Problem{Code: manifest.RunFailed, Message: err.Error()})
 		}
 		if printErr := printJSON(out, r); printErr != nil {
 			return printErr
