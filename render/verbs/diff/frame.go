@@ -75,7 +75,8 @@ func (f *frame) add(environment string, rendering *render.Rendering) {
 	for _, file := range rendering.Sources { // at the ends of links
 		f.look(file)
 	}
-	if render.IsFolder(environment) {
+	_, isRendered, _ := f.repository.RenderedFor(environment) // an unreadable index is a problem of the plan
+	if render.IsFolder(environment) || !isRendered && f.isUnrendered(environment) {
 		f.isRendered[environment] = map[string]bool{}
 		return
 	}
