@@ -21,7 +21,7 @@ import (
 )
 
 // idleFields warns of fields of labels and of configurations that no object has, and of generatorOptions without a
-// generator. Kustomizations outside of the environment's folder may have them for other environments.
+// generator. Files outside of the environment's folder may have them for other environments.
 func idleFields(paths *Paths, objects []manifest.Object) (warnings []manifest.Problem) {
 	s := paths.Sources
 	for _, folder := range slices.Sorted(maps.Keys(s.Kustomizations)) {
@@ -43,7 +43,8 @@ func idleFields(paths *Paths, objects []manifest.Object) (warnings []manifest.Pr
 			}
 		}
 		for _, entry := range k.Configurations {
-			if entry == source.ConfigurationFile || len(k.Documents[entry]) == 0 {
+			isShared := !isBelow(k.Paths[entry], paths.Folder)
+			if entry == source.ConfigurationFile || len(k.Documents[entry]) == 0 || isShared {
 				continue
 			}
 			warnings = append(warnings, idleConfiguration(k.Paths[entry], k.Documents[entry][0].Node(), objects)...)

@@ -68,7 +68,7 @@ func unmatchedTargets(paths *Paths, overrides string, built, rendered []manifest
 			line := s.Line(k.File, p.Field, strconv.Itoa(p.Index), "target")
 			warnings = append(warnings, idleWarning(k.File, line, p.Entry()+".target", "selects nothing: "+advice))
 		}
-		warnings = append(warnings, unmatchedReplacements(s, k, candidates)...)
+		warnings = append(warnings, unmatchedReplacements(paths, k, candidates)...)
 	}
 	return warnings
 }
@@ -82,12 +82,13 @@ func adviceFor(by *types.Selector, candidates []buildpath.Candidate, otherwise s
 	return otherwise
 }
 
-// unmatchedReplacements warns of targets of replacements that select none of some candidates.
-func unmatchedReplacements(s *source.Sources, k *source.Kustomization,
+// unmatchedReplacements warns of targets of replacements that select none of some candidates. A file outside of the
+// folder of its kustomization may be for others, too.
+func unmatchedReplacements(paths *Paths, k *source.Kustomization,
 	candidates []buildpath.Candidate) (warnings []manifest.Problem) {
-	for _, r := range s.Replacements(k) {
+	for _, r := range paths.Sources.Replacements(k) {
 		for i, t := range r.Targets {
-			if r.Node == nil || t == nil || t.Select == nil {
+			if r.Node == nil || t == nil || t.Select == nil || !isBelow(r.File, k.Folder) {
 				continue
 			}
 			selected, err := selectedBy(candidates, t.Select)

@@ -211,7 +211,7 @@ func isClusterScoped(kind string) bool {
 
 // addParts adds the parts that are in a field of a mapping, or the one that is needed without the field.
 func (r *Reference) addParts(p partField, parent map[string]any, below []string) {
-	last, before := len(p.path)-1, len(r.Parts)
+	last, isSaid := len(p.path)-1, false
 	if last >= 0 {
 		Visit(parent, p.path[:last], below, func(in map[string]any, at []string) {
 			name := ""
@@ -221,12 +221,13 @@ func (r *Reference) addParts(p partField, parent map[string]any, below []string)
 			case int64, float64:
 				name = fmt.Sprint(value)
 			}
+			isSaid = isSaid || name != ""
 			if name != "" && name != "*" && !strings.Contains(name, "$") {
 				r.Parts = append(r.Parts, Needed{p.Part, append(slices.Clone(at), p.path[last]), name})
 			}
 		})
 	}
-	if len(r.Parts) == before && p.otherwise != "" {
+	if !isSaid && p.otherwise != "" {
 		r.Parts = append(r.Parts, Needed{p.Part, r.Path, p.otherwise})
 	}
 }

@@ -19,7 +19,8 @@ func invalidImages(in Input) (warnings []manifest.Problem) {
 			references.VisitPods(o, path, func(content map[string]any, at []string) {
 				image, _ := content[key].(string)
 				_, err := reference.ParseNormalizedNamed(image)
-				if image == "" || err == nil || strings.Contains(image, "${") { // of Flux
+				if image == "" || err == nil || strings.Contains(image, "${") || // of Flux
+					strings.HasPrefix(image, "ko://") {
 					return
 				}
 				warnings = append(warnings, warning(o, manifest.JoinField(append(slices.Clone(at), key)), image,
