@@ -15,6 +15,7 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/compare"
+	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/regular"
 	"example.com/gatehouse/render/source"
@@ -37,6 +38,8 @@ type frame struct {
 	// isRendered has the files of each compared environment, from the root, and whether a file is what the sources
 	// render to. It is nil for an environment that does not render.
 	isRendered map[string]map[string]bool
+	// isUntold reports whether an environment shows no change, and a part of it has errors or lacks its chart.
+	isUntold bool
 }
 
 // recording returns a repository that records the paths that it looks at.
@@ -97,6 +100,15 @@ func (f *frame) add(environment string, rendering *render.Rendering) {
 	f.isRendered[environment] = files
 }
 
+// compared notes an environment with its changes.
+func (f *frame) compared(both *compare.Comparison) {
+	rendering := both.Environment.Rendering
+	isPartial := rendering == nil || slices.ContainsFunc(rendering.Installed, func(r *release.Installed) bool {
+		return r.Objects == nil
+	})
+	f.isUntold = f.isUntold || isPartial && !both.Differs()
+}
+
 // changes returns the changes of the frame: by rank, and then by file.
 func (f *frame) changes(ctx context.Context) ([]compare.FrameChange, error) {
 	f.lookAtBase()
@@ -111,6 +123,10 @@ func (f *frame) changes(ctx context.Context) ([]compare.FrameChange, error) {
 	changes := f.outdated()
 	for _, file := range f.changed {
 		risk, rank := f.judge(file)
+		isLooked := f.hasLooked(f.git.InFolder(file.Path)) && !isOrdinary(file.Path)
+		if f.isUntold && isLooked && (risk == "" || risk == maySync) {
+			risk = "an environment reads it and shows no change, as a part of it has errors or lacks its chart"
+		}
 		isUntracked := file.Before == nil && !isStaged[file.Path]
 		isLeftover := isUntracked && rank != rankRendered && isBeside(file.Path) // such as the output of a job
 		if !isLeftover && !f.isExplained(file) {
@@ -173,7 +189,7 @@ func (f *frame) isExplained(file git.FileChange) bool {
 	case folder == tree.EnvironmentsFolder:
 		return f.hasLooked(name) || !f.knowsSources(within)
 	}
-	return f.hasLooked(name) && isBeside(file.Path)
+	return f.hasLooked(name) && isBeside(file.Path) && !f.isUntold
 }
 
 // knowsSources reports whether all sources of an environment are known, or of all that may share a file.

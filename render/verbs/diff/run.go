@@ -68,6 +68,9 @@ func Run(ctx context.Context, repository *render.Repository, selection render.Se
 			judges[i], err = previous.findJudge(ctx, now, both)
 			errs = append(errs, err)
 		}
+		if base != "" {
+			around.compared(both)
+		}
 		both.Problems = append(both.Problems, warnings...)
 		warnings = nil // one warning is enough
 		d.Environments = append(d.Environments, both)
