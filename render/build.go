@@ -29,7 +29,7 @@ type built struct {
 	// followed are the folders that Flux builds for Kustomizations of the environment.
 	followed []*followed
 	files    *source.FileSystem // of these folders
-	// undelivered is that of the repository.
+	// undelivered is Repository.undelivered.
 	undelivered func(schema.GroupVersionKind) (definition *unstructured.Unstructured, differing []string)
 	// releases are the charts that controllers install, and installed their objects in the cluster.
 	releases  []release.Release

@@ -45,7 +45,7 @@ func (r *Repository) Looks(environment string) map[string]bool {
 }
 
 // isLookedAt reports whether a file, or a folder that is gone with it, is among paths looked at: git names the files
-// of a removed folder, of which perhaps only the folder was looked for.
+// of a removed folder, where perhaps only the folder was looked for.
 func isLookedAt(looks map[string]bool, onDisk *source.FileSystem, file string) bool {
 	for at := file; at != "."; at = path.Dir(at) {
 		folder := path.Dir(at)

@@ -105,7 +105,7 @@ func definitionsIn(objects []manifest.Object) []manifest.Object {
 	return slices.DeleteFunc(objects, func(o manifest.Object) bool { return !crd.Is(o.Unstructured) })
 }
 
-// standIn returns definitions with others in place of those of the same names.
+// standIn returns definitions with others in place of definitions of the same names.
 func standIn(others, definitions []manifest.Object) []manifest.Object {
 	return append(slices.DeleteFunc(definitions, func(o manifest.Object) bool {
 		isSame := func(other manifest.Object) bool { return other.GetName() == o.GetName() }

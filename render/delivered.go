@@ -13,7 +13,7 @@ import (
 	"example.com/gatehouse/render/tree"
 )
 
-// A cluster is rendered with all that its deliveries bring: each has a folder below that of the environment, and its
+// A cluster is rendered with all that its deliveries bring: each has a folder in the folder of the environment, and its
 // object points to that folder, without the fields that the rendered objects show. The other fields stay, as does all
 // that the tool knows its objects by. So the cluster moves in, or out, by the path of its own sync.
 
@@ -108,7 +108,7 @@ func (f *followed) generatesSecrets() bool {
 // isSet reports whether the object is an ApplicationSet, which has no folder.
 func (f *followed) isSet() bool { return f.place.folder == "" }
 
-// writtenTo returns the folder of the rendered objects of a delivery, below that of the environment. It is empty for
+// writtenTo returns the folder of the rendered objects of a delivery, in the folder of the environment. It is empty for
 // one that stays as it is.
 func (p *pipeline) writtenTo(f *followed) string {
 	if p.entry == "" || f.isSet() || f.staysFor() != "" {
@@ -233,7 +233,7 @@ func (p *pipeline) layOutDelivered() (files []tree.File, problems []manifest.Pro
 	return slices.Concat(found...), append(problems, slices.Concat(wrong...)...)
 }
 
-// layOutFolder returns the files of a delivery, in a folder below that of the environment.
+// layOutFolder returns the files of a delivery, in a folder in the folder of the environment.
 func (p *pipeline) layOutFolder(f *followed, folder string) (files []tree.File, problems []manifest.Problem) {
 	placed := tree.Layout(f.committed, p.checker.IsNamespaced)
 	problems = p.duplicates(placed)

@@ -20,7 +20,7 @@ import (
 // repository, such as the path of the Kustomization that Flux syncs a cluster by. The name of such a folder has a
 // slash. It is judged and compared, and its objects are written nowhere.
 
-// IsFolder reports whether the name of an environment is that of a folder outside of environments/.
+// IsFolder reports whether the name of an environment is the path of a folder outside of environments/.
 func IsFolder(name string) bool { return strings.Contains(name, "/") }
 
 // folderOf returns the folder of an environment, from the root.

@@ -30,7 +30,7 @@ import (
 )
 
 // followed is a folder of the repository that a tool builds and applies for an object of an environment: Flux for a
-// Kustomization, Argo CD for an Application. Its objects are judged and compared as those of the environment. They are
+// Kustomization, Argo CD for an Application. Its objects are judged and compared as its own. They are
 // written if that is a cluster.
 type followed struct {
 	*input
@@ -62,7 +62,7 @@ type followed struct {
 // maxFollowed bounds the folders of an environment that are followed.
 const maxFollowed = 2000
 
-// isOwn reports whether a folder is that of the environment itself, before or after the cluster moves in.
+// isOwn reports whether a folder is the environment itself, before or after the cluster moves in.
 func (in *input) isOwn(folder string) bool {
 	return folder == in.folder || folder == in.entry || folder == in.renderedFolder()
 }
@@ -186,7 +186,7 @@ func (in *input) open(files *source.FileSystem, p place, own string) (*followed,
 	top, _, _ := strings.Cut(source.Relative(p.folder), "/")
 	above := strings.TrimSuffix(p.folder, "/")
 	isOwn := in.isOwn(p.folder) || isBelow(in.folder, above) || isBelow(in.entry, above)
-	isRendered := top == tree.Folder && !isBelow(p.folder, in.renderedFolder()) // below, it is that of a delivery
+	isRendered := top == tree.Folder && !isBelow(p.folder, in.renderedFolder()) // below, it is a delivery
 	switch {
 	case isRendered, top == tree.EnvironmentsFolder, isOwn, p.isElsewhere:
 		return nil, nil
@@ -293,7 +293,7 @@ func (f *followed) writeOverlay(files *source.FileSystem, folder string) ([]byte
 	for name, value := range f.merged {
 		if before, isThere := f.own[name]; !isThere || string(asYAML(before)) != string(asYAML(value)) {
 			changed[name] = value
-			if isThere && len(original) > 0 { // its lines are no longer those of the file
+			if isThere && len(original) > 0 { // it no longer has the lines of the file
 				f.lines, original = 0, nil
 			}
 		}
@@ -500,7 +500,7 @@ func (b *built) isWritten(o manifest.Object, field string) bool {
 	return value != nil
 }
 
-// blameDeliveries turns problems of delivered objects into those of their deliveries, or locates them in their files.
+// blameDeliveries turns problems of delivered objects into ones of their deliveries, or locates them in their files.
 func blameDeliveries(problems []manifest.Problem) []manifest.Problem {
 	blamed := make([]manifest.Problem, 0, len(problems))
 	for _, p := range problems {
@@ -512,7 +512,7 @@ func blameDeliveries(problems []manifest.Problem) []manifest.Problem {
 	return blamed
 }
 
-// delivered returns the objects of followed folders as those of releases.
+// delivered returns the objects of followed folders as of releases.
 func (b *built) delivered() (all []*release.Installed) {
 	for _, f := range b.followed {
 		all = append(all, &release.Installed{Release: release.Release{Source: f.object}, Objects: f.applied})

@@ -105,7 +105,7 @@ func (in *input) yaml(o manifest.Object) ([]byte, error) {
 var isManifest = regexp.MustCompile(`(?m)^apiVersion:(?s:.*)^kind:|^kind:(?s:.*)^apiVersion:`)
 
 // unlisted warns of manifests beside a kustomization of the environment that nothing loads, once for each
-// folder below that of the environment. Local config is meant to stay out.
+// folder in the folder of the environment. Local config is meant to stay out.
 func (in *input) unlisted(repository *Repository) (warnings []manifest.Problem) {
 	read := in.sources.FS.FilesRead()
 	for folder, k := range in.sources.Kustomizations {

@@ -29,7 +29,7 @@ type place struct {
 	isDecrypted bool
 	// isElsewhere reports whether another cluster or nobody gets the objects.
 	isElsewhere bool
-	// namespace is that of objects without one, as Argo CD applies them.
+	// namespace is the namespace of objects without one, as Argo CD applies them.
 	namespace string
 	directory *directory // of Argo CD
 }

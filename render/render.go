@@ -209,7 +209,7 @@ func (e *Environment) Locate(o manifest.Object) manifest.Problem {
 	return e.LocateProblem(manifest.NewProblem(o, "", manifest.Value{}, ""))
 }
 
-// LocateProblem returns a problem with its source file and line, or those of the release that installs the object.
+// LocateProblem returns a problem with its source file and line, or the line of the release that installs the object.
 func (e *Environment) LocateProblem(p manifest.Problem) manifest.Problem {
 	o := p.Subject
 	if _, isOfFolder := o.Delivery.(*followed); o.Delivery != nil && !isOfFolder {

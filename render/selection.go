@@ -75,7 +75,7 @@ func (r *Repository) Select(selection Selection) ([]string, error) {
 	return slices.Compact(names), errors.Join(errs...)
 }
 
-// CheckedOut splits names into those of the work tree, which may be gone, and those of environments that a sparse
+// CheckedOut splits names into names of the work tree, which may be gone, and of environments that a sparse
 // checkout leaves out. A warning lists the latter.
 func (r *Repository) CheckedOut(names []string) (checkedOut, leftOut []string, warnings []manifest.Problem) {
 	for _, name := range names {

@@ -14,7 +14,7 @@ import (
 	"example.com/gatehouse/render/warn"
 )
 
-// deliveries returns what tools apply to an empty cluster: the objects of the environment, and those of each delivery.
+// deliveries returns what tools apply to an empty cluster: the objects of the environment and of each delivery.
 // It returns nothing without a delivery, or if Flux is told to apply some kinds before others.
 func (p *pipeline) deliveries(objects []manifest.Object) []warn.Delivery {
 	if !slices.ContainsFunc(objects, isDelivery) {

@@ -8,5 +8,5 @@ import (
 	"example.com/gatehouse/kind/memcached"
 )
 
-// Controllers are those of At and Memcached.
+// Controllers are the controllers of At and Memcached.
 var Controllers = []setup.Controller{at.Controller, observe.Controller(memcached.Kind)}

@@ -36,7 +36,7 @@ func (d *Diff) Differs() bool {
 		slices.ContainsFunc(d.Environments, (*Comparison).Differs)
 }
 
-// Changes returns the changes of all environments, after those of other manifests.
+// Changes returns the changes of all environments, after the changes of other manifests.
 func (d *Diff) Changes() (changes []Change) {
 	for _, c := range d.Frame {
 		changes = append(changes, c.Changes()...)

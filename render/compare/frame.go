@@ -18,7 +18,7 @@ type FrameChange struct {
 	Risk kind.Sentence `json:"risk,omitempty"`
 	// IsOrdinary reports whether the change alone is no difference: documentation, or the source of a program.
 	IsOrdinary bool `json:"-"`
-	// Objects are the changed objects of a manifest, as those of an environment, or nil.
+	// Objects are the changed objects of a manifest, as of an environment, or nil.
 	Objects *Comparison `json:"-"`
 }
 

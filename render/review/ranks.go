@@ -12,7 +12,7 @@ import (
 	"example.com/gatehouse/render/review/known"
 )
 
-// rank ranks effects: those with a risk, then known ones, of which a rule knows every field. All others are unknown.
+// rank ranks effects: those with a risk, then known ones, whose every field a rule knows. All others are unknown.
 func rank(both *compare.Comparison, effects []effect.Effect) {
 	changes := map[manifest.ID]compare.Change{}
 	for _, c := range slices.Concat(both.Changes, both.Definitions) {

@@ -74,7 +74,7 @@ func (i Index) format(names []string) []byte {
 // deliveredItem begins the line of a file of a delivery in an index: a comment, as only the delivery has the file.
 const deliveredItem = "#- "
 
-// FolderIndex returns the index of a folder below that of the environment, with its files by their paths from there.
+// FolderIndex returns the index of a folder in the folder of the environment, with its files by their paths from there.
 func FolderIndex(files []string) []byte { return Index{}.format(files) }
 
 // IsDelivered reports whether a file of an environment is in the folder of a delivery.

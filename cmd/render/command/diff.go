@@ -227,7 +227,7 @@ func printDiffs(out io.Writer, d *compare.Diff) error {
 	return flush()
 }
 
-// printFrame prints changes of the frame as comments of a diff, each before those of its objects.
+// printFrame prints changes of the frame as comments of a diff, each before the changes of its objects.
 func printFrame(w io.Writer, frame []compare.FrameChange, printObject func(compare.Change)) {
 	var others []string
 	for _, c := range frame {
@@ -288,7 +288,7 @@ type reviewReport struct {
 // gitHubComment is the longest comment that GitHub accepts, in bytes. Forgejo gets the same.
 const gitHubComment = 65536
 
-// commentLimits are those of other hosts, by a variable that their CI sets.
+// commentLimits are the limits of other hosts, by a variable that their CI sets.
 // https://docs.gitlab.com/administration/instance_limits
 var commentLimits = map[string]int{"GITLAB_CI": 1000000, "BITBUCKET_BUILD_NUMBER": 32767, "TF_BUILD": 150000}
 

@@ -20,7 +20,7 @@ type Division struct {
 	parts   []*part
 	// configured has the folders with configurations of their own, and the folders that load these.
 	configured map[string]bool
-	// configurations are those of the repository that the build loads.
+	// configurations are the files of the repository that the build loads.
 	configurations []source.Configuration
 	texts          map[string]int // the number of texts in each manifest
 	images         images

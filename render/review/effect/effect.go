@@ -44,7 +44,7 @@ const (
 	Utmost // any right in the cluster
 )
 
-// severities are those of effects, by their types.
+// severities are the severities of effects by type.
 var severities = map[string]Severity{
 	BuildChanged: Slight, ConfigChanged: Slight, ProbeRemoved: Slight, ValuesUnread: Slight,
 	DefinitionRemoved: Grave, VolumesLost: Grave,

@@ -27,7 +27,7 @@ type guard struct {
 	risk   kind.Sentence // empty for fields that are harmless
 	lost   kind.Sentence // the risk of removing the object, empty for the same; or such a value, empty for none
 	limits bool          // a new object is no risk
-	// severity is that of the risk; 0 for a serious one.
+	// severity is the severity of the risk; 0 for a serious one.
 	severity effect.Severity
 }
 

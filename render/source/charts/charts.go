@@ -126,7 +126,7 @@ func Render(files Files, e Entry, cluster Cluster) (Rendered, []manifest.Problem
 	return rendered, found
 }
 
-// current returns the line of the template that a run executes, or that of the entry.
+// current returns the line of the template that a run executes, or the line of the entry.
 func (e Entry) current(r *run) manifest.Problem {
 	p := e.problem("chart "+e.Name, "name")[0]
 	if at := r.at.Load(); at != nil {

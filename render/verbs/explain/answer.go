@@ -64,7 +64,7 @@ func Ask(repository *render.Repository, q Question, progress func(step string)) 
 	return answer, err
 }
 
-// explainers explain the objects of an environment, and then those of its deliveries.
+// explainers explain the objects of an environment, and then of its deliveries.
 type explainers []explainer
 
 // objects returns all objects.

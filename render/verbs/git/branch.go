@@ -63,7 +63,7 @@ func (r *Repository) references(ctx context.Context, names ...string) (map[strin
 	return refs, err
 }
 
-// BranchesAndTags returns the short names of branches, those of remotes included, and of tags.
+// BranchesAndTags returns the short names of branches, also of remotes, and of tags.
 func (r *Repository) BranchesAndTags(ctx context.Context) ([]string, error) {
 	out, err := r.git(ctx, nil, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags")
 	return strings.Fields(out), err

@@ -58,7 +58,7 @@ func (r *Repository) readCommits(ctx context.Context, which ...string) (commits 
 }
 
 // IsOnBranch reports whether a branch with some tip has ever ended with a commit: it is none of the commits of a
-// merged branch, of which reviewers see the sum.
+// merged branch: reviewers see its sum.
 func (r *Repository) IsOnBranch(ctx context.Context, commit, tip string) (bool, error) {
 	out, err := r.git(ctx, nil, "rev-list", "--first-parent", tip, "--")
 	return slices.Contains(strings.Fields(out), commit), err

@@ -36,7 +36,7 @@ func (r *Repository) Status(ctx context.Context, paths ...string) (map[string]st
 	return states, err
 }
 
-// LeftOut returns the names of files and folders in a folder of which a sparse checkout leaves out a file.
+// LeftOut returns the names of files and folders in a folder whose files a sparse checkout leaves out in part.
 func (r *Repository) LeftOut(ctx context.Context, folder string) map[string]bool {
 	out, _ := r.git(ctx, nil, "ls-files", "-t", "-z", "--", ":(literal)"+folder)
 	names := map[string]bool{}

@@ -45,7 +45,7 @@ type Place struct {
 	Environment string      `json:"environment"`
 	Object      manifest.ID `json:"object,omitzero"`
 	Field       string      `json:"field,omitempty"`
-	// File and Line are those of the source. They are unknown before the change.
+	// File and Line are the position in the source. They are unknown before the change.
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
 }

@@ -34,7 +34,7 @@ type adoption struct {
 	appliedFile string
 	form        []byte // the kustomization of the environment
 	copied      []byte // form as a copy of applied, or nil
-	isCluster   bool   // form is that of a cluster
+	isCluster   bool   // form is the form of a cluster
 	values      []byte // the content of valuesFile, or nil
 }
 
