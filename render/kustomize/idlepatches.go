@@ -77,29 +77,31 @@ func hasMerged(object, patch any, isPod bool) bool {
 		return isMapping
 	case []any:
 		items, _ := object.([]any)
-		if reflect.DeepEqual(items, patch) {
-			return true
-		}
-		next := 0
-		for _, item := range patch {
-			name, isNamed := decoding.At(item, []string{"name"}).(string)
-			isItem := func(other any) bool { return decoding.At(other, []string{"name"}) == any(name) }
-			switch {
-			case !isNamed || !isPod:
-				return false
-			case decoding.At(item, []string{"$patch"}) == "delete":
-				if slices.ContainsFunc(items, isItem) {
-					return false
-				}
-			case next == len(items) || !isItem(items[next]) || !hasMerged(items[next], item, isPod):
-				return false
-			default:
-				next++
-			}
-		}
-		return true
+		return reflect.DeepEqual(items, patch) || isPod && hasMergedItems(items, patch)
 	}
 	return reflect.DeepEqual(object, patch)
+}
+
+// hasMergedItems is hasMerged for a list in Pods.
+func hasMergedItems(items, patch []any) bool {
+	next := 0
+	for _, item := range patch {
+		name, isNamed := decoding.At(item, []string{"name"}).(string)
+		isItem := func(other any) bool { return decoding.At(other, []string{"name"}) == any(name) }
+		switch {
+		case !isNamed:
+			return false
+		case decoding.At(item, []string{"$patch"}) == "delete":
+			if slices.ContainsFunc(items, isItem) {
+				return false
+			}
+		case next == len(items) || !isItem(items[next]) || !hasMerged(items[next], item, true):
+			return false
+		default:
+			next++
+		}
+	}
+	return true
 }
 
 // hasOperation reports whether an object is the same after an operation of a JSON 6902 patch.

@@ -23,7 +23,8 @@ func reviewReferences(both *compare.Comparison) (effects []effect.Effect) {
 		return nil
 	}
 	before, after := objectsOf(both.Before()), objectsOf(both.After())
-	wasIn, isIn := references.NewIndex(before, both.NameReferences...), references.NewIndex(after, both.NameReferences...)
+	configured := both.NameReferences
+	wasIn, isIn := references.NewIndex(before, configured...), references.NewIndex(after, configured...)
 	wasBroken := map[broken]bool{}
 	for _, o := range before {
 		for _, r := range wasIn.Of(o) {

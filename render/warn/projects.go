@@ -90,15 +90,12 @@ func (p project) refusesDestination(mapping map[string]any) (field string) {
 	}
 	isAdmitted := false
 	for _, item := range p.Spec.Destinations {
-		isServer := d.Server != "" && matches(item.Server, d.Server)
-		isCluster := isServer || d.Name != "" && matches(item.Name, d.Name) ||
-			d.Name == "" && item.Name != "" || d.Server == "" && item.Server != ""
+		isServer, isCluster := item.admitsCluster(d)
 		isNamespace := matches(item.Namespace, d.Namespace)
 		if isCluster && !isNamespace {
 			field = "namespace"
 		}
-		if isServer && !isNamespace && strings.HasPrefix(item.Namespace, "!") ||
-			d.Server != "" && !isServer && isNamespace && strings.HasPrefix(item.Server, "!") {
+		if d.Server != "" && item.denies(isServer, isNamespace) {
 			return field
 		}
 		isAdmitted = isAdmitted || isCluster && isNamespace
@@ -107,6 +104,20 @@ func (p project) refusesDestination(mapping map[string]any) (field string) {
 		return ""
 	}
 	return field
+}
+
+// admitsCluster reports whether patterns match the server of a destination, and whether they match its cluster, or may
+// match it.
+func (d destination) admitsCluster(to destination) (isServer, isCluster bool) {
+	isServer = to.Server != "" && matches(d.Server, to.Server)
+	isUnknown := to.Name == "" && d.Name != "" || to.Server == "" && d.Server != ""
+	return isServer, isServer || isUnknown || to.Name != "" && matches(d.Name, to.Name)
+}
+
+// denies reports whether a pattern with ! excludes a destination.
+func (d destination) denies(isServer, isNamespace bool) bool {
+	return isServer && !isNamespace && strings.HasPrefix(d.Namespace, "!") ||
+		!isServer && isNamespace && strings.HasPrefix(d.Server, "!")
 }
 
 // refusesSource returns the field of a source with a repository that a project does not admit, or "". See

@@ -90,7 +90,7 @@ func TestReferencesOfEachGroupAreFound(t *testing.T) {
 	for group, table := range groups {
 		for _, row := range table {
 			for spelling, want := range map[[2]string]string{
-				{"settings", "metrics"}: "", {"settigns", "metircs"}: row.field, {`"${NAME}"`, `"${PART}"`}: "",
+				{"settings", "metrics"}: "", {"settingz", "metricz"}: row.field, {`"${NAME}"`, `"${PART}"`}: "",
 			} {
 				text := strings.NewReplacer("NAME", spelling[0], "PART", spelling[1]).Replace(row.object)
 				in := warn.Input{Kinds: &registry.Kinds{}, Objects: changes.Objects(t, text+"\n---\n"+row.target)}

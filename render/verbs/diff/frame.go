@@ -38,8 +38,7 @@ type frame struct {
 	// isRendered has the files of each compared environment, from the root, and whether a file is what the sources
 	// render to. It is nil for an environment that does not render.
 	isRendered map[string]map[string]bool
-	// isUntold reports whether an environment shows no change, and a part of it has errors or lacks its chart.
-	isUntold bool
+	isUntold   bool // of an environment
 }
 
 // recording returns a repository that records the paths that it looks at.
@@ -100,17 +99,18 @@ func (f *frame) add(environment string, rendering *render.Rendering) {
 	f.isRendered[environment] = files
 }
 
-// compared notes an environment with its changes.
-func (f *frame) compared(both *compare.Comparison) {
+// isUntold reports whether an environment shows no change, and a part of it has errors or lacks its chart.
+func isUntold(both *compare.Comparison) bool {
 	rendering := both.Environment.Rendering
 	isPartial := rendering == nil || slices.ContainsFunc(rendering.Installed, func(r *release.Installed) bool {
 		return r.Objects == nil
 	})
-	f.isUntold = f.isUntold || isPartial && !both.Differs()
+	return isPartial && !both.Differs()
 }
 
 // changes returns the changes of the frame: by rank, and then by file.
-func (f *frame) changes(ctx context.Context) ([]compare.FrameChange, error) {
+func (f *frame) changes(ctx context.Context, environments []*compare.Comparison) ([]compare.FrameChange, error) {
+	f.isUntold = slices.ContainsFunc(environments, isUntold)
 	f.lookAtBase()
 	staged, err := f.git.StagedSince(ctx, f.commit)
 	if err != nil {
@@ -123,10 +123,6 @@ func (f *frame) changes(ctx context.Context) ([]compare.FrameChange, error) {
 	changes := f.outdated()
 	for _, file := range f.changed {
 		risk, rank := f.judge(file)
-		isLooked := f.hasLooked(f.git.InFolder(file.Path)) && !isOrdinary(file.Path)
-		if f.isUntold && isLooked && (risk == "" || risk == maySync) {
-			risk = "an environment reads it and shows no change, as a part of it has errors or lacks its chart"
-		}
 		isUntracked := file.Before == nil && !isStaged[file.Path]
 		isLeftover := isUntracked && rank != rankRendered && isBeside(file.Path) // such as the output of a job
 		if !isLeftover && !f.isExplained(file) {
@@ -260,7 +256,11 @@ func (f *frame) judge(file git.FileChange) (kind.Sentence, int) {
 	name := f.git.InFolder(file.Path)
 	within, isRendered := strings.CutPrefix(name, tree.Folder+"/")
 	if !isRendered || !f.git.Holds(file.Path) {
-		return judgeName(file)
+		risk, rank := judgeName(file)
+		if f.isUntold && f.hasLooked(name) && !isOrdinary(file.Path) && (risk == "" || risk == maySync) {
+			risk = "an environment reads it and shows no change, as a part of it has errors or lacks its chart"
+		}
+		return risk, rank
 	}
 	environment, rest, _ := strings.Cut(within, "/")
 	files := f.isRendered[environment]

@@ -68,16 +68,13 @@ func Run(ctx context.Context, repository *render.Repository, selection render.Se
 			judges[i], err = previous.findJudge(ctx, now, both)
 			errs = append(errs, err)
 		}
-		if base != "" {
-			around.compared(both)
-		}
 		both.Problems = append(both.Problems, warnings...)
 		warnings = nil // one warning is enough
 		d.Environments = append(d.Environments, both)
 	}
 	errs = append(errs, previous.compareVerdicts(d.Environments, judges, progress))
 	if base != "" {
-		d.Frame, err = around.changes(ctx)
+		d.Frame, err = around.changes(ctx, d.Environments)
 		errs = append(errs, err)
 	}
 	return d, errors.Join(errs...)
