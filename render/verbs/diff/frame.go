@@ -99,13 +99,13 @@ func (f *frame) add(environment string, rendering *render.Rendering) {
 	f.isRendered[environment] = files
 }
 
-// isUntold reports whether an environment shows no change, and a part of it has errors or lacks its chart.
+// isUntold reports whether an environment shows no change, and a part of it has errors of the base or lacks its chart.
 func isUntold(both *compare.Comparison) bool {
 	rendering := both.Environment.Rendering
 	isPartial := rendering == nil || slices.ContainsFunc(rendering.Installed, func(r *release.Installed) bool {
 		return r.Objects == nil
 	})
-	return isPartial && !both.Differs()
+	return isPartial && !both.Differs() && !manifest.HasErrors(both.Problems)
 }
 
 // changes returns the changes of the frame: by rank, and then by file.
