@@ -196,6 +196,11 @@ func (in *input) open(files *source.FileSystem, p place, own string) (*followed,
 	case !files.IsDir(p.folder), !p.isFlux && files.Exists(path.Join(p.folder, chartutil.ChartfileName)):
 		return nil, nil
 	}
+	return in.openFolder(files, p)
+}
+
+// openFolder reads the folder of a place, and the fields of its object as a kustomization.
+func (in *input) openFolder(files *source.FileSystem, p place) (*followed, []manifest.Problem) {
 	f := &followed{place: p, outer: in.postBuild}
 	if parent, isDelivered := p.object.Delivery.(*followed); isDelivered {
 		f.outer = parent.postBuild

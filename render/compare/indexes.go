@@ -26,7 +26,7 @@ type index struct {
 	parameters    map[string]sets.Set[string] // names of parameters of admission policies, by kind
 	checks        *verdict.Checker
 	refused       func() map[manifest.ID]field.ErrorList
-	uses          func() (before, after uses)
+	uses          func() (before, after Uses)
 	mentions      func() Mentions
 	fields        map[[2]manifest.ID]changed // by the objects before and after
 }
@@ -74,7 +74,7 @@ func (both *Comparison) makeIndex() *index {
 		}
 	}
 	x.before, x.after = newSide(both.Kinds, before), newSide(both.Kinds, after)
-	x.uses = sync.OnceValues(func() (before, after uses) { return both.usesOf(&x.before), both.usesOf(&x.after) })
+	x.uses = sync.OnceValues(func() (before, after Uses) { return both.usesOf(&x.before), both.usesOf(&x.after) })
 	x.mentions, x.refused = sync.OnceValue(both.mentions), sync.OnceValue(both.refusals)
 	if x.checks == nil {
 		x.checks, _ = verdict.New(nil, both.Kinds, 0, nil) // nothing is left to judge
@@ -93,7 +93,7 @@ func (both *Comparison) After() *Side { return &both.index().after }
 func (both *Comparison) IsGone(namespace string) bool { return both.index().gone[namespace] }
 
 // Uses returns the uses of ConfigMaps and Secrets.
-func (both *Comparison) Uses() (before, after uses) { return both.index().uses() }
+func (both *Comparison) Uses() (before, after Uses) { return both.index().uses() }
 
 // Mentions returns what other objects have to do with a field.
 func (both *Comparison) Mentions() Mentions { return both.index().mentions() }

@@ -11,13 +11,13 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// uses has the users of ConfigMaps and Secrets: objects with Pods. The value is true if the Pods do not start without
+// Uses has the users of ConfigMaps and Secrets: objects with Pods. The value is true if the Pods do not start without
 // it.
-type uses map[manifest.ID]map[manifest.ID]bool
+type Uses map[manifest.ID]map[manifest.ID]bool
 
 // usesOf returns the uses of ConfigMaps and Secrets by the objects of an environment.
-func (both *Comparison) usesOf(s *Side) uses {
-	all := uses{}
+func (both *Comparison) usesOf(s *Side) Uses {
+	all := Uses{}
 	for _, o := range s.Objects {
 		user := both.Reported(o)
 		for _, t := range both.Templates(o) {

@@ -111,7 +111,7 @@ func (o Overlay) setMetadata(k *types.Kustomization) {
 	if o.LabelWithoutSelector && len(o.CommonLabels) > 0 {
 		k.Labels = append(k.Labels, types.Label{Pairs: o.CommonLabels, IncludeTemplates: o.LabelIncludeTemplates})
 	} else {
-		k.CommonLabels = merged(k.CommonLabels, o.CommonLabels)
+		k.CommonLabels = merged(k.CommonLabels, o.CommonLabels) //nolint:staticcheck // Argo CD sets it
 	}
 	k.CommonAnnotations = merged(k.CommonAnnotations, o.CommonAnnotations)
 }
@@ -120,7 +120,7 @@ func (o Overlay) setMetadata(k *types.Kustomization) {
 func (o Overlay) setCommonMetadata(k *types.Kustomization) {
 	isOver := false
 	for label := range o.CommonMetadata.Labels {
-		isOver = isOver || k.CommonLabels[label] != ""
+		isOver = isOver || k.CommonLabels[label] != "" //nolint:staticcheck // people use it
 	}
 	switch {
 	case isOver: // kustomize sets commonLabels after labels

@@ -2,7 +2,8 @@
 // granted rights.
 //
 // Its rooms find the effects: rights, reach, pods and guards are functions from a comparison to effects. The
-// table in rules.go maps kinds to rules, and complete.go tells all other changed fields. TestReviewTellsEveryField proves that nothing is left out.
+// table in rules.go maps kinds to rules, and complete.go tells all other changed fields. TestReviewTellsEveryField
+// proves that nothing is left out.
 package review
 
 import (

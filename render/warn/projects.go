@@ -88,6 +88,11 @@ func (p project) refusesDestination(mapping map[string]any) (field string) {
 	if delivery.IsInCluster(d.Name, d.Server) {
 		d.Server = delivery.InCluster
 	}
+	return p.refusedField(d, field)
+}
+
+// refusedField returns the field of a destination that the project does not admit, by default the given one.
+func (p project) refusedField(d destination, field string) string {
 	isAdmitted := false
 	for _, item := range p.Spec.Destinations {
 		isServer, isCluster := item.admitsCluster(d)

@@ -151,7 +151,7 @@ func TestUnreadValuesChangeNothing(t *testing.T) {
 			return nil
 		}
 		start := time.Now()
-		unread := before.Settings.Unread()
+		unread, _ := before.Settings.Unread()
 		counts["charts"]++
 		counts["milliseconds"] += int(time.Since(start).Milliseconds())
 		if counts["unread"] += len(unread); len(unread) == 0 {

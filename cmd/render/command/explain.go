@@ -199,7 +199,7 @@ func printExplanation(w io.Writer, environment string, x explain.Explanation) {
 		line("Rendered from", strings.TrimSpace(x.RenderedFrom.String()+"  "+x.RenderedFrom.File))
 	}
 	if x.DeliveredBy != nil {
-		line("Delivered by", x.DeliveredBy.Object+"  "+x.DeliveredBy.Place.String())
+		line("Delivered by", x.DeliveredBy.Object+"  "+x.DeliveredBy.String())
 	}
 	if x.Origin != nil {
 		line("Written in", x.Origin.String()+"  "+x.Origin.Object)

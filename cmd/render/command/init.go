@@ -85,6 +85,11 @@ for coding agents. If the file exists, print the text instead.`,
 			return runInit(cmd, root, o)
 		},
 	}
+	addInitFlags(cmd, &o, &root, &agents)
+	return cmd
+}
+
+func addInitFlags(cmd *cobra.Command, o *setup.Options, root *string, agents *bool) {
 	cmd.Flags().StringVarP(&o.Environment, "env", "e", "",
 		"the name of the environment (default: prod, see above; with --from, the name of the folder or object)")
 	cmd.Flags().StringVar(&o.From, "from", "", "an existing overlay or cluster in this git repository, or a file with "+
@@ -94,12 +99,11 @@ for coding agents. If the file exists, print the text instead.`,
 	cmd.Flags().StringVar(&o.Kubernetes, "kubernetes", "", "the minor version of the cluster, like "+
 		apiserver.Oldest.String()+" (default: the newest that render supports, "+apiserver.Newest.String()+")")
 	cmd.Flags().StringVar(&o.CI, "ci", "", kind.Or(setup.CIs)+" (default: from the host of the remote)")
-	cmd.Flags().BoolVar(&agents, "agents", false, "write AGENTS.md, and nothing else")
-	cmd.Flags().StringVar(&root, "root", ".", "the folder for environments/")
+	cmd.Flags().BoolVar(agents, "agents", false, "write AGENTS.md, and nothing else")
+	cmd.Flags().StringVar(root, "root", ".", "the folder for environments/")
 	_ = cmd.MarkFlagDirname("root")
 	_ = cmd.RegisterFlagCompletionFunc("env", cobra.NoFileCompletions)
 	_ = cmd.RegisterFlagCompletionFunc("ci", cobra.FixedCompletions(setup.CIs, cobra.ShellCompDirectiveNoFileComp))
-	return cmd
 }
 
 // writeAgents writes AGENTS.md, or prints its content if the file exists.

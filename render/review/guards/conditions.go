@@ -17,6 +17,8 @@ import (
 	"example.com/gatehouse/kind/pod"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/review/image"
+	"example.com/gatehouse/render/review/selector"
 	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
@@ -117,7 +119,7 @@ func blocksDrains(both *compare.Comparison, c compare.Change, f compare.FieldCha
 
 // protected returns the number of Pods that a PodDisruptionBudget selects, or 0 if it is unknown.
 func protected(both *compare.Comparison, budget *unstructured.Unstructured) (pods int) {
-	read, ok := compare.ReadSelector(manifest.As[policyv1.PodDisruptionBudget](budget).Spec.Selector)
+	read, ok := selector.Read(manifest.As[policyv1.PodDisruptionBudget](budget).Spec.Selector)
 	if !ok {
 		return 0
 	}
@@ -163,7 +165,7 @@ func isGone(_ *compare.Comparison, _ compare.Change, f compare.FieldChange) bool
 
 // changesRepository reports whether an image comes from another repository.
 func changesRepository(_ *compare.Comparison, _ compare.Change, f compare.FieldChange) bool {
-	return f.Before != nil && f.After != nil && compare.Repository(*f.Before) != compare.Repository(*f.After)
+	return f.Before != nil && f.After != nil && image.Repository(*f.Before) != image.Repository(*f.After)
 }
 
 // isNever reports whether the schedule of a CronJob has no date.

@@ -6,6 +6,7 @@ import (
 
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/review/effect"
+	"example.com/gatehouse/render/review/image"
 )
 
 const (
@@ -25,7 +26,7 @@ var tags = regexp.MustCompile(`^spec\.(values|sources?(\[[^\]]*\])?\.helm\.value
 
 // isNewTag reports whether a tag or version is a later one: nobody judges it, and it is no more than unknown.
 func isNewTag(_ *compare.Comparison, _ compare.Change, f compare.FieldChange) bool {
-	return compare.IsNewTag(f.Before, f.After)
+	return image.IsNewTag(f.Before, f.After)
 }
 
 // ordinary matches the fields that do not decide what is delivered.

@@ -13,6 +13,7 @@ import (
 
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/review/image"
 	"example.com/gatehouse/render/verdict/apiserver"
 )
 
@@ -151,7 +152,7 @@ func isUnselected(both *compare.Comparison, _ compare.Change, f compare.FieldCha
 }
 
 func isNewVersion(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
-	return isSet(both, c, f) && compare.IsNewVersion(*f.Before, *f.After)
+	return isSet(both, c, f) && image.IsNewVersion(*f.Before, *f.After)
 }
 
 // keepsClass reports whether Pods keep their class of quality of service, and at least half of a resource.
@@ -215,7 +216,7 @@ func changesVersion(both *compare.Comparison, c compare.Change, f compare.FieldC
 	m := both.Mentions()
 	users := m.Users[c.Object().ID()]
 	isOther := func(user manifest.ID) bool { return !m.Installs.Has(user) }
-	return compare.IsNewTag(f.Before, f.After) && !slices.ContainsFunc(users, isOther) &&
+	return image.IsNewTag(f.Before, f.After) && !slices.ContainsFunc(users, isOther) &&
 		(len(users) > 0 || changesInstalled(both, c, f))
 }
 

@@ -12,6 +12,7 @@ import (
 	"example.com/gatehouse/kind/pod"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/review/effect"
+	"example.com/gatehouse/render/review/image"
 	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
@@ -41,7 +42,7 @@ func predecessor(of pod.Program, was, is []pod.Program) int {
 	}
 	return slices.IndexFunc(was, func(p pod.Program) bool {
 		isLeft := slices.ContainsFunc(is, func(other pod.Program) bool { return other.Name == p.Name })
-		return !isLeft && compare.Repository(p.Image) == compare.Repository(of.Image)
+		return !isLeft && image.Repository(p.Image) == image.Repository(of.Image)
 	})
 }
 
@@ -101,11 +102,11 @@ func imageRisk(was, is string) kind.Sentence {
 	switch {
 	case was == is:
 		return ""
-	case compare.Repository(was) != compare.Repository(is):
+	case image.Repository(was) != image.Repository(is):
 		return "the image now comes from another repository"
 	case isPinned(was) && !isPinned(is):
 		return compare.DigestLost
-	case compare.Tag(was) != "" && compare.Tag(was) == compare.Tag(is) && isPinned(was):
+	case image.Tag(was) != "" && image.Tag(was) == image.Tag(is) && isPinned(was):
 		return "the same tag has another content: it is no new version"
 	}
 	return ""

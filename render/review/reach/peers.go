@@ -12,6 +12,7 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/review/selector"
 )
 
 // peerState is the labels of a peer. Without pods, it stands for all Pods of a Namespace.
@@ -92,7 +93,7 @@ func (r *reach) compareAllowances(cause manifest.ID, p *networkPolicy, was, is *
 
 // portsFor returns the ports that allowances have for a peer. For all Pods of a Namespace, they are the ports
 // for all Pods that a selector matches.
-func (r *reach) portsFor(allows []allowance, d direction, of *peerState, selected *compare.Selector,
+func (r *reach) portsFor(allows []allowance, d direction, of *peerState, selected *selector.Selector,
 	isSpecific bool) (ports []portRange) {
 	if of == nil {
 		return nil
@@ -119,7 +120,7 @@ func (p peer) isSpecific(of *peerState) bool {
 }
 
 // allows reports whether an allowance has a peer.
-func (r *reach) allows(g allowance, of *peerState, selected *compare.Selector) bool {
+func (r *reach) allows(g allowance, of *peerState, selected *selector.Selector) bool {
 	switch {
 	case g.peer.pods == nil:
 		return true

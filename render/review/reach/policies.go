@@ -18,6 +18,7 @@ import (
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/review/effect"
+	"example.com/gatehouse/render/review/selector"
 )
 
 // direction is the side of a connection that a rule of a NetworkPolicy is for.
@@ -31,7 +32,7 @@ const (
 // networkPolicy is a NetworkPolicy with its defaults.
 type networkPolicy struct {
 	id        manifest.ID
-	selector  compare.Selector
+	selector  selector.Selector
 	isChanged bool
 	isolates  [2]bool        // by direction
 	allows    [2][]allowance // by direction
@@ -45,7 +46,7 @@ type allowance struct {
 
 // peer is a set of Pods by selectors, or a block of addresses. Without either it is every peer.
 type peer struct {
-	namespaces, pods *compare.Selector
+	namespaces, pods *selector.Selector
 	block            netip.Prefix
 	except           []netip.Prefix
 	name             kind.Sentence
@@ -63,7 +64,7 @@ func readPolicy(o *unstructured.Unstructured) *networkPolicy {
 	}
 	typed := manifest.As[networkingv1.NetworkPolicy](o)
 	networkingdefaults.SetObjectDefaults_NetworkPolicy(&typed)
-	selected, ok := compare.ReadSelector(&typed.Spec.PodSelector)
+	selected, ok := selector.Read(&typed.Spec.PodSelector)
 	if !ok {
 		return nil
 	}
@@ -111,8 +112,8 @@ func readPeer(from networkingv1.NetworkPolicyPeer, namespace string) (p peer, ok
 	if len(pods.MatchLabels)+len(pods.MatchExpressions) > 0 {
 		which = kind.Say("Pods with %s", metav1.FormatLabelSelector(pods))
 	}
-	inNamespaces, ok := compare.ReadSelector(namespaces)
-	ofPods, isValid := compare.ReadSelector(pods)
+	inNamespaces, ok := selector.Read(namespaces)
+	ofPods, isValid := selector.Read(pods)
 	return peer{namespaces: &inNamespaces, pods: &ofPods, name: which + where}, ok && isValid
 }
 

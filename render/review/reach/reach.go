@@ -18,6 +18,7 @@ import (
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/review/effect"
+	"example.com/gatehouse/render/review/selector"
 	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
@@ -55,7 +56,7 @@ type reach struct {
 	peers      []podsChange                            // changed Pods
 	services   map[string][]*unstructured.Unstructured // with the same selector as before, by namespace
 
-	budget  compare.Budget
+	budget  selector.Budget
 	notes   map[note]map[kind.Sentence][]kind.Sentence // the ends of connections: selected Pods by peers
 	effects []effect.Effect
 }
@@ -63,7 +64,7 @@ type reach struct {
 // Review returns the effects of a change on the connections that NetworkPolicies allow.
 func Review(both *compare.Comparison) []effect.Effect {
 	r := &reach{
-		both: both, budget: compare.Budget{Steps: 5_000_000}, // a few seconds
+		both: both, budget: selector.Budget{Steps: 5_000_000}, // a few seconds
 		policies: [2]map[string][]*networkPolicy{{}, {}}, changed: map[string][][2]*networkPolicy{},
 		namespaces: map[string]objectPair{},
 		workloads:  map[string][]objectPair{}, services: map[string][]*unstructured.Unstructured{},
@@ -110,7 +111,8 @@ func (r *reach) read(was, is *unstructured.Unstructured) {
 		}
 	case compare.KindOf(o) == "Namespace":
 		r.namespaces[o.GetName()] = objectPair{was, is}
-	case compare.KindOf(o) == "Service" && was != nil && is != nil && maps.Equal(selector(was), selector(is)):
+	case compare.KindOf(o) == "Service" && was != nil && is != nil &&
+		maps.Equal(selectorOf(was), selectorOf(is)):
 		r.services[namespace] = append(r.services[namespace], is)
 	case is != nil && len(r.both.Templates(is)) > 0:
 		r.workloads[namespace] = append(r.workloads[namespace], objectPair{was, is})

@@ -11,7 +11,7 @@ import (
 	"example.com/gatehouse/render/review/effect"
 )
 
-func selector(service *unstructured.Unstructured) labels.Set {
+func selectorOf(service *unstructured.Unstructured) labels.Set {
 	set, _, _ := unstructured.NestedStringMap(service.Object, "spec", "selector")
 	return set
 }
@@ -20,7 +20,7 @@ func selector(service *unstructured.Unstructured) labels.Set {
 func (r *reach) reviewBackends() {
 	for _, c := range r.peers {
 		for _, service := range r.services[c.namespace] {
-			set := selector(service)
+			set := selectorOf(service)
 			if !r.budget.Spend(1+len(set)) || len(set) == 0 {
 				continue
 			}

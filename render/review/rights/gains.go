@@ -13,6 +13,7 @@ import (
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/review/selector"
 )
 
 // gain are the rights that a subject gains in a scope.
@@ -30,14 +31,14 @@ type comparison struct {
 	changes map[manifest.ID]int // the index of changed roles and bindings
 	causes  map[*ruleSet]int
 	memo    map[string][]gain
-	budget  *compare.Budget
+	budget  *selector.Budget
 }
 
 const unchanged = -1
 
 func newComparison(both *compare.Comparison) *comparison {
 	c := &comparison{changes: map[manifest.ID]int{}, causes: map[*ruleSet]int{}, memo: map[string][]gain{}}
-	c.budget = &compare.Budget{Steps: 20_000_000} // about a second
+	c.budget = &selector.Budget{Steps: 20_000_000} // about a second
 	was, live := slices.Clone(both.Unchanged), slices.Clone(both.Unchanged)
 	for i, change := range both.Changes {
 		if change.Before != nil && delivery.Find(compare.Settings(change, change.Before), delivery.Ignored) == nil {

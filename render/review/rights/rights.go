@@ -21,6 +21,7 @@ import (
 
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/review/selector"
 )
 
 // rights are the roles of a side and their bindings, with the defaults of every cluster.
@@ -29,7 +30,7 @@ type rights struct {
 	clusterRoles []*ruleSet
 	grants       map[rbacv1.Subject][]grant
 	accounts     map[rbacv1.Subject]*unstructured.Unstructured // of the environment
-	budget       *compare.Budget
+	budget       *selector.Budget
 }
 
 // ruleSet is a role with its rules.
@@ -38,7 +39,7 @@ type ruleSet struct {
 	id        manifest.ID
 	labels    labels.Set
 	rules     []rbacv1.PolicyRule
-	selectors []compare.Selector // of aggregated roles
+	selectors []selector.Selector // of aggregated roles
 	isBound   bool
 
 	members   []*ruleSet // cache of closure
@@ -130,7 +131,7 @@ func rbacID(kind, namespace, name string) manifest.ID {
 
 // newRights indexes the roles and bindings of a side. A role of the repository replaces the rules of a
 // built-in role. The API server restores the labels and the aggregation of the built-in role.
-func newRights(own rbacObjects, b *compare.Budget) *rights {
+func newRights(own rbacObjects, b *selector.Budget) *rights {
 	r := &rights{roles: map[manifest.ID]*ruleSet{}, grants: map[rbacv1.Subject][]grant{},
 		accounts: own.accounts, budget: b}
 	for _, role := range slices.Concat(builtIn().roles, own.roles) {
@@ -138,7 +139,7 @@ func newRights(own rbacObjects, b *compare.Budget) *rights {
 		if role.AggregationRule != nil { // the cluster replaces its own rules
 			set.rules = nil
 			for _, s := range role.AggregationRule.ClusterRoleSelectors {
-				if read, ok := compare.ReadSelector(&s); ok {
+				if read, ok := selector.Read(&s); ok {
 					set.selectors = append(set.selectors, read)
 				}
 			}

@@ -138,7 +138,8 @@ func (s *Settings) Cause(at Position, last int, field []string, text string) (ca
 	return cause, ok
 }
 
-// around returns the only setting whose path is most similar to the mapping around a missing field, in two keys or more.
+// around returns the only setting whose path is most similar to the mapping around a missing field, in two keys or
+// more.
 func (s *Settings) around(field []string) (cause Setting, ok bool) {
 	longest := 1
 	each(nil, s.values, func(keys []string, value any) {
@@ -261,7 +262,7 @@ func eachScalar(keys []string, value any, f func(keys []string, value any)) {
 	each(keys, value, func(keys []string, value any) {
 		table, isTable := value.(map[string]any)
 		list, isList := value.([]any)
-		if !(isTable || isList) || len(table)+len(list) == 0 && len(keys) > 0 {
+		if !isTable && !isList || len(table)+len(list) == 0 && len(keys) > 0 {
 			f(keys, value)
 		}
 	})

@@ -140,7 +140,7 @@ func (b *previousRendering) definitionFiles(ctx context.Context, environment str
 // compareVerdicts adds the verdicts of the judges before and after the change to comparisons. Objects without a
 // definition are judged by a changed definition of another environment.
 func (b *previousRendering) compareVerdicts(environments []*compare.Comparison, judges []judge,
-	progress func(environment, step string)) error {
+	progress func(environment, step string)) {
 	changed := map[schema.GroupKind]compare.Change{}
 	for _, both := range environments {
 		for _, c := range slices.Concat(both.Definitions, both.Changes) {
@@ -173,5 +173,4 @@ func (b *previousRendering) compareVerdicts(environments []*compare.Comparison, 
 			}
 		}
 	}
-	return nil
 }

@@ -120,16 +120,7 @@ func (f *frame) changes(ctx context.Context, environments []*compare.Comparison)
 	for _, file := range staged {
 		isStaged[file.Path] = true
 	}
-	changes := f.outdated()
-	for _, file := range f.changed {
-		risk, rank := f.judge(file)
-		isUntracked := file.Before == nil && !isStaged[file.Path]
-		isLeftover := isUntracked && rank != rankRendered && isBeside(file.Path) // such as the output of a job
-		if !isLeftover && !f.isExplained(file) {
-			said := compare.FrameChange{File: file.Path, Action: actionOf(file), Risk: risk}
-			changes = append(changes, change{said, rank})
-		}
-	}
+	changes := f.untold(isStaged)
 	if err := f.readContents(ctx, changes); err != nil {
 		return nil, err
 	}
@@ -142,6 +133,21 @@ func (f *frame) changes(ctx context.Context, environments []*compare.Comparison)
 		all[i].IsOrdinary = c.Risk == "" && isOrdinary(c.File)
 	}
 	return all, nil
+}
+
+// untold returns the outdated environments, and the changed files that nothing else tells.
+func (f *frame) untold(isStaged map[string]bool) []change {
+	changes := f.outdated()
+	for _, file := range f.changed {
+		risk, rank := f.judge(file)
+		isUntracked := file.Before == nil && !isStaged[file.Path]
+		isLeftover := isUntracked && rank != rankRendered && isBeside(file.Path) // such as the output of a job
+		if !isLeftover && !f.isExplained(file) {
+			said := compare.FrameChange{File: file.Path, Action: actionOf(file), Risk: risk}
+			changes = append(changes, change{said, rank})
+		}
+	}
+	return changes
 }
 
 func actionOf(file git.FileChange) compare.Action {

@@ -72,7 +72,7 @@ func Run(ctx context.Context, repository *render.Repository, selection render.Se
 		warnings = nil // one warning is enough
 		d.Environments = append(d.Environments, both)
 	}
-	errs = append(errs, previous.compareVerdicts(d.Environments, judges, progress))
+	previous.compareVerdicts(d.Environments, judges, progress)
 	if base != "" {
 		d.Frame, err = around.changes(ctx, d.Environments)
 		errs = append(errs, err)

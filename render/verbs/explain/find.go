@@ -61,23 +61,23 @@ func (q kindQuery) matches(gvk schema.GroupVersionKind) bool {
 
 // find returns the only object that matches a question, the first of those with its ID. The error lists similar
 // objects.
-func (k kindQuery) find(q Question, objects []manifest.Object) (found manifest.Object, err error) {
+func (q kindQuery) find(asked Question, objects []manifest.Object) (found manifest.Object, err error) {
 	var similar, named, matches []manifest.Object
 	known, isFound := []string{}, map[manifest.ID]bool{}
 	for _, p := range objects {
-		if !k.matches(p.GroupVersionKind()) || isFound[p.ID()] {
+		if !q.matches(p.GroupVersionKind()) || isFound[p.ID()] {
 			continue
 		}
 		isFound[p.ID()] = true
 		known = append(known, p.GetName())
-		if strings.Contains(p.GetName(), q.Name) {
+		if strings.Contains(p.GetName(), asked.Name) {
 			similar = append(similar, p)
 		}
-		if p.GetName() != q.Name {
+		if p.GetName() != asked.Name {
 			continue
 		}
 		named = append(named, p)
-		if q.matchesNamespace(p.GetNamespace()) {
+		if asked.matchesNamespace(p.GetNamespace()) {
 			matches = append(matches, p)
 		}
 	}
@@ -86,14 +86,14 @@ func (k kindQuery) find(q Question, objects []manifest.Object) (found manifest.O
 		return matches[0], nil
 	case len(matches) > 1:
 		return found, fmt.Errorf("%s/%s matches several objects of %s: %s; add -n NAMESPACE, or write KIND.GROUP",
-			q.Kind, q.Name, q.Environment, list(matches))
+			asked.Kind, asked.Name, asked.Environment, list(matches))
 	case len(named) > 0:
-		return found, fmt.Errorf("%s/%s is not in namespace %s of %s: there is %s", q.Kind, q.Name, q.Namespace,
-			q.Environment, list(named))
+		return found, fmt.Errorf("%s/%s is not in namespace %s of %s: there is %s", asked.Kind, asked.Name, asked.Namespace,
+			asked.Environment, list(named))
 	case len(similar) > 0:
-		return found, fmt.Errorf("no %s %s in %s: did you mean %s?", q.Kind, q.Name, q.Environment, list(similar))
+		return found, fmt.Errorf("no %s %s in %s: did you mean %s?", asked.Kind, asked.Name, asked.Environment, list(similar))
 	}
-	return found, fmt.Errorf("no %s %s in %s%s", q.Kind, q.Name, q.Environment, manifest.DidYouMean(q.Name, known))
+	return found, fmt.Errorf("no %s %s in %s%s", asked.Kind, asked.Name, asked.Environment, manifest.DidYouMean(asked.Name, known))
 }
 
 // list lists the first objects as arguments of the command.

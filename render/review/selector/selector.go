@@ -1,4 +1,5 @@
-package compare
+// Package selector compares label selectors, at a bounded cost.
+package selector
 
 import (
 	"slices"
@@ -14,8 +15,8 @@ type Selector struct {
 	Cost  int      // of a match
 }
 
-// ReadSelector returns a selector, unless it is not valid.
-func ReadSelector(s *metav1.LabelSelector) (read Selector, ok bool) {
+// Read returns a selector, unless it is not valid.
+func Read(s *metav1.LabelSelector) (read Selector, ok bool) {
 	selects, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil {
 		return Selector{}, false

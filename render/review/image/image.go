@@ -1,4 +1,5 @@
-package compare
+// Package image compares the names of images and the versions of charts.
+package image
 
 import (
 	"cmp"
