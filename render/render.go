@@ -120,9 +120,9 @@ func (r *Repository) Load(name string, progress func(step string)) *Environment 
 	return e
 }
 
-// LoadIfThere is Load for an environment that may be gone. That has an empty rendering.
-func (r *Repository) LoadIfThere(name string, progress func(step string)) *Environment {
-	if !r.HasEnvironment(name) {
+// LoadIfThere is Load for an environment that may be gone unless it was asked for. That has an empty rendering.
+func (r *Repository) LoadIfThere(name string, isAskedFor bool, progress func(step string)) *Environment {
+	if !isAskedFor && !r.HasEnvironment(name) {
 		return &Environment{Name: name, Rendering: &Rendering{Environment: name}}
 	}
 	return r.Load(name, progress)

@@ -129,18 +129,14 @@ func (u *Update) problems() []manifest.Problem {
 // plan renders the environment and compares it with its previous rendering, which it reads
 // meanwhile. It is a problem if an environment is gone that was asked for.
 func (e *TreeUpdate) plan(repository *Repository, askedFor bool, progress func(step string)) {
-	load := repository.LoadIfThere
-	if askedFor {
-		load = repository.Load
-	}
 	if IsFolder(e.Name) {
-		e.take(load(e.Name, progress))
+		e.take(repository.LoadIfThere(e.Name, askedFor, progress))
 		return
 	}
 	var previous *tree.Previous
 	var reading sync.WaitGroup
 	reading.Go(func() { previous = tree.ReadPrevious(repository.root, e.Name) })
-	rendering := e.take(load(e.Name, progress))
+	rendering := e.take(repository.LoadIfThere(e.Name, askedFor, progress))
 	reading.Wait()
 	if rendering == nil {
 		previous.Close()

@@ -90,7 +90,7 @@ func BlamePostRender(s *source.Sources, kustomization map[string]any, p manifest
 	name, index := paths.Sources.EntryAt(file, found.line)
 	keys = []string{name, strconv.Itoa(index)}
 	below, part := paths.Sources.PartAt(file, found.line, keys...)
-	return append(keys, below...), part
+	return slices.Concat(keys, below), part
 }
 
 // blame finds the cause of a problem.

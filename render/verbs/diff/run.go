@@ -53,11 +53,7 @@ func Run(ctx context.Context, repository *render.Repository, selection render.Se
 		}
 		isAskedFor := slices.Contains(selection.Names, name) && previous.listed[name] == nil
 		step := func(step string) { progress(name, step) }
-		load := repository.LoadIfThere
-		if isAskedFor {
-			load = repository.Load
-		}
-		now := load(name, step)
+		now := repository.LoadIfThere(name, isAskedFor, step)
 		if base != "" {
 			around.add(name, now.Rendering)
 		}

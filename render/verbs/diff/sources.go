@@ -18,7 +18,7 @@ func (b *previousRendering) isUnrendered(name string) bool {
 // hide no change.
 func (b *previousRendering) readSources(now *render.Environment, step func(string)) (before, after compare.Input,
 	problems []manifest.Problem) {
-	was := b.base.LoadIfThere(now.Name, step)
+	was := b.base.LoadIfThere(now.Name, false, step)
 	problems = withoutKnown(now.Problems, was.Problems)
 	if manifest.HasErrors(problems) || !isComparable(was) || !isComparable(now) {
 		return before, after, problems

@@ -88,12 +88,14 @@ func (q kindQuery) find(asked Question, objects []manifest.Object) (found manife
 		return found, fmt.Errorf("%s/%s matches several objects of %s: %s; add -n NAMESPACE, or write KIND.GROUP",
 			asked.Kind, asked.Name, asked.Environment, list(matches))
 	case len(named) > 0:
-		return found, fmt.Errorf("%s/%s is not in namespace %s of %s: there is %s", asked.Kind, asked.Name, asked.Namespace,
-			asked.Environment, list(named))
+		return found, fmt.Errorf("%s/%s is not in namespace %s of %s: there is %s", asked.Kind, asked.Name,
+			asked.Namespace, asked.Environment, list(named))
 	case len(similar) > 0:
-		return found, fmt.Errorf("no %s %s in %s: did you mean %s?", asked.Kind, asked.Name, asked.Environment, list(similar))
+		return found, fmt.Errorf("no %s %s in %s: did you mean %s?", asked.Kind, asked.Name, asked.Environment,
+			list(similar))
 	}
-	return found, fmt.Errorf("no %s %s in %s%s", asked.Kind, asked.Name, asked.Environment, manifest.DidYouMean(asked.Name, known))
+	return found, fmt.Errorf("no %s %s in %s%s", asked.Kind, asked.Name, asked.Environment,
+		manifest.DidYouMean(asked.Name, known))
 }
 
 // list lists the first objects as arguments of the command.
