@@ -81,7 +81,8 @@ func TestControllerMayHold(t *testing.T) {
 		patch := `{"metadata":{"uid":"` + string(pod.UID) + `","resourceVersion":"` + pod.ResourceVersion + `","annotations":{"` + key + `":"` + version + `"}}}`
 		return controller.Patch(w.ctx, pod, client.RawPatch(types.MergePatchType, []byte(patch)))
 	}
-	w.deniedByPolicy("another annotation", hold(pod.DeepCopy(), "other.example/a", "b"))
+	unlabeled := w.createGatedTwice(w.createAt("unlabeled", 1e12)) // of two policies that refuse, either may be named
+	w.deniedByPolicy("another annotation", hold(unlabeled, "other.example/a", "b"))
 	late, err := at.OpenPatch(pod)
 	w.must(err)
 	w.must(hold(pod, kind.HeldAnnotation, "1"))
