@@ -56,6 +56,7 @@ func checkBlame(t *testing.T, archive string) {
 			got = append(got, p.Position())
 		}
 	}
+	slices.Sort(want)
 	slices.Sort(got)
 	if got = slices.Compact(got); !slices.Equal(got, want) {
 		t.Errorf("problems are at %q, want %q:\n%s", got, want,

@@ -37,7 +37,7 @@ func JoinField(keys []string) string {
 		switch {
 		case strings.HasPrefix(key, "["):
 			field.WriteString(key)
-		case strings.ContainsAny(key, "./[]"):
+		case key == "", strings.ContainsAny(key, "./[]"):
 			field.WriteString("[" + key + "]")
 		default:
 			if field.Len() > 0 {

@@ -156,7 +156,7 @@ func (k *customKind) pruneUnknown(o manifest.Object, stored *unstructured.Unstru
 func (k *customKind) siblings(path string) []string {
 	s := k.compiled().structural
 	keys := manifest.SplitField(path)
-	for _, key := range keys[:len(keys)-1] {
+	for _, key := range keys[:max(0, len(keys)-1)] {
 		property, ok := s.Properties[key]
 		switch {
 		case ok:

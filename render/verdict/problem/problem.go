@@ -121,6 +121,9 @@ const mostSiblings = 20
 // UnknownField returns the problem of a field that is not a known one. The hint, such as the version
 // of Kubernetes with the field, takes the place of a suggestion.
 func UnknownField(o manifest.Object, path string, known []string, hint string) manifest.Problem {
+	if strings.HasSuffix("."+path, ".") { // the key is empty
+		path = strings.TrimSuffix(path, ".") + "[]"
+	}
 	keys := manifest.SplitField(path)
 	suggestion := manifest.DidYouMean(keys[len(keys)-1], known)
 	if hint != "" {

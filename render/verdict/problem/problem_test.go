@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -65,6 +66,18 @@ func TestUnknownFieldsHaveACodeAndASuggestion(t *testing.T) {
 		p := UnknownField(object(), "spec.replica", test.known, test.hint)
 		if p.Code != manifest.FieldUnknown || p.Field != "spec.replica" || p.Message != test.message {
 			t.Errorf("of %q: %q, %q", test.known, p.Code, p.Message)
+		}
+	}
+}
+
+func TestUnknownFieldsWithAnEmptyKeyHaveAPath(t *testing.T) {
+	for path, want := range map[string]string{"": "[]", "spec.": "spec[]", "spec[]": "spec[]", "spec.list[0].": "spec.list[0][]"} {
+		p := UnknownField(object(), path, []string{"kind"}, "")
+		if p.Field != want || p.Message != fmt.Sprintf("unknown field %q: write one of kind", want) {
+			t.Errorf("%q: %q, %q", path, p.Field, p.Message)
+		}
+		if keys := manifest.SplitField(p.Field); keys[len(keys)-1] != "" {
+			t.Errorf("%q has the keys %q", p.Field, keys)
 		}
 	}
 }
