@@ -3,6 +3,7 @@ package kind
 import (
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -119,4 +120,20 @@ func Bold(text string) Text { return Text{Text: text, Style: BoldStyle} }
 // Link returns a text that links to the file of an object.
 func Link(text string, object *unstructured.Unstructured) Text {
 	return Text{Text: text, Link: object}
+}
+
+// Warning is about a valid object with a likely mistake.
+type Warning struct {
+	// Object is one of View.Objects.
+	Object metav1.Object
+
+	// Field is the path of the field with the mistake, such as spec.schedule; empty for the
+	// whole object.
+	Field string
+
+	// Message names the mistake and a remedy.
+	Message string
+
+	// IfNew limits the warning to an object that is new in rendered/, or has a new rendered object.
+	IfNew bool
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -67,4 +70,40 @@ func After(key func(client.Object) client.ObjectKey, delay Delay) handler.Funcs 
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { request(ctx, e.Object, q) },
 	}
+}
+
+// ObservedTypes returns the child types that the status of a kind depends on.
+func ObservedTypes(k kind.Kind) (types []schema.GroupVersionKind) {
+	for _, child := range k.Children() {
+		if !child.Unobserved {
+			types = append(types, child.GVK)
+		}
+	}
+	return types
+}
+
+// NewObject returns an empty object: of its Go type if client-go has one, which takes less
+// memory to watch, otherwise unstructured.
+func NewObject(gvk schema.GroupVersionKind) client.Object {
+	if known, err := clientgoscheme.Scheme.New(gvk); err == nil {
+		return known.(client.Object)
+	}
+	return untyped(gvk)
+}
+
+func untyped(gvk schema.GroupVersionKind) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(gvk)
+	return object
+}
+
+// NewList returns an empty list of NewObject's type.
+func NewList(gvk schema.GroupVersionKind) client.ObjectList {
+	gvk.Kind += "List"
+	if known, err := clientgoscheme.Scheme.New(gvk); err == nil {
+		return known.(client.ObjectList)
+	}
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(gvk)
+	return list
 }

@@ -6,10 +6,15 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"example.com/gatehouse/kind/condition"
 )
 
 // Gauge is a metric that counts cached objects by status, each time it is collected.
@@ -74,4 +79,15 @@ func (g Gauge) Collect(samples chan<- prometheus.Metric) {
 	for value, count := range counts {
 		samples <- prometheus.MustNewConstMetric(g.Desc, prometheus.GaugeValue, float64(count), value)
 	}
+}
+
+// RecordReady records the condition Ready of an object as an event, as a warning if the object is
+// stalled.
+func RecordReady(recorder events.EventRecorder, object runtime.Object, conditions []metav1.Condition) {
+	eventType := corev1.EventTypeNormal
+	if meta.IsStatusConditionTrue(conditions, condition.Stalled) {
+		eventType = corev1.EventTypeWarning
+	}
+	ready := condition.FindReady(conditions)
+	recorder.Eventf(object, nil, eventType, ready.Reason, "Report", "%s", ready.Message)
 }

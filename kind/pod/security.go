@@ -2,6 +2,8 @@
 package pod
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 )
@@ -24,4 +26,11 @@ func ContainerSecurity() *corev1.SecurityContext {
 		AllowPrivilegeEscalation: ptr.To(false),
 		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 	}
+}
+
+// Literal escapes a text for a container's command, args or env, so that the program gets it byte for
+// byte. Kubernetes would expand $(NAME) and replace $$ by $, so that a variable could become part of a
+// command.
+func Literal(text string) string {
+	return strings.ReplaceAll(text, "$", "$$")
 }

@@ -1,5 +1,5 @@
-// Package warn finds objects that the API server accepts but that are probably mistakes. Each rule
-// has a file, or belongs to a kind. A rule is silent unless it is sure: people ignore warnings that
+// Package warn finds objects that the API server accepts but that are probably mistakes. A rule is a
+// function here, or belongs to a kind. It is silent unless it is sure: people ignore warnings that
 // are often wrong.
 package warn
 

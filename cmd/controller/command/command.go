@@ -17,6 +17,7 @@ import (
 
 	"example.com/gatehouse/controller"
 	"example.com/gatehouse/controller/setup"
+	"example.com/gatehouse/kind/rbac"
 	"example.com/gatehouse/kind/registry"
 )
 
@@ -102,4 +103,21 @@ func run(ctx context.Context, controllers []setup.Controller, options controller
 		return err
 	}
 	return mgr.Start(ctx)
+}
+
+func newRBACCommand(kinds *registry.Kinds) *cobra.Command {
+	return &cobra.Command{
+		Use:     "rbac",
+		Short:   "Print the controller's ClusterRole and Role",
+		Example: "  # Update the rights of the controller\n  controller rbac > environments/base/gatehouse/role.yaml",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			manifest, err := rbac.Manifest(kinds)
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(manifest)
+			return err
+		},
+	}
 }

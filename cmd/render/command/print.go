@@ -1,10 +1,14 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path"
+	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/fatih/color"
@@ -12,7 +16,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/watchdog"
 )
 
@@ -127,3 +133,105 @@ func (p *progress) pause(show func()) {
 }
 
 func (p *progress) stop() { _ = p.bar.Finish() }
+
+// printRenderCommand prints the command that fixes the differences of a check.
+func printRenderCommand(out, errOut io.Writer, update *render.Update, f flags) {
+	if f.check && f.staged && update.Failed() && f.output == "text" {
+		fmt.Fprintln(errOut, "these are errors of the index, and not of the work tree: git add may be missing")
+	}
+	if !f.check || update.Failed() || !update.Changes() {
+		return
+	}
+	message := "rendered/ is not up to date: run " + f.renderCommand()
+	if f.staged {
+		message = "rendered/ in the index is not up to date: run " + f.renderCommand() + ", and git add " +
+			quote(path.Join(f.root, tree.Folder))
+	}
+	if f.output == "github" {
+		printAnnotation(out, manifest.Problem{Message: message}, "")
+		return
+	}
+	fmt.Fprintln(errOut, message)
+}
+
+// plainWord matches one word of a shell that needs no quotes.
+var plainWord = regexp.MustCompile(`^[-\w./:@%+=,]+$`)
+
+// renderCommand returns the command that renders the same environments.
+func (f flags) renderCommand() string {
+	return strings.Join(append([]string{"render"}, selectionFlags(f.Selection, f.root)...), " ")
+}
+
+// selectionFlags returns the flags that select environments of a repository.
+func selectionFlags(selection render.Selection, root string) (words []string) {
+	if selection.All {
+		words = append(words, "--all")
+	}
+	for _, name := range selection.Names {
+		words = append(words, "--env", quote(name))
+	}
+	if root != "" {
+		words = append(words, "--root", quote(root))
+	}
+	return words
+}
+
+func quote(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// printGitHub prints a report to the log of a workflow, with warnings and errors as annotations of files
+// below folder.
+// https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions
+func printGitHub(out io.Writer, r report, folder string) error {
+	w, flush := buffered(out)
+	for _, p := range r.problems() {
+		printAnnotation(w.to, p, folder)
+	}
+	if totals := r.totals(); totals != "" {
+		fmt.Fprintln(w, totals)
+	}
+	printResult(w, r)
+	return flush()
+}
+
+func printAnnotation(w io.Writer, p manifest.Problem, folder string) {
+	command := "error"
+	if p.Warning {
+		command = "warning"
+	}
+	var properties []string
+	add := func(key, value string) {
+		properties = append(properties, key+"="+strings.NewReplacer(":", "%3A", ",", "%2C").Replace(commandData(value)))
+	}
+	if p.File != "" {
+		add("file", path.Join(folder, p.File))
+	}
+	if p.Line > 0 {
+		add("line", fmt.Sprint(p.Line))
+	}
+	add("title", cmp.Or(p.Object, "render"))
+	fmt.Fprintf(w, "::%s %s::%s\n", command, strings.Join(properties, ","), commandData(p.Message))
+}
+
+// commandData escapes text for the data of a workflow command.
+func commandData(text string) string {
+	var data strings.Builder
+	fmt.Fprint(&inert{to: &data, escape: escapeText},
+		strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text))
+	return data.String()
+}
+
+// folderInWorkspace returns the path of a folder relative to the workspace of a workflow, as annotations
+// need it. It is empty outside of a workspace.
+func folderInWorkspace(dir string) string {
+	workspace, _ := filepath.EvalSymlinks(os.Getenv("GITHUB_WORKSPACE")) // if this fails, Rel fails
+	folder, err := filepath.Rel(workspace, dir)
+	if err != nil || !filepath.IsLocal(folder) {
+		return ""
+	}
+	return filepath.ToSlash(folder)
+}

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -137,4 +140,76 @@ func Clip(text string) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:most], "") + "..."
+}
+
+// maxDepth bounds the nesting of a document. Kubernetes objects do not come near.
+const maxDepth = 200
+
+// checkNesting returns an error for a node, below others, that is nested too deep, or that has an alias of a node
+// around it: to expand it would not end. The error is an Error.
+func checkNesting(n *yaml.Node, above []*yaml.Node) error {
+	switch {
+	case n.Kind == yaml.AliasNode && slices.Contains(above, n.Alias):
+		return Error{n.Line,
+			fmt.Sprintf("the alias *%s is within what it stands for: write out what it is to be", n.Value), 0}
+	case len(above) > maxDepth:
+		return Error{n.Line, fmt.Sprintf("nested over %d levels deep: no object of Kubernetes is", maxDepth), 0}
+	}
+	for _, child := range n.Content {
+		if err := checkNesting(child, append(above, n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var (
+	// escapeError matches the errors of yaml.v3 about escapes in double quotes.
+	escapeError = regexp.MustCompile(`unknown escape character|invalid Unicode character escape|hexdecimal number`)
+
+	// escaped matches a surrogate pair or another escape, with a backslash that is escaped itself.
+	escaped = regexp.MustCompile(`\\(?:u[dD][89abAB][[:xdigit:]]{2}\\u[dD][c-fC-F][[:xdigit:]]{2}|` +
+		`[uUx][[:xdigit:]]{0,8}|.)`)
+
+	// known matches the escapes of YAML, as kustomize reads it.
+	known = regexp.MustCompile(`^\\(?:x[[:xdigit:]]{2}|u[[:xdigit:]]{4}|U[[:xdigit:]]{8}|[0abt\tnvfre "'\\N_LP])`)
+
+	surrogate = regexp.MustCompile(`^\\u([dD][89a-fA-F][[:xdigit:]]{2})(?:\\u([[:xdigit:]]{4}))?`)
+)
+
+// badEscape returns the line of the escape that an error is about, from 0, and its correction; "" if the error is
+// about something else.
+func badEscape(lines []string, last int, err error) (line int, wrong string) {
+	if !escapeError.MatchString(err.Error()) {
+		return 0, ""
+	}
+	for line = last; line >= 0; line-- {
+		for _, e := range escaped.FindAllString(lines[line], -1) {
+			if wrong := correctEscape(e); wrong != "" {
+				return line, wrong
+			}
+		}
+	}
+	return 0, ""
+}
+
+// correctEscape returns the correction of an escape that YAML lacks, or "".
+func correctEscape(e string) string {
+	if half := surrogate.FindStringSubmatch(e); half != nil {
+		first, _ := strconv.ParseInt(half[1], 16, 32)
+		second, _ := strconv.ParseInt(half[2], 16, 32)
+		if r := utf16.DecodeRune(rune(first), rune(second)); r != '\ufffd' {
+			return "YAML has no escape " + e + ", which JSON has: write the character itself, " + string(r)
+		}
+		return "the escape " + e[:6] + " is half a character: write the character itself"
+	}
+	switch {
+	case e == `\/`:
+		return `YAML has no escape \/, which JSON has: write / alone`
+	case known.MatchString(e):
+		return ""
+	case strings.ContainsAny(e[1:2], "xuU"):
+		return "the escape " + e + " has too few digits: write \\x with two, \\u with four or \\U with eight"
+	}
+	return "YAML has no escape " + e + ": write \\" + e + " for a backslash, or put the text in single quotes"
 }

@@ -17,12 +17,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/tree"
 )
 
 // Cluster is a connection to a cluster, with the rights of a kubeconfig.
@@ -91,4 +94,36 @@ func ForEach(ctx context.Context, n int, do func(ctx context.Context, i int) err
 		})
 	}
 	return group.Wait()
+}
+
+func (c *Cluster) readVersion() error {
+	info, err := c.Discovery.ServerVersion()
+	if err != nil {
+		return err
+	}
+	parsed, err := version.ParseGeneric(info.GitVersion)
+	if err != nil {
+		return fmt.Errorf("version of the API server: %w", err)
+	}
+	c.version = fmt.Sprintf("%d.%d", parsed.Major(), parsed.Minor())
+	return nil
+}
+
+// VersionWarnings warns of a Kubernetes that is too old for render, or that differs from the version
+// in the environment's annotation, if it has one.
+func (c *Cluster) VersionWarnings(environment, kubernetes string) (warnings []manifest.Problem) {
+	warn := func(format string, args ...any) {
+		warnings = append(warnings, manifest.Problem{Code: manifest.ClusterDiffers,
+			Warning: true, Message: fmt.Sprintf(format, args...)})
+	}
+	oldest := render.KubernetesVersions()[0]
+	if version.MustParseGeneric(c.version).LessThan(version.MustParseGeneric(oldest)) {
+		warn("the cluster has Kubernetes %s: render knows none before %s, and the controller is not tried with it",
+			c.version, oldest)
+	}
+	if kubernetes != "" && kubernetes != c.version {
+		warn("environment %s is for Kubernetes %s, but the cluster has %[3]s: give its kustomization the annotation "+
+			"%[4]s: %[3]q", environment, kubernetes, c.version, tree.KubernetesAnnotation)
+	}
+	return warnings
 }

@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"time"
 
@@ -18,7 +19,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verbs/cluster"
 	"example.com/gatehouse/render/verbs/cluster/inventory"
 	"example.com/gatehouse/render/verbs/cluster/owner"
@@ -222,4 +225,32 @@ func (r *run) carryOut(ctx context.Context, p *plan.Plan, removals []*removal) (
 		return problems, nil //nolint:nilerr // the inventory still lists the objects, for another run to await
 	}
 	return nil, r.inventory.End(ctx, ids)
+}
+
+// Read returns the objects in rendered/ENVIRONMENT, if that is up to date, without those that deliveries bring. It
+// drops encrypted objects with a warning.
+func Read(ctx context.Context, repository *render.Repository, environment string,
+	progress func(step string)) (objects []manifest.Object, problems []manifest.Problem, err error) {
+	if err := repository.CheckEnvironment(environment); err != nil {
+		if render.IsEnvironmentName(environment) {
+			err = fmt.Errorf("%w\nif it is gone from git, render delete --env %s deletes it from the cluster", err,
+				environment)
+		}
+		return nil, nil, err
+	}
+	problems, err = render.UpdateOne(ctx, repository, environment, progress,
+		func(e render.TreeUpdate) (problems []manifest.Problem, err error) {
+			if e.Plan.Changes() {
+				return nil, fmt.Errorf("%s is not what %s renders to: run render --env %s first",
+					path.Join(tree.Folder, environment), path.Join(tree.EnvironmentsFolder, environment), environment)
+			}
+			files := slices.DeleteFunc(e.Plan.Files(), func(file tree.File) bool { return tree.IsDelivered(file.Path) })
+			if objects, problems = tree.Objects(environment, files); len(problems) > 0 {
+				return problems, nil
+			}
+			objects, problems = plan.DropEncrypted(objects,
+				"render apply has no keys: it is left out; decrypt it and apply it with kubectl")
+			return problems, nil
+		})
+	return objects, problems, err
 }
