@@ -98,7 +98,7 @@ func (r *Repository) Synced() []string {
 func (r *Repository) Clusters(folder string) []string {
 	const isOwn = true
 	return slices.DeleteFunc(r.synced(isOwn), func(name string) bool {
-		return path.Clean(folder) != "." && !isWithin(path.Clean(name), path.Clean(folder))
+		return path.Clean(folder) != "." && !source.IsWithin(path.Clean(name), path.Clean(folder))
 	})
 }
 
@@ -123,7 +123,7 @@ func (r *Repository) synced(isOwn bool) []string {
 		syncs[i].path = resolveSource(files, syncs[i].kind, syncs[i].folder, syncs[i].path)
 	}
 	for _, s := range syncs {
-		isInside := isWithin(s.folder, s.path)
+		isInside := source.IsWithin(s.folder, s.path)
 		switch {
 		case s.path != "." && (isInside || s.isInstance):
 			entries[s.path] = true
@@ -153,8 +153,8 @@ func (r *Repository) synced(isOwn bool) []string {
 // isApp reports whether a Kustomization of Flux beside its app delivers no other sync: it is an app that a cluster
 // lists, or that is switched off. One without its folder is of another repository, or switched off, too.
 func isApp(files *source.FileSystem, s folderSync, all []folderSync) bool {
-	isLeaf := !slices.ContainsFunc(all, func(other folderSync) bool { return isWithin(other.folder, s.path) })
-	return s.kind != "" && (isLeaf && isWithin(s.path, s.folder) || !files.IsDir("/"+s.path))
+	isLeaf := !slices.ContainsFunc(all, func(other folderSync) bool { return source.IsWithin(other.folder, s.path) })
+	return s.kind != "" && (isLeaf && source.IsWithin(s.path, s.folder) || !files.IsDir("/"+s.path))
 }
 
 // topmost returns the names of the entries that are neither delivered nor below another one.
@@ -221,9 +221,6 @@ type folderSync struct {
 	isInstance   bool
 	isDirectory  bool // of Argo CD, see directory
 }
-
-// isWithin reports whether a folder is another one or below it.
-func isWithin(folder, other string) bool { return folder == other || isBelow(folder, other) }
 
 // findSyncs returns the syncs in the files below a folder.
 func (r *Repository) findSyncs(folder string) (all []folderSync) {

@@ -296,7 +296,7 @@ func (f *followed) writeOverlay(files *source.FileSystem, folder string) ([]byte
 	f.lines = bytes.Count(original, []byte("\n")) + 1
 	changed := map[string]any{}
 	for name, value := range f.merged {
-		if before, isThere := f.own[name]; !isThere || string(asYAML(before)) != string(asYAML(value)) {
+		if before, isThere := f.own[name]; !isThere || string(manifest.ToYAML(before)) != string(manifest.ToYAML(value)) {
 			changed[name] = value
 			if isThere && len(original) > 0 { // it no longer has the lines of the file
 				f.lines, original = 0, nil
@@ -310,7 +310,7 @@ func (f *followed) writeOverlay(files *source.FileSystem, folder string) ([]byte
 		f.lines, changed = 0, f.merged
 	}
 	f.overlay = file
-	return slices.Concat(original, []byte("\n"), asYAML(changed)), nil
+	return slices.Concat(original, []byte("\n"), manifest.ToYAML(changed)), nil
 }
 
 // fieldsOf returns the fields of a kustomization.
@@ -321,11 +321,6 @@ func fieldsOf(k types.Kustomization) (fields map[string]any, err error) {
 	}
 	maps.DeleteFunc(fields, func(_ string, value any) bool { return value == nil })
 	return fields, err
-}
-
-func asYAML(content any) []byte {
-	encoded, _ := yaml.Marshal(content) // plain data
-	return encoded
 }
 
 // build builds the folder.
@@ -480,6 +475,9 @@ func (b *built) followedObjects() (all []manifest.Object) {
 func (b *built) judgeFollowed() (problems []manifest.Problem) {
 	for _, f := range b.followed {
 		_, found := f.checker(b.checker).Objects(f.built)
+		if f.isSet() { // the API server warns its controller, and nobody reads that
+			found = slices.DeleteFunc(found, func(p manifest.Problem) bool { return p.Code == manifest.APIWarning })
+		}
 		problems = append(problems, f.blame(found)...)
 		for _, p := range f.blame(f.ineffective) {
 			if p.Subject.Unstructured == nil || b.isWritten(f.object, p.Field) {

@@ -100,7 +100,7 @@ func withKustomization(files *source.FileSystem, folder string) *source.FileSyst
 	if files.KustomizationFile(folder) != "" {
 		return files
 	}
-	content := asYAML(types.Kustomization{Resources: files.InArtifact("").Manifests(folder)})
+	content := manifest.ToYAML(types.Kustomization{Resources: files.InArtifact("").Manifests(folder)})
 	return files.With(map[string][]byte{path.Join(folder, konfig.DefaultKustomizationFileName()): content})
 }
 

@@ -26,7 +26,7 @@ func idleFields(paths *Paths, objects []manifest.Object) (warnings []manifest.Pr
 	s := paths.Sources
 	for _, folder := range slices.Sorted(maps.Keys(s.Kustomizations)) {
 		k := s.Kustomizations[folder]
-		if !isBelow(folder, paths.Folder) {
+		if !source.IsWithin(folder, paths.Folder) {
 			continue
 		}
 		if k.GeneratorOptions != nil && len(k.ConfigMapGenerator)+len(k.SecretGenerator) == 0 {
@@ -43,7 +43,7 @@ func idleFields(paths *Paths, objects []manifest.Object) (warnings []manifest.Pr
 			}
 		}
 		for _, entry := range k.Configurations {
-			isShared := !isBelow(k.Paths[entry], paths.Folder)
+			isShared := !source.IsWithin(k.Paths[entry], paths.Folder)
 			if entry == source.ConfigurationFile || len(k.Documents[entry]) == 0 || isShared {
 				continue
 			}

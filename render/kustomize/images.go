@@ -15,6 +15,7 @@ import (
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
 )
 
 // SetImages sets the images that built objects leave to their defaults, if `images:` of a kustomization
@@ -91,7 +92,7 @@ func unmatchedImages(paths *Paths, objects []manifest.Object) (warnings []manife
 		return slices.ContainsFunc(images, shows) || slices.ContainsFunc(append(sources, e.Name), makes)
 	}
 	for _, folder := range slices.Sorted(maps.Keys(paths.Sources.Kustomizations)) {
-		if !isBelow(folder, paths.Folder) {
+		if !source.IsWithin(folder, paths.Folder) {
 			continue
 		}
 		k := paths.Sources.Kustomizations[folder]

@@ -43,12 +43,12 @@ func unmatchedTargets(paths *Paths, overrides string, built, rendered []manifest
 	}
 	for _, at := range slices.Sorted(maps.Keys(s.Kustomizations)) {
 		k := s.Kustomizations[at]
-		if k.Kind == types.ComponentKind && !isBelow(at, folder) {
+		if k.Kind == types.ComponentKind && !source.IsWithin(at, folder) {
 			continue
 		}
 		candidates, others, hint := inFolder[at], inOverrides, "patch rendered objects in "+
 			path.Join(source.Relative(folder), "overrides")
-		if overrides != "" && isBelow(at, overrides) {
+		if overrides != "" && source.IsWithin(at, overrides) {
 			candidates, others, hint = inOverrides, inFolder[folder], "patch source objects in "+
 				source.Relative(folder)+" itself"
 		}
@@ -88,7 +88,7 @@ func unmatchedReplacements(paths *Paths, k *source.Kustomization,
 	candidates []buildpath.Candidate) (warnings []manifest.Problem) {
 	for _, r := range paths.Sources.Replacements(k) {
 		for i, t := range r.Targets {
-			if r.Node == nil || t == nil || t.Select == nil || !isBelow(r.File, k.Folder) {
+			if r.Node == nil || t == nil || t.Select == nil || !source.IsWithin(r.File, k.Folder) {
 				continue
 			}
 			selected, err := selectedBy(candidates, t.Select)
@@ -232,11 +232,6 @@ func closest(d source.Document, candidates []buildpath.Candidate) string {
 func mayBeMeant(d source.Document, gvk resid.Gvk) bool {
 	isBuiltin := !strings.Contains(gvk.Group, ".") || strings.HasSuffix(gvk.Group, ".k8s.io")
 	return !isBuiltin || gvk.Group == d.Group || d.Kind == "" || manifest.DidYouMean(d.Kind, []string{gvk.Kind}) != ""
-}
-
-// isBelow reports whether a folder is another or below it.
-func isBelow(folder, other string) bool {
-	return folder == other || strings.HasPrefix(folder, other+"/")
 }
 
 // candidatesByFolder returns the candidates of each folder that has patches, and of the

@@ -44,3 +44,12 @@ func MayHoldSecret(key, value string) bool {
 	isObject := err == nil && (content.Kind == "Secret" || len(content.Data) > 0 || len(content.StringData) > 0)
 	return isObject || applied.MatchString(key)
 }
+
+// ToYAML returns plain data as YAML.
+func ToYAML(content any) []byte {
+	encoded, err := yaml.Marshal(content)
+	if err != nil {
+		panic(err)
+	}
+	return encoded
+}

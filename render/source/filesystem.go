@@ -203,6 +203,11 @@ func Relative(name string) string {
 	return strings.TrimPrefix(name, "/")
 }
 
+// IsWithin reports whether a file or folder is a folder or in it.
+func IsWithin(name, folder string) bool {
+	return name == folder || strings.HasPrefix(name, strings.TrimSuffix(folder, "/")+"/")
+}
+
 // seen has the files and links that were read from a revision.
 type seen struct {
 	revision Revision

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -167,8 +168,12 @@ func newCommands(o setup.Options) string {
 func printEntries(out io.Writer, entries []string) {
 	fmt.Fprintf(out, "CI judges and compares %s; nothing else is written\n", manifest.FirstOf(3, entries))
 	fmt.Fprintln(out, "try: render --all --check, and render diff --base main")
+	from := entries[0]
+	if !setup.IsFreeName(path.Base(from)) {
+		from += " --env prod"
+	}
 	fmt.Fprintf(out, "later: to have the objects in git, render init --from %s; for the kinds and the controller of "+
-		"Gatehouse, render init --env prod\n", entries[0])
+		"Gatehouse, render init --env prod\n", from)
 }
 
 func printMade(cmd *cobra.Command, made *setup.Result, o setup.Options) {

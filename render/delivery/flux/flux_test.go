@@ -122,6 +122,24 @@ func TestWithKnownLeavesOtherVariables(t *testing.T) {
 	}
 }
 
+// Without the value of q, nobody knows whether the text is in quotes.
+func TestWithKnownKeepsATextWithAnotherVariable(t *testing.T) {
+	values := map[string]string{"LIST": "[ { name: a }, { name: b } ]", "N": "2"}
+	o, err := WithKnown(read(t, fmt.Sprintf(configMap, `"${q:=}${LIST}${q:=}"`))[0], values)
+	if got := o.Object["data"].(map[string]any)["k"]; err != nil || got != "${q:=}"+values["LIST"]+"${q:=}" {
+		t.Errorf("%v: %v", got, err)
+	}
+	values["OUTER"] = "${q:=}[ { name: a } ]${q:=}"
+	o, err = WithKnown(read(t, fmt.Sprintf(configMap, `"${OUTER:=${N}}"`))[0], values)
+	if got := o.Object["data"].(map[string]any)["k"]; err != nil || got != values["OUTER"] {
+		t.Errorf("%v: %v", got, err)
+	}
+	o, err = WithKnown(read(t, fmt.Sprintf(configMap, `"${N}"`))[0], values)
+	if got := o.Object["data"].(map[string]any)["k"]; err != nil || got != int64(2) {
+		t.Errorf("%v, want a number: %v", got, err)
+	}
+}
+
 // N and yes are texts in YAML 1.2, as kustomize and the API server read it.
 func TestReadTakesKeysAsTexts(t *testing.T) {
 	b, err := Read([][]byte{[]byte("kind: ConfigMap\nmetadata: {name: v}\ndata: {N: a, yes: b, NO: c, on: d}\n")})

@@ -260,19 +260,27 @@ func decode(o manifest.Object, text string) (manifest.Object, error) {
 var known = regexp.MustCompile(`\$?\$\{([_[:alpha:]][_[:alnum:]]*)(?::?[-=][^${}]*)?\}`)
 
 // WithKnown returns an object with some values in place of their variables. It leaves alone other variables, and
-// functions of values.
+// functions of values. A text with one of those stays a text: only with their values is it the YAML that Flux reads.
 func WithKnown(o manifest.Object, values map[string]string) (manifest.Object, error) {
+	withKnown := func(text string) string {
+		return known.ReplaceAllStringFunc(text, func(variable string) string {
+			value, isKnown := values[known.FindStringSubmatch(variable)[1]]
+			if !isKnown || strings.HasPrefix(variable, "$$") {
+				return variable
+			}
+			return value
+		})
+	}
+	o = o.Copy()
+	mapTexts(o.Object, func(text string) (any, bool) {
+		replaced := withKnown(withKnown(text)) // a default may be a variable
+		return replaced, strings.Contains(replaced, "${")
+	})
 	content, err := yaml.Marshal(o.Object)
 	if err != nil {
 		return o, err
 	}
-	template := known.ReplaceAllStringFunc(string(content), func(variable string) string {
-		value, isKnown := values[known.FindStringSubmatch(variable)[1]]
-		if !isKnown || strings.HasPrefix(variable, "$$") {
-			return variable
-		}
-		return value
-	})
+	template := withKnown(string(content))
 	if len(template) > maxObject {
 		return o, errObjectTooLarge
 	}
@@ -283,25 +291,24 @@ func WithKnown(o manifest.Object, values map[string]string) (manifest.Object, er
 // have one.
 func WithDefaults(o manifest.Object) manifest.Object {
 	o = o.Copy()
-	for key, value := range o.Object {
-		o.Object[key] = withDefaults(value)
-	}
+	mapTexts(o.Object, defaultOf)
 	return o
 }
 
-func withDefaults(content any) any {
+// mapTexts replaces the texts in content for which f has a value.
+func mapTexts(content any, f func(text string) (value any, ok bool)) any {
 	switch content := content.(type) {
 	case string:
-		if value, ok := defaultOf(content); ok {
+		if value, ok := f(content); ok {
 			return value
 		}
 	case map[string]any:
 		for key, value := range content {
-			content[key] = withDefaults(value)
+			content[key] = mapTexts(value, f)
 		}
 	case []any:
 		for i, value := range content {
-			content[i] = withDefaults(value)
+			content[i] = mapTexts(value, f)
 		}
 	}
 	return content

@@ -17,10 +17,12 @@ import (
 
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/compare"
+	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/node"
 	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/verdict/apiserver"
 )
 
 // adoption is an environment to create from an overlay.
@@ -162,48 +164,72 @@ func (p *target) adopt(o Options, prefix string, d *delivery) (*adoption, error)
 	files := source.NewFileSystem(source.Disk(p.root, p.top), p.top, nil)
 	a.appliedFile = files.KustomizationFile(a.overlay)
 	switch {
-	case path.Dir(a.overlay) == environments, isWithin(a.overlay, path.Join(top, tree.Folder)):
+	case path.Dir(a.overlay) == environments, source.IsWithin(a.overlay, path.Join(top, tree.Folder)):
 		return nil, staysError{fmt.Errorf("%s is already in %s: run render --env %s", d.Path,
 			path.Base(path.Dir(a.overlay)), path.Base(a.overlay))}
-	case !isFreeName(a.environment):
+	case !IsFreeName(a.environment):
 		return nil, invalidName(a.environment)
 	case !files.IsDir(a.overlay):
 		return nil,
 			fmt.Errorf("path %q is no folder of this git repository: pass a file of the repository that it syncs",
 				d.Path)
-	case !isWithin(a.overlay, top):
+	case !source.IsWithin(a.overlay, top):
 		return nil,
 			fmt.Errorf("%s is outside of %s, the only folder that render would read: pass a --root that holds both",
 				d.Path, p.prefix)
 	case p.delivers(o, a):
 		a.isCluster = true
-	case a.appliedFile == "" && (!d.isFlux || isWithin(environments, a.overlay)):
+	case a.appliedFile == "" && (!d.isFlux || source.IsWithin(environments, a.overlay)):
 		return nil,
 			staysError{
 				fmt.Errorf("%s has no kustomization.yaml: write it by `kustomize create --autodetect --recursive`",
 					cmp.Or(d.Path, ".")),
 			}
 	}
-	values := ""
+	annotations, err := a.annotations(files)
+	if err != nil {
+		return nil, err
+	}
 	if len(d.PostBuild.Substitute)+len(d.PostBuild.SubstituteFrom) > 0 {
-		var err error
-		if values, a.values, err = p.values(a); err != nil {
+		if annotations[flux.Annotation], a.values, err = p.values(a); err != nil {
 			d.warn(node.Line(d.fields, "postBuild"), "spec.postBuild: the values of variables are unknown: "+
 				err.Error())
 		}
 	}
 	if a.isCluster {
 		up, err := filepath.Rel(a.folder, a.overlay)
+		annotations[render.ClusterAnnotation] = filepath.ToSlash(up)
 		a.form = compose("# A cluster: the objects in "+d.Path+", and all that the deliveries among them bring.\n"+
-			kustomization+o.annotations("", filepath.ToSlash(up)), types.Kustomization{Resources: []string{"."}}, up)
+			o.header(annotations), types.Kustomization{Resources: []string{"."}}, up)
 		return a, err
 	}
-	return a, a.setForms(files, kustomization+o.annotations(values, ""))
+	return a, a.setForms(files, o.header(annotations))
+}
+
+// annotations returns the annotations of the overlay that only the kustomization of an environment may have.
+func (a *adoption) annotations(files *source.FileSystem) (map[string]string, error) {
+	var own types.Kustomization
+	content, _ := files.ReadFile(a.appliedFile) // rendering reports errors
+	_ = yaml.Unmarshal(content, &own)
+	taken := map[string]string{}
+	if own.MetaData == nil {
+		return taken, nil
+	}
+	for _, name := range []string{tree.KubernetesAnnotation, apiserver.RuntimeConfigAnnotation, flux.Annotation} {
+		taken[name] = own.MetaData.Annotations[name]
+	}
+	file := taken[flux.Annotation]
+	if file == "" || file == flux.Unknown {
+		return taken, nil
+	}
+	up, err := filepath.Rel(a.folder, path.Join(a.overlay, file))
+	taken[flux.Annotation] = filepath.ToSlash(up)
+	return taken, err
 }
 
 // delivers reports whether the overlay of an environment is a cluster: its objects deliver other folders.
 func (p *target) delivers(o Options, a *adoption) bool {
-	if a.root != nil || p.prefix != "" || isWithin(a.folder, a.overlay) {
+	if a.root != nil || p.prefix != "" || source.IsWithin(a.folder, a.overlay) {
 		return false
 	}
 	top, err := render.Open(p.top, o.Kinds)
@@ -236,9 +262,9 @@ func (a *adoption) setForms(files *source.FileSystem, header string) (err error)
 	}
 	merged := a.MergeInto(own, a.isFlux, exists)
 	if a.isFlux || len(a.moved) > 0 {
-		a.applied = asYAML(merged)
+		a.applied = manifest.ToYAML(merged)
 	}
-	switch isBelow := isWithin(a.folder, a.overlay); {
+	switch isBelow := source.IsWithin(a.folder, a.overlay); {
 	case isListed:
 		a.form = compose("# "+a.Path+" has no kustomization.yaml, so Flux lists its files. List new files here.\n"+
 			header, merged, up)
@@ -250,10 +276,6 @@ func (a *adoption) setForms(files *source.FileSystem, header string) (err error)
 			", as its tool builds them. Edit it here.\n"+header, merged, up)
 	}
 	return nil
-}
-
-func isWithin(name, folder string) bool {
-	return name == folder || strings.HasPrefix(name, strings.TrimSuffix(folder, "/")+"/")
 }
 
 // renderAdoption renders an environment, and changes its delivery object. With errors it leaves a place for
@@ -277,6 +299,12 @@ func (p *target) renderAdoption(ctx context.Context, repository *render.Reposito
 		return err
 	}
 	problems, err := p.render(ctx, repository, a.environment)
+	if form := withoutIdle(a.form, file, problems); err == nil && len(form) < len(a.form) {
+		a.form, made.idle = form, append(made.idle, a.environment)
+		if err = p.root.WriteFile(file, a.form, 0o644); err == nil {
+			problems, err = p.render(ctx, repository, a.environment)
+		}
+	}
 	made.Problems = slices.Concat(made.Problems, problems, a.kept)
 	if a.root != nil {
 		a.setPath(rendered)

@@ -15,8 +15,6 @@ import (
 	"example.com/gatehouse/environments/base/gatehouse"
 	"example.com/gatehouse/kind/rbac"
 	"example.com/gatehouse/kind/registry"
-	"example.com/gatehouse/render"
-	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
 )
@@ -62,7 +60,7 @@ func environmentFiles(o Options, image string) (map[string][]byte, error) {
 			"images: # a digest pins the image of the controller\n" + image,
 		o.Environment: "# The environment " + o.Environment +
 			". A namespace: here would also move the controller: put it into the\n# kustomization.yaml of a " +
-			"subfolder, and list the subfolder here.\n" + kustomization + o.annotations("", "") +
+			"subfolder, and list the subfolder here.\n" + o.header(nil) +
 			listField("resources", []string{"../base"}) + listField("patches", patches),
 	} {
 		files[folder+"/kustomization.yaml"] = []byte(content)
@@ -74,22 +72,21 @@ func environmentFiles(o Options, image string) (map[string][]byte, error) {
 	return files, err
 }
 
-// annotations returns the metadata of an environment's kustomization, if it needs any. values is the file with
-// the values of variables, and cluster the folder of a cluster.
-func (o Options) annotations(values, cluster string) (metadata string) {
+// header returns the beginning of an environment's kustomization, with the annotations that are not empty.
+func (o Options) header(annotations map[string]string) string {
+	metadata := ""
 	if o.Kubernetes != "" {
 		metadata = fmt.Sprintf("    %s: %q # the version of its cluster\n", tree.KubernetesAnnotation, o.Kubernetes)
 	}
-	if values != "" {
-		metadata += fmt.Sprintf("    %s: %s\n", flux.Annotation, manifest.Scalar(values))
-	}
-	if cluster != "" {
-		metadata += fmt.Sprintf("    %s: %s\n", render.ClusterAnnotation, manifest.Scalar(cluster))
+	for _, name := range slices.Sorted(maps.Keys(annotations)) {
+		if value := annotations[name]; value != "" && (name != tree.KubernetesAnnotation || o.Kubernetes == "") {
+			metadata += fmt.Sprintf("    %s: %s\n", name, manifest.Scalar(value))
+		}
 	}
 	if metadata != "" {
 		metadata = "metadata:\n  annotations:\n" + metadata
 	}
-	return metadata
+	return kustomization + metadata
 }
 
 // gateFiles are the files of the controller with policies for gated Pods.

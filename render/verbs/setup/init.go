@@ -88,6 +88,7 @@ type Result struct {
 	attributes []byte            // the new content of .gitattributes, or nil
 	adoptions  []*adoption       // with From
 	objects    []*yamlv3.Node    // of the file that From names
+	idle       []string          // the environments without patches that select nothing
 }
 
 // Move is a change of the path that a cluster is synced from.
@@ -139,7 +140,7 @@ func Init(ctx context.Context, dir string, o Options, progress func(step string)
 // check returns the entry for the image, or an error with every invalid option.
 func (o Options) check() (image string, err error) {
 	var errs []error
-	if !isFreeName(o.Environment) && o.Environment != "" {
+	if !IsFreeName(o.Environment) && o.Environment != "" {
 		errs = append(errs, invalidName(o.Environment))
 	}
 	if o.Kubernetes != "" {
@@ -173,9 +174,9 @@ func Entries(dir string, kinds *registry.Kinds) []string {
 	return repository.Synced()
 }
 
-// isFreeName reports whether an environment may have a name: environments/definitions has
+// IsFreeName reports whether an environment may have a name: environments/definitions has
 // CustomResourceDefinitions.
-func isFreeName(name string) bool { return render.IsEnvironmentName(name) && name != "definitions" }
+func IsFreeName(name string) bool { return render.IsEnvironmentName(name) && name != "definitions" }
 
 func invalidName(name string) error {
 	return fmt.Errorf("%q is not a valid name of an environment: pass one by --env, with up to 63 lower case "+

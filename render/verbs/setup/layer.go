@@ -1,6 +1,8 @@
 package setup
 
 import (
+	"bytes"
+	"fmt"
 	"maps"
 	"path"
 	"path/filepath"
@@ -9,24 +11,37 @@ import (
 
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/render/manifest"
 )
 
 // compose returns a kustomization of the environment. up is the path to the overlay.
 func compose(header string, k types.Kustomization, up string) []byte {
 	var content map[string]any
-	_ = yaml.Unmarshal(asYAML(k), &content) // it is a mapping
+	_ = yaml.Unmarshal(manifest.ToYAML(k), &content) // it is a mapping
 	maps.DeleteFunc(content, func(name string, _ any) bool {
 		return slices.Contains([]string{"apiVersion", "kind", "metadata"}, name)
 	})
-	return append([]byte(header), asYAML(relocate(content, kustomizationPaths, filepath.ToSlash(up)))...)
+	return append([]byte(header), manifest.ToYAML(relocate(content, kustomizationPaths, filepath.ToSlash(up)))...)
 }
 
-func asYAML(content any) []byte {
-	encoded, err := yaml.Marshal(content)
-	if err != nil {
-		panic(err) // it is plain data
+// withoutIdle returns a kustomization without the patches that select nothing, by the problems of its environment.
+func withoutIdle(form []byte, file string, problems []manifest.Problem) []byte {
+	var own struct {
+		Patches []any `json:"patches"`
 	}
-	return encoded
+	_ = yaml.Unmarshal(form, &own) // init wrote it
+	var kept []byte
+	for i, patch := range own.Patches {
+		field := fmt.Sprintf("patches[%d].target", i)
+		if !slices.ContainsFunc(problems, func(p manifest.Problem) bool { return p.File == file && p.Field == field }) {
+			kept = append(kept, manifest.ToYAML([]any{patch})...)
+		}
+	}
+	if len(kept) > 0 {
+		kept = append([]byte("patches:\n"), kept...)
+	}
+	return bytes.Replace(form, manifest.ToYAML(own), kept, 1)
 }
 
 // kustomizationPaths are the fields of a kustomization with paths, and entryPaths the fields of their entries.

@@ -39,7 +39,7 @@ func (p *target) values(a *adoption) (annotation string, content []byte, err err
 		isAlone = isAlone && err == nil && len(source.Documents(all)) == 1
 		files, documents = append(files, file), append(documents, document)
 	}
-	if isAlone && isWithin("/"+files[0], path.Join("/", p.prefix)) {
+	if isAlone && source.IsWithin("/"+files[0], path.Join("/", p.prefix)) {
 		annotation, err = filepath.Rel(a.folder, "/"+files[0])
 		return filepath.ToSlash(annotation), nil, err
 	}

@@ -188,6 +188,11 @@ func (p *target) write(ctx context.Context, o Options, made *Result) (err error)
 	if err != nil {
 		return err
 	}
+	if len(made.idle) > 0 {
+		made.Problems = append(made.Problems, manifest.Problem{Code: manifest.NotAdopted, Warning: true, File: o.From,
+			Message: "patches that select nothing are left out of the environments " + manifest.FirstOf(3, made.idle) +
+				": write them there once there is an object to patch"})
+	}
 	if made.Delivery, err = encode(made.objects); err != nil {
 		return err
 	}
