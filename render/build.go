@@ -2,6 +2,7 @@ package render
 
 import (
 	"slices"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -34,6 +35,8 @@ type built struct {
 	// releases are the charts that controllers install, and installed their objects in the cluster.
 	releases  []release.Release
 	installed []*release.Installed
+	// untold are the paths that deliveries look at whose objects are not known.
+	untold []*sync.Map
 	// cluster is the cluster that charts are rendered for.
 	cluster func() charts.Cluster
 }
@@ -56,7 +59,7 @@ func (in *input) build(repository *Repository) (b built, problems []manifest.Pro
 		applied = in.postBuild.Applied(b.objects)
 	}
 	b.files, b.undelivered = repository.fileSystem(), repository.undelivered
-	b.followed, b.invalid = in.follow(repository, b.files, applied)
+	b.followed, b.untold, b.invalid = in.follow(repository, b.files, applied)
 	b.addInstalled(in, applied)
 	b.judges = definitionsIn(slices.Concat(b.objects, b.local))
 	if in.by != nil {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	yamlv3 "go.yaml.in/yaml/v3"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
@@ -71,9 +72,10 @@ func (in *input) isOwn(folder string) bool {
 func (in *input) renderedFolder() string { return path.Join("/", tree.Folder, in.name) }
 
 // follow follows the deliveries among applied objects, and among the objects that these deliver, to the folders of the
-// repository, whose files are files. A folder below rendered/ or in environments/ is an environment of its own.
+// repository, whose files are files. A folder below rendered/ or in environments/ is an environment of its own. Untold
+// are the paths that those deliveries look at that are not followed.
 func (in *input) follow(repository *Repository, files *source.FileSystem, objects []manifest.Object) (all []*followed,
-	problems []manifest.Problem) {
+	untold []*sync.Map, problems []manifest.Problem) {
 	w, have := newWorld(objects, in), map[manifest.ID]manifest.Object{}
 	ignore := ""
 	for _, o := range objects {
@@ -89,17 +91,19 @@ func (in *input) follow(repository *Repository, files *source.FileSystem, object
 		own := w.own
 		for _, o := range next {
 			if isApplicationSet(o) {
-				if f, err := in.setOf(repository, files, o, w.clusters); err == nil {
+				within, noted := files.Noting()
+				if f, err := in.setOf(repository, within, o, w.clusters); err == nil {
 					all = append(all, f)
 					w.add(f.built, in)
 				} else {
+					untold = append(untold, noted)
 					problems = append(problems, warning(o, fmt.Sprintf("is not judged, for its %v: commit the "+
 						"Applications that argocd appset generate prints", err))...)
 				}
 			}
 			for _, p := range placesOf(o) {
 				if len(all) == maxFollowed {
-					return all, append(problems, warning(o, fmt.Sprintf("is not followed: the environment delivers "+
+					return all, untold, append(problems, warning(o, fmt.Sprintf("is not followed: the environment delivers "+
 						"more than %d folders", maxFollowed))...)
 				}
 				if p = in.resolve(files, p); p.isForeign(own, w, files) {
@@ -110,12 +114,17 @@ func (in *input) follow(repository *Repository, files *source.FileSystem, object
 				if p.isFlux {
 					within = artifact
 				}
+				within, noted := within.Noting()
 				f, found := in.open(within, p, own)
-				if problems = append(problems, found...); f != nil {
-					problems = append(problems, f.build()...)
+				if f != nil {
+					found = append(found, f.build()...)
 					all = append(all, f)
 					w.add(f.built, in)
 				}
+				if f == nil && len(found) > 0 || manifest.HasErrors(found) {
+					untold = append(untold, noted)
+				}
+				problems = append(problems, found...)
 			}
 		}
 		next = nil
@@ -125,7 +134,7 @@ func (in *input) follow(repository *Repository, files *source.FileSystem, object
 			next = append(next, f.applied...)
 		}
 	}
-	return all, append(problems, notFollowed(foreign)...)
+	return all, untold, append(problems, notFollowed(foreign)...)
 }
 
 // notFollowed returns one warning about the places in other sources.

@@ -15,6 +15,7 @@ import (
 	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict"
@@ -23,7 +24,7 @@ import (
 )
 
 // install returns the objects of releases whose charts are in files.
-func (b *built) install(in *input, files charts.Files, releases []release.Release) ([]*release.Installed,
+func (b *built) install(in *input, files *source.FileSystem, releases []release.Release) ([]*release.Installed,
 	[]manifest.Problem) {
 	return release.Installer{
 		Files: files, Cluster: b.cluster, Memo: in.shared,
@@ -47,7 +48,7 @@ func (e *Environment) Install(objects []manifest.Object, repository *Repository)
 	var b built
 	var found []manifest.Problem
 	files := repository.fileSystem()
-	b.followed, found = e.pipeline.follow(repository, files, objects)
+	b.followed, _, found = e.pipeline.follow(repository, files, objects)
 	for _, f := range b.followed {
 		f.setNamespace(e.pipeline.checker)
 	}
@@ -101,6 +102,9 @@ func (b *built) addInstalled(in *input, applied []manifest.Object) {
 	b.installed, problems = b.install(in, in.sources.FS, b.releases)
 	b.invalid = append(b.invalid, blameDeliveries(problems)...)
 	for _, r := range b.installed {
+		if r.Objects == nil {
+			b.untold = append(b.untold, r.Noted)
+		}
 		for _, o := range r.Objects {
 			if crd.Is(o.Unstructured) && !known[o.GetName()] {
 				known[o.GetName()] = true

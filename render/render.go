@@ -255,11 +255,19 @@ func (e *Environment) Checker() *verdict.Checker {
 
 // Judged returns the objects of the environment, and those that controllers install.
 func (e *Environment) Judged() []manifest.Object {
-	all := slices.Clone(e.pipeline.objects)
-	for _, r := range e.pipeline.installed {
+	all := slices.Clone(e.Known())
+	for _, r := range e.Installed() {
 		all = append(all, r.Objects...)
 	}
-	return append(all, e.pipeline.followedObjects()...)
+	return all
+}
+
+// Known returns the source objects, followed by their rendered objects, as far as they are known after an error.
+func (e *Environment) Known() []manifest.Object { return e.pipeline.objects }
+
+// Installed returns the deliveries with their objects.
+func (e *Environment) Installed() []*release.Installed {
+	return slices.Concat(e.pipeline.installed, e.pipeline.delivered())
 }
 
 // JudgeRest returns all problems, with those of the stages that did not run after an error: on the objects of
@@ -285,6 +293,17 @@ func (e *Environment) JudgeRest(of *Environment) []manifest.Problem {
 	rest.addProblems(slices.Concat(rest.judgeRendered(rest.checker, o),
 		rest.admit(rest.checker, rest.objects, rest.built)))
 	return manifest.SortProblems(rest.problems)
+}
+
+// IsUntold reports whether a part of the environment looks at a file and has no known objects: one with an error, or
+// without its chart.
+func (e *Environment) IsUntold(name string) bool {
+	isNoted := func(noted *sync.Map) bool {
+		_, is := noted.Load(name)
+		return is
+	}
+	p := e.pipeline
+	return p != nil && (slices.ContainsFunc(p.untold, isNoted) || !p.isBuilt && isNoted(p.noted))
 }
 
 // IsBuilt reports whether kustomize built all objects.

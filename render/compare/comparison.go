@@ -61,6 +61,8 @@ type Input struct {
 	Charts []source.Chart
 	// Kubernetes is the declared version; empty for the newest.
 	Kubernetes string
+	// IsUntold reports whether a part without known objects looks at a file; nil if there is none.
+	IsUntold func(file string) bool
 }
 
 // Comparison is an environment before and after a change.
@@ -95,13 +97,16 @@ type Comparison struct {
 	// NameReferences are the fields that configurations of kustomize know to name objects after the change.
 	NameReferences []references.Configured
 
+	isUntold [2]func(file string) bool // before and after
+
 	once    sync.Once
 	indexes *index
 }
 
 // New compares an environment before and after a change.
 func New(kinds *registry.Kinds, name string, before, after Input) *Comparison {
-	both := &Comparison{Name: name, Kinds: kinds, OldCharts: before.Charts, Charts: after.Charts}
+	both := &Comparison{Name: name, Kinds: kinds, OldCharts: before.Charts, Charts: after.Charts,
+		isUntold: [2]func(string) bool{before.IsUntold, after.IsUntold}}
 	was, is, by := both.joinInstalled(before, after)
 	both.Unread = append(both.Unread, unread(before.Charts, after.Charts)...)
 	both.Changes, both.Unchanged = changes(kinds, was, is)
@@ -117,6 +122,13 @@ func New(kinds *registry.Kinds, name string, before, after Input) *Comparison {
 // Differs reports whether anything changes.
 func (both *Comparison) Differs() bool {
 	return len(both.Changes)+len(both.Definitions) > 0 || both.Kubernetes != nil || !both.Verdicts.IsEqual()
+}
+
+// IsUntold reports whether a part of the environment looks at a file, and nobody knows the objects of this part.
+func (both *Comparison) IsUntold(file string) bool {
+	return !manifest.HasErrors(both.Problems) && slices.ContainsFunc(both.isUntold[:], func(is func(string) bool) bool {
+		return is != nil && is(file)
+	})
 }
 
 // joinInstalled returns all objects before and after, with those that tools install, and the releases of these. A

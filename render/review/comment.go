@@ -38,11 +38,11 @@ func (r *Review) Markdown(limit int, command string) string {
 	return head + c.Compose(limit-len(head), command)
 }
 
-// nothing says that no environment changes. With a risk around them, clusters may.
+// nothing says that no environment changes. With other files around them, clusters may.
 func (r *Review) nothing(isLast bool) string {
 	text := "No change to any cluster.\n"
-	if slices.ContainsFunc(r.Frame, func(c FrameReview) bool { return c.Risk != "" }) {
-		text = "No environment changes.\n"
+	if slices.ContainsFunc(r.Frame, func(c FrameReview) bool { return !c.IsOrdinary }) {
+		text = "No environment shows a change.\n"
 	}
 	if !isLast {
 		text += "\n"

@@ -98,9 +98,18 @@ func TestCommentWithoutChanges(t *testing.T) {
 	}
 	r = New([]*compare.Comparison{{Name: "prod"}}, time.Now())
 	r.Frame = Around([]compare.FrameChange{{File: "a|`b`\n@c", Action: compare.Added, Risk: "is bad"}, {File: "b|c"}})
-	const want = "⚠️ 1 risk, ``a\\|`b`\\n@c`` first; 2 files beside the environments.\n\n### Around the review · ⚠️ 1 risk\n\n| | File | What happens |\n|-|-|-|\n| ⚠️ | ``a\\|`b`\\n@c`` | added<br>**is bad** |\n\nNo environment changes.\n\n1 other file changed: `b\\|c`\n\n"
+	const want = "⚠️ 1 risk, ``a\\|`b`\\n@c`` first; 2 files beside the environments.\n\n### Around the review · ⚠️ 1 risk\n\n| | File | What happens |\n|-|-|-|\n| ⚠️ | ``a\\|`b`\\n@c`` | added<br>**is bad** |\n\nNo environment shows a change.\n\n1 other file changed: `b\\|c`\n\n"
 	if got := r.Markdown(1000, ""); got != Marker+"\n"+want {
 		t.Error(got)
+	}
+	for want, c := range map[string]compare.FrameChange{
+		"No environment shows a change.": {File: "values.txt"},
+		"No change to any cluster.":      {File: "README.md", IsOrdinary: true},
+	} {
+		r.Frame = Around([]compare.FrameChange{c})
+		if got := r.Markdown(1000, ""); !strings.Contains(got, want) {
+			t.Errorf("%s: want %s: %s", c.File, want, got)
+		}
 	}
 }
 
@@ -337,7 +346,7 @@ func TestAroundTellsTheFieldsOfObjects(t *testing.T) {
 		"| ⚠️ | `plain.yaml` | changed<br>**is bad**<br>`GitRepository flux-system/app` is added with `spec.url`: `a`<br>",
 		"<br>`GitRepository flux-system/app` changes `spec.url`: `a` → `b`<br>**it decides",
 		"<br>`GitRepository flux-system/app` is removed",
-		"\n\nNo environment changes.\n\n<details><summary>3 diffs</summary>\n",
+		"\n\nNo environment shows a change.\n\n<details><summary>3 diffs</summary>\n",
 	} {
 		if !strings.Contains(comment, want) {
 			t.Errorf("lacks %s: %s", want, comment)

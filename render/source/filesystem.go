@@ -28,6 +28,7 @@ type FileSystem struct {
 	standIns map[string][]byte // content in place of, or beside, the files of the revision
 	folders  map[string]bool   // of standIns
 	ignoring *ignoring         // see InArtifact
+	noted    *sync.Map         // see Noting
 }
 
 // NewFileSystem returns the file system of a revision. The path of its root on disk, without links, is dir. It calls
@@ -44,7 +45,7 @@ func NewFileSystem(revision Revision, dir string, look func(name string)) *FileS
 // With returns a file system with some files in place of, or beside, the files of the revision.
 func (f *FileSystem) With(files map[string][]byte) *FileSystem {
 	with := &FileSystem{FileSystem: f.FileSystem, seen: f.seen, standIns: maps.Clone(f.standIns),
-		folders: maps.Clone(f.folders), ignoring: f.ignoring}
+		folders: maps.Clone(f.folders), ignoring: f.ignoring, noted: f.noted}
 	if with.standIns == nil {
 		with.standIns, with.folders = map[string][]byte{}, map[string]bool{}
 	}
@@ -55,6 +56,19 @@ func (f *FileSystem) With(files map[string][]byte) *FileSystem {
 		}
 	}
 	return with
+}
+
+// Noting returns a file system with the set of all paths that are looked at by it, relative to the root.
+func (f *FileSystem) Noting() (noting *FileSystem, noted *sync.Map) {
+	noting = f.With(nil)
+	noting.noted = &sync.Map{}
+	return noting, noting.noted
+}
+
+func (f *FileSystem) note(name string) {
+	if f.noted != nil {
+		f.noted.Store(Relative(name), true)
+	}
 }
 
 // FilesRead returns the files read from the revision, sorted, relative to the root.
@@ -82,6 +96,7 @@ func (f *FileSystem) KustomizationFile(dir string) string {
 // wraps fs.ErrNotExist if nothing exists there.
 func (f *FileSystem) Resolve(name string) (resolved string, isDir bool, err error) {
 	name = path.Clean("/" + filepath.ToSlash(name))
+	f.note(name)
 	if _, ok := f.standIns[name]; ok {
 		f.look(name)
 		return name, false, nil
@@ -90,6 +105,7 @@ func (f *FileSystem) Resolve(name string) (resolved string, isDir bool, err erro
 		return name, true, nil
 	}
 	resolved, isDir, err = f.resolve(name)
+	f.note(resolved)
 	if err == nil && !isDir && f.ignoring.has(resolved) {
 		err = &fs.PathError{Op: "open", Path: Relative(name), Err: fs.ErrNotExist}
 	}

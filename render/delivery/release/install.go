@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	release "helm.sh/helm/v4/pkg/release/v1"
@@ -25,7 +26,7 @@ import (
 
 // Installer renders the charts of releases.
 type Installer struct {
-	Files charts.Files
+	Files *source.FileSystem
 	// Cluster returns the cluster that charts are rendered for.
 	Cluster func() charts.Cluster
 	Memo    *memo.Memo
@@ -45,6 +46,8 @@ type Installed struct {
 	Objects []manifest.Object
 	// Settings are the values that the release sets.
 	Settings *charts.Settings
+	// Noted are the paths that rendering the release looks at.
+	Noted *sync.Map
 
 	documents       map[string]source.Document // by originOf
 	blamePostRender func(kustomization map[string]any, p manifest.Problem) (keys []string, part string)
@@ -59,7 +62,11 @@ func (i Installer) Install(releases []Release) (all []*Installed, problems []man
 	}
 	for _, r := range releases {
 		r.locate = i.Locate
-		installed, found := i.install(r, locked, hasLock)
+		part := i
+		files, noted := i.Files.Noting()
+		part.Files = files
+		installed, found := part.install(r, locked, hasLock)
+		installed.Noted = noted
 		all, problems = append(all, installed), append(problems, found...)
 	}
 	return all, problems
@@ -69,6 +76,11 @@ func (i Installer) Install(releases []Release) (all []*Installed, problems []man
 func (i Installer) install(r Release, locked []charts.Locked,
 	hasLock bool) (result *Installed, problems []manifest.Problem) {
 	result = &Installed{Release: r, blamePostRender: i.BlamePostRender}
+	for _, name := range r.Files {
+		if path.IsAbs(name) {
+			_, _, _ = i.Files.Resolve(name) // to note it, also without the chart
+		}
+	}
 	archive, digest, found := i.find(r, locked, hasLock)
 	if found != nil {
 		problems = append(problems, *found)

@@ -15,7 +15,6 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/compare"
-	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/regular"
 	"example.com/gatehouse/render/source"
@@ -38,7 +37,7 @@ type frame struct {
 	// isRendered has the files of each compared environment, from the root, and whether a file is what the sources
 	// render to. It is nil for an environment that does not render.
 	isRendered map[string]map[string]bool
-	isUntold   bool // of an environment
+	compared   []*compare.Comparison
 }
 
 // recording returns a repository that records the paths that it looks at.
@@ -99,18 +98,16 @@ func (f *frame) add(environment string, rendering *render.Rendering) {
 	f.isRendered[environment] = files
 }
 
-// isUntold reports whether an environment shows no change, and a part of it has errors of the base or lacks its chart.
-func isUntold(both *compare.Comparison) bool {
-	rendering := both.Environment.Rendering
-	isPartial := rendering == nil || slices.ContainsFunc(rendering.Installed, func(r *release.Installed) bool {
-		return r.Objects == nil
+// isUntold reports whether a part of an environment reads a file, and nobody knows the objects of this part.
+func (f *frame) isUntold(name string) bool {
+	return !isOrdinary(name) && slices.ContainsFunc(f.compared, func(both *compare.Comparison) bool {
+		return both.IsUntold(name)
 	})
-	return isPartial && !both.Differs() && !manifest.HasErrors(both.Problems)
 }
 
 // changes returns the changes of the frame: by rank, and then by file.
 func (f *frame) changes(ctx context.Context, environments []*compare.Comparison) ([]compare.FrameChange, error) {
-	f.isUntold = slices.ContainsFunc(environments, isUntold)
+	f.compared = environments
 	f.lookAtBase()
 	staged, err := f.git.StagedSince(ctx, f.commit)
 	if err != nil {
@@ -186,12 +183,12 @@ func (f *frame) isExplained(file git.FileChange) bool {
 		return false
 	case folder == tree.Folder:
 		return f.isRenderedChange(file, name, within)
-	case isRepository(file):
+	case isRepository(file), f.isUntold(name):
 		return false
 	case folder == tree.EnvironmentsFolder:
 		return f.hasLooked(name) || !f.knowsSources(within)
 	}
-	return f.hasLooked(name) && isBeside(file.Path) && !f.isUntold
+	return f.hasLooked(name) && isBeside(file.Path)
 }
 
 // knowsSources reports whether all sources of an environment are known, or of all that may share a file.
@@ -263,8 +260,8 @@ func (f *frame) judge(file git.FileChange) (kind.Sentence, int) {
 	within, isRendered := strings.CutPrefix(name, tree.Folder+"/")
 	if !isRendered || !f.git.Holds(file.Path) {
 		risk, rank := judgeName(file)
-		if f.isUntold && f.hasLooked(name) && !isOrdinary(file.Path) && (risk == "" || risk == maySync) {
-			risk = "an environment reads it and shows no change, as a part of it has errors or lacks its chart"
+		if f.isUntold(name) && (risk == "" || risk == maySync) {
+			return untold, rankManifest
 		}
 		return risk, rank
 	}

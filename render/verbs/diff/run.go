@@ -149,7 +149,7 @@ func (b *previousRendering) readRendered(ctx context.Context, now *render.Enviro
 	installed, more := b.installed(now, before.Objects)
 	before.Installed, after.Installed = installed, rendering.Installed
 	before.Charts, after.Charts = b.charts(rendering), rendering.Charts
-	after.Kubernetes = rendering.Index.Kubernetes
+	after.Kubernetes, after.IsUntold = rendering.Index.Kubernetes, now.IsUntold
 	renderedFor, isRendered, err := b.renderedFor(rendering.Environment)
 	if before.Kubernetes = renderedFor; !isRendered {
 		before.Kubernetes = after.Kubernetes

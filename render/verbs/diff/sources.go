@@ -21,6 +21,7 @@ func (b *previousRendering) readSources(now *render.Environment, step func(strin
 	was := b.base.LoadIfThere(now.Name, false, step)
 	problems = withoutKnown(now.Problems, was.Problems)
 	if manifest.HasErrors(problems) || !isComparable(was) || !isComparable(now) {
+		before.IsUntold, after.IsUntold = was.IsUntold, now.IsUntold
 		return before, after, problems
 	}
 	before, after = inputOf(was, &problems), inputOf(now, &problems)
@@ -40,10 +41,10 @@ func isComparable(e *render.Environment) bool { return e.Rendering != nil || e.I
 func inputOf(e *render.Environment, problems *[]manifest.Problem) compare.Input {
 	r := e.Rendering
 	if r == nil {
-		return compare.Input{Objects: e.Judged()}
+		return compare.Input{Objects: e.Known(), Installed: e.Installed(), IsUntold: e.IsUntold}
 	}
 	return compare.Input{Objects: applied(r.PostBuild, r.Objects, problems), Installed: r.Installed, Charts: r.Charts,
-		Kubernetes: r.Index.Kubernetes}
+		Kubernetes: r.Index.Kubernetes, IsUntold: e.IsUntold}
 }
 
 // withoutKnown returns problems without the warnings that are among known ones, and with their errors as warnings.
