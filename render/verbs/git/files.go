@@ -2,7 +2,6 @@ package git
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/sha1" //nolint:gosec // the hash of git objects
 	"crypto/sha256"
@@ -34,11 +33,11 @@ func (f File) IsRegular() bool { return strings.HasPrefix(f.Mode, "100") }
 // Files returns the files and submodules of a commit at or below some paths. Paths are relative to the
 // folder of the repository, with slashes. It returns an error if one of the paths is a submodule.
 func (r *Repository) Files(ctx context.Context, commit string, paths ...string) (map[string]File, error) {
-	full := make([]string, len(paths))
-	for i, name := range paths {
-		full[i] = path.Join(r.prefix, name)
+	args := []string{"ls-tree", "-r", "-z", "--full-tree", commit, "--"}
+	for _, name := range paths {
+		args = append(args, path.Join(r.prefix, name))
 	}
-	out, err := r.git(ctx, nil, append([]string{"ls-tree", "-r", "-z", "--full-tree", commit, "--"}, full...)...)
+	out, err := r.git(ctx, nil, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read commit %s: %w", commit, err)
 	}
@@ -91,26 +90,17 @@ func (r *Repository) readBlobs(ctx context.Context, files map[string]File,
 			"--no-tags", "--no-write-fetch-head",
 			"--recurse-submodules=no", "--no-auto-maintenance", "--filter=blob:none", "--stdin", promisor)
 	}
-	args := []string{"cat-file", "--batch"}
-	var stderr bytes.Buffer
-	cmd := r.command(ctx, args...)
-	cmd.Stdin, cmd.Stderr = strings.NewReader(ids.String()), &stderr
-	out, err := cmd.StdoutPipe()
+	blobs, err := r.newBlobReader(ctx)
 	if err != nil {
 		return err
 	}
-	if err := cmd.Start(); err != nil {
-		return commandError(ctx, args, "", err)
-	}
-	blobs := bufio.NewReader(out)
 	for i := 0; i < len(names) && err == nil; i++ {
-		if err = nextBlob(blobs, func(content io.Reader) error { return use(names[i], content) }); err != nil {
+		if err = blobs.read(files[names[i]].OID, func(blob io.Reader) error { return use(names[i], blob) }); err != nil {
 			err = fmt.Errorf("read committed file %s: %w", files[names[i]].OID, err)
 		}
 	}
-	_, _ = io.Copy(io.Discard, out) // so that git ends
-	if ended := cmd.Wait(); ended != nil {
-		return fmt.Errorf("read committed files: %w", commandError(ctx, args, stderr.String(), ended))
+	if ended := blobs.close(); ended != nil {
+		return fmt.Errorf("read committed files: %w", ended)
 	}
 	return err
 }

@@ -57,6 +57,9 @@ var (
 	shortID         = regexp.MustCompile(`^[0-9a-f]{4,}$`)
 )
 
+// IsID reports whether a text is the whole ID of an object.
+func IsID(text string) bool { return wholeID.MatchString(text) }
+
 // qualify returns a revision with the full name of the reference at its beginning, if there is one.
 func (r *Repository) qualify(ctx context.Context, revision string) (string, error) {
 	name := revision
@@ -64,7 +67,7 @@ func (r *Repository) qualify(ctx context.Context, revision string) (string, erro
 		name, _, _ = strings.Cut(name, operator)
 	}
 	isPseudo := pseudoReference.MatchString(name) && (name == "@" || exists(r.gitDir, name))
-	if name == "" || isPseudo || wholeID.MatchString(name) {
+	if name == "" || isPseudo || IsID(name) {
 		return revision, nil
 	}
 	ref, err := r.reference(ctx, name, "refs/", "refs/tags/", "refs/heads/", "refs/remotes/")

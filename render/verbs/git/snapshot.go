@@ -113,7 +113,7 @@ func (s *Snapshot) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.reader != nil {
-		s.reader.close()
+		_ = s.reader.close()
 	}
 	s.reader = nil
 }
@@ -127,7 +127,10 @@ func (s *Snapshot) read(name string) (content []byte, err error) {
 			return nil, err
 		}
 	}
-	content, err = s.reader.read(s.files[name].OID)
+	err = s.reader.read(s.files[name].OID, func(blob io.Reader) (err error) {
+		content, err = io.ReadAll(blob)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read committed file %s: %w", Tidy(name), err)
 	}
@@ -136,44 +139,42 @@ func (s *Snapshot) read(name string) (content []byte, err error) {
 
 // blobReader is a running `git cat-file --batch`.
 type blobReader struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
+	ctx    context.Context //nolint:containedctx // see Snapshot
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Reader
+	stderr bytes.Buffer
 }
+
+// catFile is the command of a blobReader.
+var catFile = []string{"cat-file", "--batch"}
 
 func (r *Repository) newBlobReader(ctx context.Context) (*blobReader, error) {
-	args := []string{"cat-file", "--batch"}
-	cmd := r.command(ctx, args...)
-	cmd.Stdin, cmd.Stderr = nil, nil
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := cmd.StdoutPipe()
+	b := &blobReader{ctx: ctx, cmd: r.command(ctx, catFile...)}
+	b.cmd.Stdin, b.cmd.Stderr = nil, &b.stderr
+	out, err := b.cmd.StdoutPipe()
 	if err == nil {
-		err = cmd.Start()
+		b.in, err = b.cmd.StdinPipe()
 	}
-	if err != nil {
-		return nil, commandError(ctx, args, "", err)
+	if err == nil {
+		b.out, err = bufio.NewReader(out), b.cmd.Start()
 	}
-	return &blobReader{cmd, in, bufio.NewReader(out)}, nil
+	return b, commandError(ctx, catFile, "", err)
 }
 
-func (b *blobReader) read(id string) ([]byte, error) {
+// read calls use with the content of an object.
+func (b *blobReader) read(id string, use func(content io.Reader) error) error {
 	if _, err := io.WriteString(b.in, id+"\n"); err != nil {
-		return nil, err
-	}
-	var content bytes.Buffer
-	err := nextBlob(b.out, func(blob io.Reader) error {
-		_, err := content.ReadFrom(blob)
 		return err
-	})
-	return content.Bytes(), err
+	}
+	return nextBlob(b.out, use)
 }
 
-func (b *blobReader) close() {
+// close ends git, and returns its error.
+func (b *blobReader) close() error {
 	_ = b.in.Close()
-	_ = b.cmd.Wait() // it ends with its input
+	_, _ = io.Copy(io.Discard, b.out) // so that git ends
+	return commandError(b.ctx, catFile, b.stderr.String(), b.cmd.Wait())
 }
 
 // info is a name with its mode.

@@ -13,10 +13,7 @@ import (
 // are the two letters of `git status --short`, for the index and for the work tree. All paths are relative to
 // the folder.
 func (r *Repository) Status(ctx context.Context, paths ...string) (map[string]string, error) {
-	literal := make([]string, len(paths))
-	for i, name := range paths {
-		literal[i] = ":(literal)" + name
-	}
+	literal := literally(paths)
 	args := []string{"status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignored",
 		"--ignore-submodules=dirty", "--no-renames", "--"}
 	out, err := r.git(ctx, nil, append(args, literal...)...)
@@ -34,6 +31,14 @@ func (r *Repository) Status(ctx context.Context, paths ...string) (map[string]st
 		}
 	}
 	return states, err
+}
+
+// literally returns paths in the form in which git takes no character of them for a pattern.
+func literally(paths []string) (literal []string) {
+	for _, name := range paths {
+		literal = append(literal, ":(literal)"+name)
+	}
+	return literal
 }
 
 // LeftOut returns the names of files and folders in a folder whose files a sparse checkout leaves out in part.
@@ -64,11 +69,7 @@ func LeftOutOf(ctx context.Context, dir, folder string) func(name string) bool {
 
 // Converted returns those files, relative to the folder, whose line ends are LF in the index and others here.
 func (r *Repository) Converted(ctx context.Context, files []string) (converted []string, err error) {
-	paths := make([]string, len(files))
-	for i, file := range files {
-		paths[i] = ":(literal)" + file
-	}
-	out, err := r.git(ctx, nil, append([]string{"ls-files", "--eol", "-z", "--"}, paths...)...)
+	out, err := r.git(ctx, nil, append([]string{"ls-files", "--eol", "-z", "--"}, literally(files)...)...)
 	for entry := range strings.SplitSeq(out, "\x00") {
 		state, file, _ := strings.Cut(entry, "\t")
 		if strings.HasPrefix(state, "i/lf") && !strings.Contains(state, "w/lf") {

@@ -115,7 +115,7 @@ func (p *publisher) needsCommit(ctx context.Context, now *branch) (bool, error) 
 func (p *publisher) checkTip(tip git.Commit) error {
 	environment, folder := tip.Trailers[trailerEnvironment], tip.Trailers[trailerPath]
 	switch {
-	case !objectID.MatchString(tip.Trailers[trailerSource]):
+	case !git.IsID(tip.Trailers[trailerSource]):
 		return fmt.Errorf("branch %s is not a branch of render publish: its last commit has no trailer "+
 			"Gatehouse-Source", p.Branch)
 	case environment != p.Environment:

@@ -99,7 +99,7 @@ func (p *publisher) noteSource(ctx context.Context) error {
 	return p.git.PushNote(ctx, p.remote, "refs/notes/"+metadataFile, p.result.Commit, string(note),
 		func(old string) bool {
 			var m metadata
-			if json.Unmarshal([]byte(old), &m) != nil || !objectID.MatchString(m.DrySHA) {
+			if json.Unmarshal([]byte(old), &m) != nil || !git.IsID(m.DrySHA) {
 				return true
 			}
 			isLater, err := p.git.IsAncestor(ctx, p.head, m.DrySHA)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -201,9 +200,6 @@ const (
 	trailerPath        = "Gatehouse-Path"   // the rendered folder, from the top of the work tree
 	trailerSource      = "Gatehouse-Source" // the rendered commit
 )
-
-// objectID matches full object ids.
-var objectID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // path returns the path of the rendered folder for trailers.
 func (p *publisher) path() string { return git.Tidy(path.Join(p.git.Prefix(), p.folder)) }
