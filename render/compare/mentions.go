@@ -48,7 +48,7 @@ func (both *Comparison) mentions() Mentions {
 			case strings.HasSuffix(kind, "Autoscaler"), kind == "ScaledObject":
 				m.Scaled.Insert(NamespaceOf(o))
 			}
-			visitSources(o, o.Object, func(source manifest.ID) { m.Users[source] = append(m.Users[source], IDOf(o)) })
+			visitSources(o, func(source manifest.ID) { m.Users[source] = append(m.Users[source], IDOf(o)) })
 			switch KindOf(o) {
 			case "ConfigMap", "CustomResourceDefinition.apiextensions.k8s.io", "Secret":
 				continue
@@ -66,22 +66,15 @@ func (both *Comparison) mentions() Mentions {
 }
 
 // visitSources visits the sources of deliveries that an object names anywhere, by their kinds and names.
-func visitSources(o *unstructured.Unstructured, content any, visit func(manifest.ID)) {
-	switch content := content.(type) {
-	case []any:
-		for _, item := range content {
-			visitSources(o, item, visit)
-		}
-	case map[string]any:
-		kind, _ := content["kind"].(string)
-		name, _ := content["name"].(string)
+func visitSources(o *unstructured.Unstructured, visit func(manifest.ID)) {
+	for _, value := range manifest.Values(o.Object) {
+		fields, _ := value.(map[string]any)
+		kind, _ := fields["kind"].(string)
+		name, _ := fields["name"].(string)
 		if name != "" && (strings.HasSuffix(kind, "Repository") || kind == "HelmChart") {
-			namespace, _ := content["namespace"].(string)
+			namespace, _ := fields["namespace"].(string)
 			visit(manifest.ID{Group: "source.toolkit.fluxcd.io", Kind: kind, Name: name,
 				Namespace: cmp.Or(namespace, NamespaceOf(o))})
-		}
-		for _, value := range content {
-			visitSources(o, value, visit)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
 )
 
@@ -36,27 +37,22 @@ func (both *Comparison) usesOf(s *Side) Uses {
 // visitReferences visits the references to ConfigMaps and Secrets in a part of a Pod spec: configMapRef,
 // secretKeyRef, a projected configMap. It leaves out Secrets to pull images.
 func visitReferences(content any, visit func(kind, name string, isRequired bool)) {
-	switch content := content.(type) {
-	case []any:
-		for _, item := range content {
-			visitReferences(item, visit)
+	decoding.Walk(content, func(path []string, value any) bool {
+		key := strings.Join(path[max(0, len(path)-1):], "")
+		fields, _ := value.(map[string]any)
+		name, _ := fields["name"].(string)
+		secretName, _ := fields["secretName"].(string)
+		isOptional, _ := fields["optional"].(bool)
+		switch name = cmp.Or(name, secretName); {
+		case name != "" && strings.HasPrefix(key, "configMap"):
+			visit("ConfigMap", name, !isOptional)
+		case name != "" && strings.Contains(strings.ToLower(key), "secret"):
+			visit("Secret", name, !isOptional)
+		default:
+			return true
 		}
-	case map[string]any:
-		for key, value := range content {
-			fields, _ := value.(map[string]any)
-			name, _ := fields["name"].(string)
-			secretName, _ := fields["secretName"].(string)
-			isOptional, _ := fields["optional"].(bool)
-			switch name = cmp.Or(name, secretName); {
-			case name != "" && strings.HasPrefix(key, "configMap"):
-				visit("ConfigMap", name, !isOptional)
-			case name != "" && strings.Contains(strings.ToLower(key), "secret"):
-				visit("Secret", name, !isOptional)
-			default:
-				visitReferences(value, visit)
-			}
-		}
-	}
+		return false
+	})
 }
 
 // IsParameter reports whether an admission policy takes parameters from an object. An environment without

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -211,4 +212,25 @@ func At(content any, path []string) any {
 		}
 	}
 	return content
+}
+
+// Walk calls visit with content and each value inside it, parents first and in the order of keys, and with its
+// path. It leaves out what is inside a value for which visit returns false. visit may keep the path.
+func Walk(content any, visit func(path []string, value any) bool) { walk(content, nil, visit) }
+
+func walk(content any, path []string, visit func(path []string, value any) bool) {
+	if !visit(path, content) {
+		return
+	}
+	path = slices.Clip(path)
+	switch content := content.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(content)) {
+			walk(content[key], append(path, key), visit)
+		}
+	case []any:
+		for i, item := range content {
+			walk(item, append(path, "["+strconv.Itoa(i)+"]"), visit)
+		}
+	}
 }

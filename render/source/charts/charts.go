@@ -222,7 +222,7 @@ func (e Entry) execute(layers []layer, c *loaded, r *run, top common.Values) (do
 	found []manifest.Problem) {
 	c.nameTemplates()
 	r.values, _ = top["Values"].(common.Values)
-	r.locate(r.values, []string{})
+	r.locate()
 	files, err := engine.Engine{CustomTemplateFuncs: r.functions()}.RenderWithContext(context.Background(),
 		c.Chart, top)
 	if r.files = files; err == nil {

@@ -3,7 +3,6 @@ package charts
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -238,20 +237,14 @@ func (r *run) change(function string) {
 	r.changing = append(r.changing, c)
 }
 
-// locate records the paths of the mappings in a value. Helm puts the same mapping of global values at several paths:
+// locate records the paths of the mappings in the values. Helm puts the same mapping of global values at several paths:
 // the last one counts, in the order of keys.
-func (r *run) locate(value any, path []string) {
-	switch value := value.(type) {
-	case map[string]any:
-		r.paths[reflect.ValueOf(value).Pointer()] = path
-		for _, key := range slices.Sorted(maps.Keys(value)) {
-			r.locate(value[key], append(slices.Clip(path), key))
+func (r *run) locate() {
+	each([]string{}, r.values, func(path []string, value any) {
+		if mapping, isMapping := value.(map[string]any); isMapping {
+			r.paths[reflect.ValueOf(mapping).Pointer()] = path
 		}
-	case []any:
-		for i, item := range value {
-			r.locate(item, append(slices.Clip(path), strconv.Itoa(i)))
-		}
-	}
+	})
 }
 
 // read records that an action reads keys of a value, and returns the value: with its address, if it has one, as a

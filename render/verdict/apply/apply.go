@@ -6,7 +6,6 @@ package apply
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -51,7 +50,7 @@ func Errors(u *unstructured.Unstructured, s *schema.Structural,
 		errs = append(errs, mergeErrors(err, u.Object, nil)...)
 	}
 	if crd.Is(u) {
-		errs = append(errs, ruleErrors(u.Object, nil)...)
+		errs = append(errs, ruleErrors(u.Object)...)
 	}
 	return errs
 }
@@ -206,23 +205,19 @@ func itemWithKey(list any, key string, nth int) string {
 
 // ruleErrors returns the errors of rules that are twice in a list of a CustomResourceDefinition,
 // whose key they are.
-func ruleErrors(content any, path []string) (errs field.ErrorList) {
-	switch content := content.(type) {
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(content)) {
-			errs = append(errs, ruleErrors(content[key], append(slices.Clip(path), key))...)
-		}
-	case []any:
+func ruleErrors(content any) (errs field.ErrorList) {
+	decoding.Walk(content, func(path []string, value any) bool {
+		rules, _ := value.([]any)
 		seen := map[string]bool{}
-		for i, item := range content {
-			at := append(slices.Clip(path), fmt.Sprintf("[%d]", i))
+		for i, item := range rules {
 			rule, isRule := decoding.At(item, []string{"rule"}).(string)
 			if isRule && path[len(path)-1] == "x-kubernetes-validations" && seen[rule] {
+				at := append(slices.Clip(path), fmt.Sprintf("[%d]", i))
 				errs = append(errs, refused(at, "refuses a duplicate rule: remove one"))
 			}
 			seen[rule] = true
-			errs = append(errs, ruleErrors(item, at)...)
 		}
-	}
+		return true
+	})
 	return errs
 }

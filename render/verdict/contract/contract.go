@@ -15,6 +15,7 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verdict/problem"
 )
@@ -105,33 +106,23 @@ func contractFields(kinds *registry.Kinds, o manifest.Object, gated bool) map[st
 			}
 		}
 	}
-	addFields(fields, kinds, nil, o.Object)
+	addFields(fields, kinds, o.Object)
 	return fields
 }
 
-// addFields adds the parts of the contract in a value at a path. Pod templates are anywhere: in a
+// addFields adds the parts of the contract in an object. Pod templates are anywhere: in a
 // list of a JobSet, in podTemplate of a FlinkDeployment, in the manifest of an Object of Crossplane.
-func addFields(fields map[string]string, kinds *registry.Kinds, path []string, value any) {
-	switch value := value.(type) {
-	case map[string]any:
-		path = append(path, "")
-		for key, inner := range value {
-			path[len(path)-1] = key
-			switch {
-			case strings.HasSuffix(strings.ToLower(key), "metadata"):
-				addKeys(fields, kinds, path, inner)
-			case key == "schedulingGates" && knownGate(kinds, inner) != "":
-				fields[manifest.JoinField(path)] = knownGate(kinds, inner)
-			}
-			addFields(fields, kinds, path, inner)
+func addFields(fields map[string]string, kinds *registry.Kinds, object map[string]any) {
+	decoding.Walk(object, func(path []string, value any) bool {
+		key := strings.Join(path[max(0, len(path)-1):], "")
+		switch {
+		case strings.HasSuffix(strings.ToLower(key), "metadata"):
+			addKeys(fields, kinds, path, value)
+		case key == "schedulingGates" && knownGate(kinds, value) != "":
+			fields[manifest.JoinField(path)] = knownGate(kinds, value)
 		}
-	case []any:
-		path = append(path, "")
-		for i, inner := range value {
-			path[len(path)-1] = fmt.Sprintf("[%d]", i)
-			addFields(fields, kinds, path, inner)
-		}
-	}
+		return true
+	})
 }
 
 // addKeys adds the labels and the annotation of the contract in metadata at a path.

@@ -2,7 +2,6 @@ package podsecurity
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -94,7 +93,7 @@ type Template struct {
 func Templates(o manifest.Object) (templates []Template) {
 	var paths [][]string
 	if path, ok := manifest.PodTemplatePath(o.GetKind()); !isBuiltIn(o) {
-		paths = search(o.Object, nil, nil)
+		paths = search(o.Object)
 	} else if ok {
 		paths = [][]string{path}
 	}
@@ -122,25 +121,17 @@ func isBuiltIn(o manifest.Object) bool {
 	return ok
 }
 
-// search adds the paths of fields that look like Pod templates.
-func search(content any, path []string, found [][]string) [][]string {
+// search returns the paths of fields that look like Pod templates.
+func search(content any) (found [][]string) {
 	const deepest = 20
-	if len(path) > deepest {
-		return found
-	}
-	switch content := content.(type) {
-	case map[string]any:
-		if _, ok := decoding.At(content, []string{"spec", "containers"}).([]any); ok && isTemplate(path) {
-			return append(found, slices.Clone(path))
+	decoding.Walk(content, func(path []string, value any) bool {
+		_, hasContainers := decoding.At(value, []string{"spec", "containers"}).([]any)
+		isFound := len(path) <= deepest && hasContainers && isTemplate(path)
+		if isFound {
+			found = append(found, path)
 		}
-		for _, key := range slices.Sorted(maps.Keys(content)) {
-			found = search(content[key], append(path, key), found)
-		}
-	case []any:
-		for i, item := range content {
-			found = search(item, append(path, fmt.Sprintf("[%d]", i)), found)
-		}
-	}
+		return len(path) <= deepest && !isFound
+	})
 	return found
 }
 
