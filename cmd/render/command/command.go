@@ -238,9 +238,7 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 		ctx, interrupted = interruptible(cmd, p)
 		defer interrupted.end()
 	}
-	update, err := render.NewUpdate(ctx, repository, f.Selection, func(environment, step string) {
-		p.step(environment + ": " + step)
-	})
+	update, err := render.NewUpdate(ctx, repository, f.Selection, p.stepOf)
 	if err != nil {
 		return err
 	}

@@ -113,14 +113,13 @@ func runDiff(cmd *cobra.Command, kinds *registry.Kinds, f diffFlags) error {
 		func(repository *render.Repository, p *progress) error {
 			var d *compare.Diff
 			var err error
-			progress := func(environment, step string) { p.step(environment + ": " + step) }
 			switch {
 			case f.live:
-				d, err = diffLive(cmd, repository, f, p, progress)
+				d, err = diffLive(cmd, repository, f, p)
 			case f.against != "":
-				d, err = diff.Against(repository, f.Names[0], f.against, progress)
+				d, err = diff.Against(repository, f.Names[0], f.against, p.stepOf)
 			default:
-				d, err = diff.Run(cmd.Context(), repository, f.Selection, f.base, progress)
+				d, err = diff.Run(cmd.Context(), repository, f.Selection, f.base, p.stepOf)
 			}
 			if err != nil {
 				return err
@@ -149,15 +148,14 @@ func checkComparison(cmd *cobra.Command, f diffFlags) error {
 	return nil
 }
 
-func diffLive(cmd *cobra.Command, repository *render.Repository, f diffFlags, p *progress,
-	progress func(environment, step string)) (*compare.Diff, error) {
+func diffLive(cmd *cobra.Command, repository *render.Repository, f diffFlags, p *progress) (*compare.Diff, error) {
 	p.step("connecting to the cluster")
 	var warnings bytes.Buffer
 	c, err := f.target.Connect(&warnings)
 	if err != nil {
 		return nil, err
 	}
-	d, err := live.Compare(cmd.Context(), c, repository, f.Names, progress)
+	d, err := live.Compare(cmd.Context(), c, repository, f.Names, p.stepOf)
 	p.stop()
 	fmt.Fprint(cmd.ErrOrStderr(), warnings.String())
 	return d, err

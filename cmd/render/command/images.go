@@ -2,7 +2,6 @@ package command
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -65,9 +64,7 @@ func runImages(cmd *cobra.Command, kinds *registry.Kinds, f imagesFlags) error {
 	f.All = f.All || len(f.Names) == 0
 	return inRepository(cmd, kinds, f.root, (*render.Repository).RLock,
 		func(repository *render.Repository, p *progress) error {
-			d, err := diff.Run(cmd.Context(), repository, f.Selection, f.base, func(environment, step string) {
-				p.step(environment + ": " + step)
-			})
+			d, err := diff.Run(cmd.Context(), repository, f.Selection, f.base, p.stepOf)
 			if err != nil {
 				return err
 			}
@@ -82,21 +79,9 @@ func printImages(cmd *cobra.Command, d *compare.Diff, f imagesFlags) error {
 		problems = append(problems, e.Problems...)
 	}
 	errs, _ := manifest.SplitProblems(problems)
-	for _, problem := range errs {
-		fmt.Fprintln(cmd.ErrOrStderr(), problem)
-	}
+	printProblems(cmd.ErrOrStderr(), errs)
 	all, charts := images.List(d)
 	report := imagesReport{d.Base, all, charts, errs}
-	if f.base == "" { // what is in rendered/ alone is left out
-		report.Images = slices.DeleteFunc(report.Images, func(i images.Image) bool { return i.IsOld })
-		report.Charts = slices.DeleteFunc(report.Charts, func(c images.Chart) bool { return c.IsOld })
-		for i := range report.Images {
-			report.Images[i].IsNew = false
-		}
-		for i := range report.Charts {
-			report.Charts[i].IsNew = false
-		}
-	}
 	if f.output == "json" {
 		if err := printJSON(cmd.OutOrStdout(), report); err != nil {
 			return err

@@ -125,6 +125,9 @@ func (p *progress) step(doing string) {
 	p.bar.Describe(kind.Visible(doing))
 }
 
+// stepOf shows the current step for an environment.
+func (p *progress) stepOf(environment, step string) { p.step(environment + ": " + step) }
+
 // pause hides the progress while show prints something else.
 func (p *progress) pause(show func()) {
 	_ = p.bar.Clear()

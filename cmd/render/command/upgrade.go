@@ -64,9 +64,7 @@ Exit codes: 0 no differences; 1 differences; 2 error.`,
 func runUpgrade(cmd *cobra.Command, kinds *registry.Kinds, f upgradeFlags) error {
 	return inRepository(cmd, kinds, f.root, (*render.Repository).RLock,
 		func(repository *render.Repository, p *progress) error {
-			all, errs, err := upgrade.Run(repository, f.Selection, f.kubernetes, func(environment, step string) {
-				p.step(environment + ": " + step)
-			})
+			all, errs, err := upgrade.Run(repository, f.Selection, f.kubernetes, p.stepOf)
 			if err != nil {
 				return err
 			}

@@ -55,8 +55,8 @@ type uses[K comparable] struct{ before, after map[K][]Place }
 
 func newUses[K comparable]() uses[K] { return uses[K]{map[K][]Place{}, map[K][]Place{}} }
 
-// list returns all uses, in the order of names.
-func list[K comparable, T any](u uses[K], compareNames func(a, b K) int, named func(K, Use) T) []T {
+// list returns all uses, in the order of names. Without a comparison none is new.
+func list[K comparable, T any](u uses[K], isCompared bool, compareNames func(a, b K) int, named func(K, Use) T) []T {
 	names := slices.SortedFunc(maps.Keys(u.after), compareNames)
 	for name := range u.before {
 		if u.after[name] == nil {
@@ -66,7 +66,7 @@ func list[K comparable, T any](u uses[K], compareNames func(a, b K) int, named f
 	slices.SortFunc(names, compareNames)
 	all := make([]T, len(names))
 	for i, name := range names {
-		use := Use{u.after[name] == nil, u.before[name] == nil, u.after[name]}
+		use := Use{u.after[name] == nil, isCompared && u.before[name] == nil, u.after[name]}
 		if use.IsOld {
 			use.Used = u.before[name]
 		}
@@ -77,17 +77,19 @@ func list[K comparable, T any](u uses[K], compareNames func(a, b K) int, named f
 }
 
 // List returns the images and charts of the environments of a comparison. Source objects and releases name no images:
-// the objects that they are rendered to or install do.
+// the objects that they are rendered to or install do. Without a base only what is after the change counts.
 func List(d *compare.Diff) ([]Image, []Chart) {
 	images, charts := newUses[string](), newUses[[3]string]()
 	for _, e := range d.Environments {
-		add(e, images.before, charts.before, e.Before().Objects, e.OldCharts, nil)
+		if d.Base != "" {
+			add(e, images.before, charts.before, e.Before().Objects, e.OldCharts, nil)
+		}
 		add(e, images.after, charts.after, e.After().Objects, e.Charts, places(e))
 	}
 	asImage := func(name string, u Use) Image { return Image{name, u} }
 	asChart := func(c [3]string, u Use) Chart { return Chart{c[0], c[1], c[2], u} }
 	compareCharts := func(a, b [3]string) int { return slices.Compare(a[:], b[:]) }
-	return list(images, strings.Compare, asImage), list(charts, compareCharts, asChart)
+	return list(images, d.Base != "", strings.Compare, asImage), list(charts, d.Base != "", compareCharts, asChart)
 }
 
 // add adds the uses by the objects of an environment and by its entries of helmCharts. Without locate it leaves out

@@ -18,7 +18,7 @@ func TestListNamesImagesOfAllPlaces(t *testing.T) {
 		"\n---\n{apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, metadata: {name: r, namespace: ns}, spec: {chart: {spec: {chart: podinfo, version: '"
 	const rest = "', sourceRef: {kind: HelmRepository, name: h}}}, values: {image: none}}}" +
 		"\n---\n{apiVersion: source.toolkit.fluxcd.io/v1, kind: HelmRepository, metadata: {name: h, namespace: ns}, spec: {url: 'https://charts.example.com'}}"
-	d := &compare.Diff{Environments: []*compare.Comparison{changes.Between(t, pod("web:1", "files:1")+others+"6.1.0"+rest, pod("web:2", "files:1")+others+"6.2.0"+rest)}}
+	d := &compare.Diff{Base: "main", Environments: []*compare.Comparison{changes.Between(t, pod("web:1", "files:1")+others+"6.1.0"+rest, pod("web:2", "files:1")+others+"6.2.0"+rest)}}
 	var got []string
 	images, charts := List(d)
 	for _, image := range images {
