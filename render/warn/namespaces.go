@@ -20,9 +20,9 @@ func missingNamespaces(in Input) (warnings []manifest.Problem) {
 	if len(defined) == 0 {
 		return nil
 	}
-	for _, o := range in.Objects {
+	for _, o := range in.sources {
 		id := manifest.ID{Kind: "Namespace", Name: o.GetNamespace()}
-		if id.Name == "" || o.IsRendered() || isKnown[id.Name] || isInEveryCluster(id.Name) || in.isElsewhere(id) {
+		if id.Name == "" || isKnown[id.Name] || isInEveryCluster(id.Name) || in.isElsewhere(id) {
 			continue
 		}
 		if namespaced, isDefined := in.IsNamespaced(o.GroupVersionKind()); isDefined && !namespaced {

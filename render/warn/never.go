@@ -28,8 +28,8 @@ func neverWorking(in Input) (warnings []manifest.Problem) {
 		"StatefulSet.apps": longStatefulSet, "CronJob.batch": neverDue, "Service": ignoredSelector,
 		"ConfigMap": missingContent, "Secret": missingContent,
 	}
-	for _, o := range in.Objects {
-		if rule := rules[o.GroupVersionKind().GroupKind().String()]; rule != nil && !o.IsRendered() {
+	for _, o := range in.sources {
+		if rule := rules[o.GroupVersionKind().GroupKind().String()]; rule != nil {
 			warnings = append(warnings, rule(o)...)
 		}
 	}
@@ -97,9 +97,9 @@ func missingContent(o manifest.Object) (warnings []manifest.Problem) {
 // none scales it. See ambiguousSelector in pkg/controller/podautoscaler/horizontal.go of Kubernetes.
 func scaledByTwo(in Input) (warnings []manifest.Problem) {
 	first := map[pod.Workload]manifest.Object{}
-	for _, o := range in.Objects {
+	for _, o := range in.sources {
 		a, scales := pod.ReadAutoscaler(o.Unstructured)
-		if !scales || o.IsRendered() || strings.Contains(a.Target.Name, "$") ||
+		if !scales || strings.Contains(a.Target.Name, "$") ||
 			o.GetAnnotations()["scaledobject.keda.sh/transfer-hpa-ownership"] == "true" {
 			continue
 		}
@@ -118,19 +118,13 @@ func scaledByTwo(in Input) (warnings []manifest.Problem) {
 // blockedEvictions warns of a PodDisruptionBudget that requires all Pods of the only workload that it selects: no
 // node can be drained. See getExpectedPodCount in pkg/controller/disruption/disruption.go of Kubernetes.
 func blockedEvictions(in Input) (warnings []manifest.Problem) {
-	isScaled := map[pod.Workload]bool{}
-	for _, o := range in.Objects {
-		if a, scales := pod.ReadAutoscaler(o.Unstructured); scales {
-			isScaled[a.Target] = true
-		}
-	}
-	for _, o := range in.Objects {
+	for _, o := range in.sources {
 		selectors := references.SelectorsOf(o)
-		if o.GetKind() != "PodDisruptionBudget" || o.IsRendered() || len(selectors) == 0 {
+		if o.GetKind() != "PodDisruptionBudget" || len(selectors) == 0 {
 			continue
 		}
 		selected := in.index.Selected(selectors[0])
-		if len(selected) != 1 || isScaled[pod.WorkloadOf(selected[0].Unstructured)] {
+		if len(selected) != 1 || len(in.autoscalers[pod.WorkloadOf(selected[0].Unstructured)]) > 0 {
 			continue
 		}
 		workload := selected[0].GetKind()
@@ -169,10 +163,7 @@ func requiresAll(budget manifest.Object, replicas int) (field, advice string) {
 // that it is to spread: it spreads nothing. See calPreFilterState in
 // pkg/scheduler/framework/plugins/podtopologyspread/filtering.go of Kubernetes.
 func unspreadPods(in Input) (warnings []manifest.Problem) {
-	for _, o := range in.Objects {
-		if o.IsRendered() {
-			continue
-		}
+	for _, o := range in.sources {
 		const selectors = "topologySpreadConstraints[].labelSelector"
 		references.VisitPods(o, selectors, func(selector map[string]any, at []string) {
 			wanted, _, err := unstructured.NestedStringMap(selector, "matchLabels")
@@ -196,8 +187,8 @@ func unspreadPods(in Input) (warnings []manifest.Problem) {
 // repeatedJobs warns of Jobs that the cluster deletes when they have ended. A kind decides about its own.
 func repeatedJobs(in Input) (warnings []manifest.Problem) {
 	const field = "spec.ttlSecondsAfterFinished"
-	for _, o := range in.Objects {
-		if !o.IsRendered() && delivery.RunsAgain(o.Unstructured) {
+	for _, o := range in.sources {
+		if delivery.RunsAgain(o.Unstructured) {
 			ttl := decoding.At(o.Object, manifest.SplitField(field))
 			warnings = append(warnings, warning(o, field, ttl,
 				"the cluster deletes the Job after its end, and each sync creates it again, so it runs again and "+
@@ -212,20 +203,14 @@ func repeatedJobs(in Input) (warnings []manifest.Problem) {
 // autoscaler's changes. The warning is at spec.replicas if that is in a source file, otherwise at
 // the autoscaler. Autoscalers ignore a workload with 0 replicas.
 func scaledTwice(in Input) (warnings []manifest.Problem) {
-	autoscalers := map[pod.Workload][]manifest.Object{}
-	for _, o := range in.Objects {
-		if a, scales := pod.ReadAutoscaler(o.Unstructured); scales {
-			autoscalers[a.Target] = append(autoscalers[a.Target], o)
-		}
-	}
-	if len(autoscalers) == 0 {
+	if len(in.autoscalers) == 0 {
 		return nil
 	}
 	for _, o := range in.Objects {
 		if pod.Number(o.Unstructured, 0, "spec", "replicas") <= 0 {
 			continue
 		}
-		for _, autoscaler := range autoscalers[pod.WorkloadOf(o.Unstructured)] {
+		for _, autoscaler := range in.autoscalers[pod.WorkloadOf(o.Unstructured)] {
 			warnings = append(warnings, scaledBy(autoscaler, o))
 		}
 	}

@@ -95,8 +95,8 @@ const mostSelectable = 1000
 // idleSelectors warns of selectors that select nothing in the environment because of a typing error, and of ports that
 // nothing of what is selected has.
 func idleSelectors(in Input) (warnings []manifest.Problem) {
-	for _, o := range in.Objects {
-		if o.IsRendered() || in.isElsewhere(o.ID()) {
+	for _, o := range in.sources {
+		if in.isElsewhere(o.ID()) {
 			continue
 		}
 		for _, s := range references.SelectorsOf(o) {
@@ -159,10 +159,7 @@ func instead(name string, names []string) string {
 // unknownProbePorts warns of probes and hooks with a named port that their container does not have: the kubelet looks
 // it up in that container alone.
 func unknownProbePorts(in Input) (warnings []manifest.Problem) {
-	for _, o := range in.Objects {
-		if o.IsRendered() {
-			continue
-		}
+	for _, o := range in.sources {
 		references.VisitPods(o, "containers|initContainers[]", func(container map[string]any, at []string) {
 			names := references.PortsOf(container, "")
 			look := func(action map[string]any, at []string) {
@@ -184,10 +181,7 @@ func unknownProbePorts(in Input) (warnings []manifest.Problem) {
 // emptyMounts warns of mounts of a path that the items of their volume do not have: the kubelet makes a folder for it.
 // See makeMounts in pkg/kubelet/kubelet_pods.go of Kubernetes.
 func emptyMounts(in Input) (warnings []manifest.Problem) {
-	for _, o := range in.Objects {
-		if o.IsRendered() {
-			continue
-		}
+	for _, o := range in.sources {
 		files := map[any][]string{} // by the name of their volume
 		references.VisitPods(o, "volumes[]", func(volume map[string]any, _ []string) {
 			references.Visit(volume, []string{"configMap|secret", "items"}, nil, func(item map[string]any, _ []string) {

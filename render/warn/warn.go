@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/pod"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
@@ -54,16 +55,25 @@ type Input struct {
 	// IsPrepared reports whether people may install more in an empty cluster before.
 	IsPrepared func() bool
 
+	sources     []manifest.Object // the Objects that are not rendered: a kind decides about its own
 	controllers []manifest.Object // the Objects that IsController accepts
+	autoscalers map[pod.Workload][]manifest.Object
 	index       *references.Index // of Objects and Installed
 }
 
 // Warnings returns the warnings of all rules, without files and lines, and an error for each kind
 // whose own rule panics.
 func (in Input) Warnings() (warnings []manifest.Problem) {
+	in.autoscalers = map[pod.Workload][]manifest.Object{}
 	for _, o := range in.Objects {
+		if !o.IsRendered() {
+			in.sources = append(in.sources, o)
+		}
 		if IsController(o) {
 			in.controllers = append(in.controllers, o)
+		}
+		if a, scales := pod.ReadAutoscaler(o.Unstructured); scales {
+			in.autoscalers[a.Target] = append(in.autoscalers[a.Target], o)
 		}
 	}
 	in.index = references.NewIndex(slices.Concat(in.Objects, in.Installed), in.Configured...)
