@@ -95,25 +95,34 @@ func (c Change) Object() manifest.Object {
 // changes compares objects before and after.
 func changes(kinds *registry.Kinds, before, after []manifest.Object) (changes []Change,
 	unchanged []*unstructured.Unstructured) {
-	old := map[manifest.ID]manifest.Object{}
+	old := map[manifest.ID][]manifest.Object{} // several deliveries may have an object
 	for _, o := range before {
-		old[o.IDInNamespace()] = o
+		id := o.IDInNamespace()
+		old[id] = append(old[id], o)
 	}
+	var others []manifest.Object
 	for _, o := range after {
 		id := o.IDInNamespace()
-		was := old[id]
-		delete(old, id)
-		if was.Unstructured != nil && Equal(was.Unstructured, o.Unstructured) {
-			unchanged = append(unchanged, o.Unstructured)
+		i := slices.IndexFunc(old[id], func(was manifest.Object) bool { return Equal(was.Unstructured, o.Unstructured) })
+		if i < 0 {
+			others = append(others, o)
 			continue
 		}
-		c := Change{Before: was.Unstructured, After: o.Unstructured, BeforeFile: was.File, AfterFile: o.File}
-		if c.Before == nil {
-			c.generator = GeneratorOf(o)
+		old[id] = slices.Delete(old[id], i, i+1)
+		unchanged = append(unchanged, o.Unstructured)
+	}
+	for _, o := range others {
+		c, id := Change{After: o.Unstructured, AfterFile: o.File, generator: GeneratorOf(o)}, o.IDInNamespace()
+		if was := old[id]; len(was) > 0 {
+			old[id], c.Before, c.BeforeFile, c.generator = was[1:], was[0].Unstructured, was[0].File, ""
 		}
 		changes = append(changes, c)
 	}
-	for _, o := range old {
+	for _, o := range after {
+		delete(old, o.IDInNamespace())
+	}
+	for _, all := range old {
+		o := all[0]
 		changes = append(changes, Change{Before: o.Unstructured, BeforeFile: o.File, generator: GeneratorOf(o)})
 	}
 	changes = joinReplacements(kinds, changes)

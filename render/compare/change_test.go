@@ -86,6 +86,35 @@ func TestDefaultNamespaceEqualsNoNamespace(t *testing.T) {
 }
 
 // A running Pod of an At cannot be changed: one of another name takes its place.
+// An object that a folder and a chart deliver, with other content, changes only if one of the two does.
+func TestObjectsOfSeveralDeliveriesAreComparedEach(t *testing.T) {
+	labelled := strings.Replace(deployment, "namespace: shop", "namespace: shop, labels: {by: chart}", 1)
+	raised := strings.Replace(labelled, "web:1", "web:2", 1)
+	for name, test := range map[string]struct {
+		before, after string
+		want          string
+	}{
+		"equal":   {deployment + labelled, labelled + deployment, ""},
+		"changed": {deployment + labelled, raised + deployment, "changed web:1 web:2\n"},
+		"fewer":   {deployment + labelled, labelled, ""},
+		"removed": {deployment + labelled, "", "removed\n"},
+	} {
+		got := ""
+		both := New(gatehouse.All(), "prod", Input{Objects: read(t, test.before)}, Input{Objects: read(t, test.after)})
+		for _, c := range both.Changes {
+			if got += string(c.Action()); c.Action() == Changed {
+				for _, f := range c.Fields() {
+					got += " " + *f.Before + " " + *f.After
+				}
+			}
+			got += "\n"
+		}
+		if got != test.want {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
+	}
+}
+
 func TestChangesHaveActions(t *testing.T) {
 	before := podOf("a-1", "a", "shop") + podOf("b-1", "b", "shop") + podOf("d-1", "d", "x") + podOf("e-1", "e", "shop") + podOf("e-2", "e", "shop") + deployment
 	after := podOf("a-2", "a", "shop") + podOf("c-1", "c", "shop") + podOf("d-1", "d", "z") + podOf("e-3", "e", "shop") + strings.Replace(deployment, "web:1", "web:2", 1)

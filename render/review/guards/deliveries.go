@@ -21,12 +21,15 @@ var sources = []guard{{fields: ordinary}, {risk: syncs, lost: undelivers}}
 // versions guard the sources of Flux, whose later versions are not judged.
 var versions = append([]guard{{fields: at("spec.ref.tag", "spec.version"), when: isNewTag}}, sources...)
 
-// tags matches the values of charts with the tag of an image.
-var tags = regexp.MustCompile(`^spec\.(values|sources?(\[[^\]]*\])?\.helm\.valuesObject)[.\[].*[tT]ag$`)
+// tags matches the values of charts with an image or its tag.
+var tags = regexp.MustCompile(`^spec\.(values|sources?(\[[^\]]*\])?\.helm\.valuesObject)[.\[].*` +
+	`([tT]ag|[iI]mage(Name)?)$`)
 
-// isNewTag reports whether a tag or version is a later one: nobody judges it, and it is no more than unknown.
+// isNewTag reports whether an image, its tag or a version is a later one: nobody judges it, and it is no more than
+// unknown.
 func isNewTag(_ *compare.Comparison, _ compare.Change, f compare.FieldChange) bool {
-	return image.IsNewTag(f.Before, f.After)
+	areBoth := f.Before != nil && f.After != nil
+	return image.IsNewTag(f.Before, f.After) || areBoth && image.IsNewVersion(*f.Before, *f.After)
 }
 
 // ordinary matches the fields that do not decide what is delivered.
