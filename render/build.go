@@ -2,7 +2,6 @@ package render
 
 import (
 	"slices"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -10,6 +9,7 @@ import (
 	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
 	"example.com/gatehouse/render/verdict"
@@ -36,7 +36,7 @@ type built struct {
 	releases  []release.Release
 	installed []*release.Installed
 	// untold are the paths that deliveries look at whose objects are not known.
-	untold []*sync.Map
+	untold []*source.Looks
 	// cluster is the cluster that charts are rendered for.
 	cluster func() charts.Cluster
 }
@@ -44,7 +44,7 @@ type built struct {
 // build builds the environment.
 func (in *input) build(repository *Repository) (b built, problems []manifest.Problem) {
 	b.paths = kustomize.FindPaths(in.sources, in.folder)
-	b.objects, problems = kustomize.Build(b.paths, in.shared)
+	b.objects, problems = in.buildObjects(b.paths)
 	if len(problems) == 0 {
 		b.local, problems = kustomize.LocalDefinitions(b.paths, b.objects)
 	}
@@ -76,4 +76,14 @@ func (in *input) build(repository *Repository) (b built, problems []manifest.Pro
 	b.invalid = append(b.invalid, b.judgeInstalled(invalid)...)
 	kustomize.SetImages(b.paths, b.objects, b.checker.Default)
 	return b, problems
+}
+
+// buildObjects builds the folder of paths. Objects that the memo has are the same ones.
+func (in *input) buildObjects(paths *kustomize.Paths) (objects []manifest.Object, problems []manifest.Problem) {
+	objects, problems = kustomize.Build(paths, in.shared)
+	for i := range objects {
+		same := memo.Same(in.memo, objects[i].Unstructured)
+		objects[i].Unstructured, objects[i].Written = same, same
+	}
+	return objects, problems
 }

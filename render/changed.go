@@ -5,7 +5,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -22,7 +21,8 @@ import (
 func (r *Repository) changed(names, files []string) (changed []string) {
 	may, onDisk := make([]bool, len(names)), source.NewFileSystem(r.files, r.dir, nil)
 	parallel.For(len(names), func(i int) {
-		looks, areAll := r.looksAt(names[i])
+		looks := &source.Looks{}
+		areAll := r.looksAt(names[i], looks)
 		for _, file := range files {
 			file = strings.TrimSuffix(file, "/") // a repository in this one
 			may[i] = may[i] || !areAll || mayChangeAll(file) || isLookedAt(looks, onDisk, file) ||
@@ -38,19 +38,29 @@ func (r *Repository) changed(names, files []string) (changed []string) {
 	return changed
 }
 
-// Looks returns the paths from the root that reading an environment looks at.
-func (r *Repository) Looks(environment string) map[string]bool {
-	looks, _ := r.looksAt(environment)
-	return looks
+// Recording returns the repository with what it looks at added to looks.
+func (r *Repository) Recording(looks *source.Looks) *Repository {
+	recording := *r
+	recording.Look = func(name string) {
+		looks.Add(name)
+		r.look(name)
+	}
+	return &recording
 }
 
-// isLookedAt reports whether a file, or a folder that is gone with it, is among paths looked at: git names the files
-// of a removed folder, where perhaps only the folder was looked for.
-func isLookedAt(looks map[string]bool, onDisk *source.FileSystem, file string) bool {
+// IsAnyLookedAt reports whether one of some changed files is looked at.
+func (r *Repository) IsAnyLookedAt(looks *source.Looks, files []string) bool {
+	onDisk := source.NewFileSystem(r.files, r.dir, nil)
+	return slices.ContainsFunc(files, func(file string) bool { return isLookedAt(looks, onDisk, file) })
+}
+
+// isLookedAt reports whether a file, or a folder that is gone with it, is looked at: git names the files of a removed
+// folder, where perhaps only the folder was looked for.
+func isLookedAt(looks *source.Looks, onDisk *source.FileSystem, file string) bool {
 	for at := file; at != "."; at = path.Dir(at) {
 		folder := path.Dir(at)
 		switch {
-		case looks[at], looks[folder+"/"]:
+		case looks.Has(at), looks.Has(folder + "/"):
 			return true
 		case onDisk.Exists("/" + folder):
 			return false
@@ -59,20 +69,16 @@ func isLookedAt(looks map[string]bool, onDisk *source.FileSystem, file string) b
 	return false
 }
 
-// looksAt returns the paths that reading an environment looks at, see Look, and the paths in its kustomizations.
-// A build may read more files if there are errors, charts in git that a controller installs, or generators and
-// transformers with files of their own.
-func (r *Repository) looksAt(name string) (looks map[string]bool, areAll bool) {
-	var mu sync.Mutex
-	looks, reading := map[string]bool{}, *r
-	reading.Look = func(name string) {
-		mu.Lock()
-		defer mu.Unlock()
-		looks[source.Relative(name)] = true
-	}
-	in, problems := readInput(&reading, name, nil)
+// AddLooks adds the paths that reading an environment looks at.
+func (r *Repository) AddLooks(environment string, to *source.Looks) { r.looksAt(environment, to) }
+
+// looksAt adds the paths that reading an environment looks at, and the paths in its kustomizations. It reports whether
+// these are all. A build may read more files if there are errors, charts in git that a controller installs, or
+// generators and transformers with files of their own.
+func (r *Repository) looksAt(name string, looks *source.Looks) (areAll bool) {
+	in, problems := readInput(r.Recording(looks), name, nil)
 	if in.sources == nil || manifest.HasErrors(problems) {
-		return looks, false
+		return false
 	}
 	areAll = true
 	for _, m := range in.sources.Manifests {
@@ -86,13 +92,13 @@ func (r *Repository) looksAt(name string) (looks map[string]bool, areAll bool) {
 			areAll = areAll && !slices.ContainsFunc(patches, installsFolder)
 		}
 		for _, file := range k.Paths {
-			looks[source.Relative(file)] = true
+			looks.Add(file)
 		}
 	}
 	for _, file := range in.sources.FS.FilesRead() { // at the ends of links
-		looks[file] = true
+		looks.Add(file)
 	}
-	return looks, areAll
+	return areAll
 }
 
 // installsFolder reports whether an object, or a patch of it, names a folder in git, perhaps of a chart, which a later

@@ -146,13 +146,24 @@ func (r *Repository) undelivered(gvk schema.GroupVersionKind) (definition *unstr
 	return definition, nil
 }
 
+// MayDefine reports whether a file, from the root, may have definitions of kinds of any environment. It is no look of
+// an environment.
+func (r *Repository) MayDefine(file string) bool {
+	content, _ := source.NewFileSystem(r.files, r.dir, nil).ReadAny("/" + file) // a file that is gone has none
+	return mayDefine(content)
+}
+
+func mayDefine(content []byte) bool {
+	return bytes.Contains(content, []byte("CustomResourceDefinition"))
+}
+
 // findDefinitions returns the CustomResourceDefinitions in the YAML files of the repository, by kind: but those in
 // environments/, which are for the environments that list them, and patches, which have no versions.
 func (r *Repository) findDefinitions() map[schema.GroupKind][]fileDefinition {
 	all := map[schema.GroupKind][]fileDefinition{}
 	r.eachYAML(".", func(name string, content []byte) {
 		isOfEnvironment := strings.HasPrefix(name, tree.EnvironmentsFolder+"/")
-		if isOfEnvironment || !bytes.Contains(content, []byte("CustomResourceDefinition")) {
+		if isOfEnvironment || !mayDefine(content) {
 			return
 		}
 		for _, d := range text.Split(content) {

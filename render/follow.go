@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	yamlv3 "go.yaml.in/yaml/v3"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
@@ -75,7 +74,7 @@ func (in *input) renderedFolder() string { return path.Join("/", tree.Folder, in
 // repository, whose files are files. A folder below rendered/ or in environments/ is an environment of its own. Untold
 // are the paths that those deliveries look at that are not followed.
 func (in *input) follow(repository *Repository, files *source.FileSystem, objects []manifest.Object) (all []*followed,
-	untold []*sync.Map, problems []manifest.Problem) {
+	untold []*source.Looks, problems []manifest.Problem) {
 	w, have := newWorld(objects, in), map[manifest.ID]manifest.Object{}
 	ignore := ""
 	for _, o := range objects {
@@ -335,7 +334,7 @@ func fieldsOf(k types.Kustomization) (fields map[string]any, err error) {
 // build builds the folder.
 func (f *followed) build() []manifest.Problem {
 	f.paths = kustomize.FindPaths(f.sources, f.place.folder)
-	objects, problems := kustomize.Build(f.paths, f.shared)
+	objects, problems := f.buildObjects(f.paths)
 	problems = slices.DeleteFunc(problems, func(p manifest.Problem) bool { return p.Code == manifest.NoObjects })
 	f.built = slices.Clone(objects)
 	if !manifest.HasErrors(problems) {

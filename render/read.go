@@ -8,7 +8,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/types"
@@ -44,7 +43,7 @@ type input struct {
 	overrides string // the folder of overrides, from the root; empty without overrides
 	entry     string // see ClusterAnnotation, from the root; empty without the annotation
 	sources   *source.Sources
-	noted     *sync.Map // the paths that sources looks at
+	noted     *source.Looks // the paths that sources looks at
 	memo      *memo.Memo
 	shared    *memo.Memo // of all environments
 	by        *By        // nil for the judge of the environment itself
@@ -63,7 +62,7 @@ func readInput(repository *Repository, name string, by *By) (*input, []manifest.
 	go verdict.Prepare(repository.kinds)
 	go kustomize.LoadSchemas()
 	files, noted := repository.fileSystem().Noting()
-	in := &input{name: name, noted: noted, kinds: repository.kinds, memo: repository.Memo,
+	in := &input{name: name, noted: noted, kinds: repository.kinds, memo: cmp.Or(repository.Memo, repository.own),
 		shared: cmp.Or(repository.Memo, repository.shared), by: by}
 	folder, _, err := files.Resolve(folderOf(name))
 	if err != nil {

@@ -298,10 +298,7 @@ func (e *Environment) JudgeRest(of *Environment) []manifest.Problem {
 // IsUntold reports whether a part of the environment looks at a file and has no known objects: one with an error, or
 // without its chart.
 func (e *Environment) IsUntold(name string) bool {
-	isNoted := func(noted *sync.Map) bool {
-		_, is := noted.Load(name)
-		return is
-	}
+	isNoted := func(noted *source.Looks) bool { return noted.Has(name) }
 	p := e.pipeline
 	return p != nil && (slices.ContainsFunc(p.untold, isNoted) || !p.isBuilt && isNoted(p.noted))
 }

@@ -48,6 +48,7 @@ type Repository struct {
 	files   source.Revision                              // the work tree, or see At
 	overlay map[string][]byte                            // see With
 	shared  *memo.Memo                                   // results for all environments of a run, if Memo is nil
+	own     *memo.Memo                                   // see Again
 	found   func() []string                              // entries, read once
 	defined func() map[schema.GroupKind][]fileDefinition // findDefinitions, once
 }
@@ -100,6 +101,14 @@ func (r *Repository) At(revision source.Revision) *Repository {
 	at.files, at.Look, at.IsLeftOut = revision, nil, nil
 	at.found, at.defined = sync.OnceValue(at.entries), sync.OnceValue(at.findDefinitions)
 	return &at
+}
+
+// Again returns the repository with a memo for one environment that is rendered more than once, at several revisions or
+// for several judges: what stays the same is judged and written once.
+func (r *Repository) Again(own *memo.Memo) *Repository {
+	again := *r
+	again.own = own
+	return &again
 }
 
 // Kinds returns the kinds of source objects.

@@ -60,7 +60,7 @@ func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 	}
 	watchdog.Expect(len(selected))
 	update := &Update{Environments: make([]TreeUpdate, len(selected))}
-	parallel.Some(sideBySide, len(selected), func(i int) {
+	parallel.Some(SideBySide, len(selected), func(i int) {
 		e := &update.Environments[i]
 		if e.Name = selected[i]; ctx.Err() == nil {
 			e.plan(repository, slices.Contains(selection.Names, e.Name), func(step string) { progress(e.Name, step) })
@@ -90,9 +90,9 @@ func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 	return update, nil
 }
 
-// sideBySide is the number of environments that are rendered at a time. A stage of one that runs on a
+// SideBySide is the number of environments that are rendered at a time. A stage of one that runs on a
 // single processor leaves the others to the other one; more environments would take more memory.
-const sideBySide = 2
+const SideBySide = 2
 
 // UpdateOne plans the update of an environment and calls use with it, while no other run writes
 // to the repository. If the environment has errors, it returns the problems instead.

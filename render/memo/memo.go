@@ -16,28 +16,18 @@ type Memo struct {
 }
 
 type entry struct {
-	value  any
-	isUsed bool // since Forget
+	value  func() any // once
+	isUsed bool       // since Forget
 }
 
-// Get returns the value of a key. For a new key it calls compute and keeps the result. The key
+// Get returns the value of a key. For a new key it calls compute and keeps the result; others wait for it. The key
 // holds everything that the value depends on, in a type that no other function uses. Callers must
 // not change the value.
 func Get[V any](m *Memo, key any, compute func() V) V {
 	if m == nil {
 		return compute()
 	}
-	if value, ok := m.find(key); ok {
-		return value.(V)
-	}
-	value := compute()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.values == nil {
-		m.values = map[any]*entry{}
-	}
-	m.values[key] = &entry{value: value, isUsed: true}
-	return value
+	return m.find(key, func() any { return compute() })().(V)
 }
 
 // Len returns the number of values.
@@ -47,15 +37,19 @@ func (m *Memo) Len() int {
 	return len(m.values)
 }
 
-func (m *Memo) find(key any) (value any, ok bool) {
+func (m *Memo) find(key any, compute func() any) (value func() any) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.values[key]
 	if e == nil {
-		return nil, false
+		e = &entry{value: sync.OnceValue(compute)}
+		if m.values == nil {
+			m.values = map[any]*entry{}
+		}
+		m.values[key] = e
 	}
 	e.isUsed = true
-	return e.value, true
+	return e.value
 }
 
 // Forget drops the values that were not used since the last Forget. A failed rendering skips stages
@@ -75,4 +69,11 @@ func (m *Memo) Forget(hasFailed bool) {
 		return isUnused
 	})
 	m.least = len(m.values)
+}
+
+// Clear drops all values.
+func (m *Memo) Clear() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.values, m.least = nil, 0
 }

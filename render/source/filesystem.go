@@ -28,7 +28,7 @@ type FileSystem struct {
 	standIns map[string][]byte // content in place of, or beside, the files of the revision
 	folders  map[string]bool   // of standIns
 	ignoring *ignoring         // see InArtifact
-	noted    *sync.Map         // see Noting
+	noted    *Looks            // see Noting
 }
 
 // NewFileSystem returns the file system of a revision. The path of its root on disk, without links, is dir. It calls
@@ -58,17 +58,27 @@ func (f *FileSystem) With(files map[string][]byte) *FileSystem {
 	return with
 }
 
-// Noting returns a file system with the set of all paths that are looked at by it, relative to the root.
-func (f *FileSystem) Noting() (noting *FileSystem, noted *sync.Map) {
-	noting = f.With(nil)
-	noting.noted = &sync.Map{}
-	return noting, noting.noted
+// Looks are the paths from the root that readings look at. It may be used concurrently. A nil Looks keeps nothing.
+type Looks struct{ paths sync.Map }
+
+// Add adds a path.
+func (l *Looks) Add(name string) {
+	if l != nil {
+		l.paths.Store(Relative(name), true)
+	}
 }
 
-func (f *FileSystem) note(name string) {
-	if f.noted != nil {
-		f.noted.Store(Relative(name), true)
-	}
+// Has reports whether a reading looks at a path.
+func (l *Looks) Has(name string) bool {
+	_, has := l.paths.Load(name)
+	return has
+}
+
+// Noting returns a file system with all paths that are looked at by it.
+func (f *FileSystem) Noting() (noting *FileSystem, noted *Looks) {
+	noting = f.With(nil)
+	noting.noted = &Looks{}
+	return noting, noting.noted
 }
 
 // FilesRead returns the files read from the revision, sorted, relative to the root.
@@ -96,7 +106,7 @@ func (f *FileSystem) KustomizationFile(dir string) string {
 // wraps fs.ErrNotExist if nothing exists there.
 func (f *FileSystem) Resolve(name string) (resolved string, isDir bool, err error) {
 	name = path.Clean("/" + filepath.ToSlash(name))
-	f.note(name)
+	f.noted.Add(name)
 	if _, ok := f.standIns[name]; ok {
 		f.look(name)
 		return name, false, nil
@@ -105,7 +115,7 @@ func (f *FileSystem) Resolve(name string) (resolved string, isDir bool, err erro
 		return name, true, nil
 	}
 	resolved, isDir, err = f.resolve(name)
-	f.note(resolved)
+	f.noted.Add(resolved)
 	if err == nil && !isDir && f.ignoring.has(resolved) {
 		err = &fs.PathError{Op: "open", Path: Relative(name), Err: fs.ErrNotExist}
 	}
@@ -275,6 +285,9 @@ func (s *seen) follow(name string) resolution {
 		return resolution{err: errGit(name)}
 	}
 	resolved := path.Join(folder.path, path.Base(name))
+	if resolved != name {
+		s.look(resolved)
+	}
 	info, err := s.revision.Lstat(nameIn(resolved))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/gobwas/glob"
 
@@ -32,6 +33,7 @@ type destination struct {
 // refusedApplications warns of Applications whose AppProject does not admit their destination or repository:
 // Argo CD syncs nothing of them. See ValidatePermissions in util/argo/argo.go of Argo CD.
 func refusedApplications(in Input) (warnings []manifest.Problem) {
+	hasGlobalProjects := sync.OnceValue(in.hasGlobalProjects)
 	for _, o := range in.Objects {
 		if o.GroupVersionKind().GroupKind().String() != "Application.argoproj.io" {
 			continue
@@ -39,7 +41,7 @@ func refusedApplications(in Input) (warnings []manifest.Problem) {
 		name, _ := decoding.At(o.Object, []string{"spec", "project"}).(string)
 		found := in.index.Find(manifest.ID{Group: "argoproj.io", Kind: "AppProject", Namespace: o.GetNamespace(),
 			Name: name})
-		if len(found) != 1 || in.hasGlobalProjects() {
+		if len(found) != 1 || hasGlobalProjects() {
 			continue
 		}
 		p := manifest.As[project](found[0].Unstructured)

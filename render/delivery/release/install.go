@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	release "helm.sh/helm/v4/pkg/release/v1"
@@ -47,7 +46,7 @@ type Installed struct {
 	// Settings are the values that the release sets.
 	Settings *charts.Settings
 	// Noted are the paths that rendering the release looks at.
-	Noted *sync.Map
+	Noted *source.Looks
 
 	documents       map[string]source.Document // by originOf
 	blamePostRender func(kustomization map[string]any, p manifest.Problem) (keys []string, part string)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"sync"
 
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/delivery/flux"
@@ -29,6 +30,7 @@ type previousRendering struct {
 	files      map[string]git.File // the regular files of the commit by path
 	listed     map[string][]string // the files in the index of each environment
 	kubernetes map[string]string   // the Kubernetes version in the index of each environment
+	isDefining func() bool         // definesKinds, once
 }
 
 // openPrevious opens rendered/ in the work tree or, if revision is not empty, in its merge base with HEAD.
@@ -53,6 +55,7 @@ func openPrevious(ctx context.Context, repository *render.Repository,
 		return nil, err
 	}
 	maps.DeleteFunc(b.files, func(_ string, file git.File) bool { return !file.IsRegular() })
+	b.isDefining = sync.OnceValue(b.definesKinds)
 	return b, b.readIndexes(ctx)
 }
 

@@ -160,8 +160,7 @@ func (b *previousRendering) compareVerdicts(environments []*compare.Comparison, 
 		if len(before) == 0 && judges[i].kubernetes == "" {
 			continue
 		}
-		repository := *b.repository
-		repository.Memo = &memo.Memo{} // both verdicts are on the same built objects
+		repository := b.repository.Again(&memo.Memo{}) // both verdicts are on the same objects
 		step := func(step string) { progress(both.Name, step) }
 		was := repository.Judge(both.Name, &render.By{Kubernetes: judges[i].kubernetes, Definitions: before}, step)
 		is := repository.Judge(both.Name, &render.By{Definitions: after}, step)

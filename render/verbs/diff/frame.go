@@ -33,23 +33,12 @@ type frame struct {
 	*previousRendering
 	isAll     bool            // all environments are compared
 	isChanged map[string]bool // changed files, from the root
-	looked    sync.Map        // the paths from the root that a rendering looks at
+	looked    source.Looks    // of all environments
 	// isRendered has the files of each compared environment, from the root, and whether a file is what the sources
 	// render to. It is nil for an environment that does not render.
 	isRendered map[string]map[string]bool
+	adding     sync.Mutex // isRendered
 	compared   []*compare.Comparison
-}
-
-// recording returns a repository that records the paths that it looks at.
-func (f *frame) recording(repository *render.Repository) *render.Repository {
-	r := *repository
-	r.Look = func(name string) {
-		f.look(source.Relative(name))
-		if repository.Look != nil {
-			repository.Look(name)
-		}
-	}
-	return &r
 }
 
 // start sets the base.
@@ -60,26 +49,25 @@ func (f *frame) start(base *previousRendering) {
 	}
 }
 
-func (f *frame) look(name string) { f.looked.Store(name, true) }
-
-func (f *frame) hasLooked(name string) bool {
-	_, has := f.looked.Load(name)
-	return has
+// add adds an environment. It may be called concurrently.
+func (f *frame) add(environment string, rendering *render.Rendering) {
+	files := f.filesOf(environment, rendering)
+	f.adding.Lock()
+	defer f.adding.Unlock()
+	f.isRendered[environment] = files
 }
 
-// add adds an environment, and its files in the work tree.
-func (f *frame) add(environment string, rendering *render.Rendering) {
-	f.isRendered[environment] = nil
+// filesOf returns the files of an environment in the work tree, see isRendered.
+func (f *frame) filesOf(environment string, rendering *render.Rendering) map[string]bool {
 	if rendering == nil {
-		return
+		return nil
 	}
 	for _, file := range rendering.Sources { // at the ends of links
-		f.look(file)
+		f.looked.Add(file)
 	}
 	_, isRendered, _ := f.repository.RenderedFor(environment) // an unreadable index is a problem of the plan
 	if render.IsFolder(environment) || !isRendered && f.isUnrendered(environment) {
-		f.isRendered[environment] = map[string]bool{}
-		return
+		return map[string]bool{}
 	}
 	plan := f.repository.Plan(rendering)
 	defer plan.Close()
@@ -95,7 +83,7 @@ func (f *frame) add(environment string, rendering *render.Rendering) {
 		isCommitted := !f.isChanged[name] && f.files[name].OID == f.git.Hash(file.Content) // though not checked out
 		files[name] = files[name] || isCommitted
 	}
-	f.isRendered[environment] = files
+	return files
 }
 
 // isUntold reports whether a part of an environment reads a file, and nobody knows the objects of this part.
@@ -167,9 +155,7 @@ func (f *frame) lookAtBase() {
 		return
 	}
 	for environment := range f.isRendered {
-		for name := range f.base.Looks(environment) {
-			f.look(name)
-		}
+		f.base.AddLooks(environment, &f.looked)
 	}
 }
 
@@ -186,9 +172,9 @@ func (f *frame) isExplained(file git.FileChange) bool {
 	case isRepository(file), f.isUntold(name):
 		return false
 	case folder == tree.EnvironmentsFolder:
-		return f.hasLooked(name) || !f.knowsSources(within)
+		return f.looked.Has(name) || !f.knowsSources(within)
 	}
-	return f.hasLooked(name) && isBeside(file.Path)
+	return f.looked.Has(name) && isBeside(file.Path)
 }
 
 // knowsSources reports whether all sources of an environment are known, or of all that may share a file.

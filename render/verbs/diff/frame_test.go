@@ -96,13 +96,13 @@ func frameOf(t *testing.T, prefix string) *frame {
 		"rendered/prod/shop/a.yaml": true, "rendered/prod/README.md": true,
 		"rendered/prod/shop/edited.yaml": false, "rendered/prod/shop/gone.yaml": false,
 	}
-	f.look("environments/prod/a.yaml")
-	f.look("environments/base/action.yaml")
-	f.look("apps/base/a.yaml")
-	f.look("apps/base/kustomization.yaml")
-	f.look("tools/base/.helmignore")
-	f.look("hack/check.sh")
-	f.look(".github/workflows/a.yaml")
+	f.looked.Add("environments/prod/a.yaml")
+	f.looked.Add("environments/base/action.yaml")
+	f.looked.Add("apps/base/a.yaml")
+	f.looked.Add("apps/base/kustomization.yaml")
+	f.looked.Add("tools/base/.helmignore")
+	f.looked.Add("hack/check.sh")
+	f.looked.Add(".github/workflows/a.yaml")
 	return f
 }
 

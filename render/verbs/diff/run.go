@@ -14,6 +14,7 @@ import (
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/watchdog"
 )
 
@@ -23,7 +24,7 @@ import (
 func Run(ctx context.Context, repository *render.Repository, selection render.Selection, base string,
 	progress func(environment, step string)) (*compare.Diff, error) {
 	around := &frame{isAll: selection.All}
-	previous, err := openPrevious(ctx, around.recording(repository), base)
+	previous, err := openPrevious(ctx, repository.Recording(&around.looked), base)
 	if err != nil {
 		return nil, err
 	}
@@ -46,27 +47,34 @@ func Run(ctx context.Context, repository *render.Repository, selection render.Se
 			around.add(name, nil)
 		}
 	}
-	judges := make([]judge, len(names))
-	for i, name := range names {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+	judges, failed := make([]judge, len(names)), make([]error, len(names))
+	d.Environments = make([]*compare.Comparison, len(names))
+	parallel.Some(render.SideBySide, len(names), func(i int) {
+		if ctx.Err() != nil {
+			return
 		}
+		name, both := names[i], &pair{}
+		defer both.memo.Clear() // comparisons keep their environments
 		isAskedFor := slices.Contains(selection.Names, name) && previous.listed[name] == nil
 		step := func(step string) { progress(name, step) }
-		now := repository.LoadIfThere(name, isAskedFor, step)
+		now := repository.Again(&both.memo).Recording(&both.looks).LoadIfThere(name, isAskedFor, step)
 		if base != "" {
 			around.add(name, now.Rendering)
 		}
 		step("comparing")
-		both, err := previous.compare(ctx, now, step)
-		errs = append(errs, err)
-		if now.IsThere() && previous.commit != "" && !previous.isUnrendered(name) {
-			judges[i], err = previous.findJudge(ctx, now, both)
-			errs = append(errs, err)
+		var err error
+		d.Environments[i], err = previous.compare(ctx, now, both, step)
+		if failed[i] = err; now.IsThere() && previous.commit != "" && !previous.isUnrendered(name) {
+			judges[i], err = previous.findJudge(ctx, now, d.Environments[i])
+			failed[i] = errors.Join(failed[i], err)
 		}
-		both.Problems = append(both.Problems, warnings...)
-		warnings = nil // one warning is enough
-		d.Environments = append(d.Environments, both)
+	})
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	errs = append(errs, failed...)
+	if len(names) > 0 { // one warning is enough
+		d.Environments[0].Problems = append(d.Environments[0].Problems, warnings...)
 	}
 	previous.compareVerdicts(d.Environments, judges, progress)
 	if base != "" {
@@ -88,13 +96,13 @@ func (b *previousRendering) withGone(names []string) []string {
 }
 
 // compare compares an environment with its previous rendering, or with one of its previous sources.
-func (b *previousRendering) compare(ctx context.Context, now *render.Environment,
+func (b *previousRendering) compare(ctx context.Context, now *render.Environment, shared *pair,
 	step func(string)) (both *compare.Comparison, err error) {
 	var before, after compare.Input
 	problems, isComparable := now.Problems, now.Rendering != nil
 	switch {
 	case b.isUnrendered(now.Name):
-		before, after, problems = b.readSources(now, func(doing string) { step("base: " + doing) })
+		before, after, problems = b.readSources(now, shared, func(doing string) { step("base: " + doing) })
 		isComparable = before.Objects != nil
 	case now.Rendering != nil:
 		var warnings []manifest.Problem

@@ -7,6 +7,8 @@ import (
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/memo"
+	"example.com/gatehouse/render/source"
 )
 
 // isUnrendered reports whether the commit has the sources of an environment and no rendering of it.
@@ -14,20 +16,50 @@ func (b *previousRendering) isUnrendered(name string) bool {
 	return b.commit != "" && b.listed[name] == nil && b.base.HasEnvironment(name)
 }
 
-// readSources renders the sources of an environment at the commit. Errors that are there as well are warnings, and
-// hide no change.
-func (b *previousRendering) readSources(now *render.Environment, step func(string)) (before, after compare.Input,
-	problems []manifest.Problem) {
-	was := b.base.LoadIfThere(now.Name, false, step)
+// A pair is what the renderings of an environment at two revisions share.
+type pair struct {
+	memo  memo.Memo
+	looks source.Looks // of the one now
+}
+
+// mayDiffer reports whether a changed file may change a rendering that has looked at some paths: a rendering depends on
+// nothing else, but for definitions.
+func (b *previousRendering) mayDiffer(looks *source.Looks) bool {
+	return b.isDefining() || slices.ContainsFunc(b.changed, isRepository) ||
+		b.repository.IsAnyLookedAt(looks, b.changedHere()) || b.base.IsAnyLookedAt(looks, b.changedHere())
+}
+
+// definesKinds reports whether a changed file has definitions of kinds, which may judge any environment.
+func (b *previousRendering) definesKinds() bool {
+	return slices.ContainsFunc(b.changedHere(), func(name string) bool {
+		return source.IsYAML(name) && (b.repository.MayDefine(name) || b.base.MayDefine(name))
+	})
+}
+
+// changedHere returns the changed files in the folder of the repository, from there.
+func (b *previousRendering) changedHere() (names []string) {
+	for _, c := range b.changed {
+		if b.git.Holds(c.Path) {
+			names = append(names, b.git.InFolder(c.Path))
+		}
+	}
+	return names
+}
+
+// readSources renders the sources of an environment at the commit, unless the change leaves alone what they depend on.
+// Errors that are there as well are warnings, and hide no change.
+func (b *previousRendering) readSources(now *render.Environment, shared *pair, step func(string)) (before,
+	after compare.Input, problems []manifest.Problem) {
+	was := now
+	if b.mayDiffer(&shared.looks) {
+		was = b.base.Again(&shared.memo).LoadIfThere(now.Name, false, step)
+	}
 	problems = withoutKnown(now.Problems, was.Problems)
 	if manifest.HasErrors(problems) || !isComparable(was) || !isComparable(now) {
 		before.IsUntold, after.IsUntold = was.IsUntold, now.IsUntold
 		return before, after, problems
 	}
 	before, after = inputOf(was, &problems), inputOf(now, &problems)
-	if now.Rendering != nil {
-		before.Charts = b.charts(now.Rendering)
-	}
 	if was.Rendering == nil || now.Rendering == nil {
 		before.Kubernetes = after.Kubernetes
 	}
@@ -41,7 +73,7 @@ func isComparable(e *render.Environment) bool { return e.Rendering != nil || e.I
 func inputOf(e *render.Environment, problems *[]manifest.Problem) compare.Input {
 	r := e.Rendering
 	if r == nil {
-		return compare.Input{Objects: e.Known(), Installed: e.Installed(), IsUntold: e.IsUntold}
+		return compare.Input{Objects: e.Known(), Installed: e.Installed(), Charts: e.Sources.Charts, IsUntold: e.IsUntold}
 	}
 	return compare.Input{Objects: applied(r.PostBuild, r.Objects, problems), Installed: r.Installed, Charts: r.Charts,
 		Kubernetes: r.Index.Kubernetes, IsUntold: e.IsUntold}

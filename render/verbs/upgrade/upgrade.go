@@ -32,7 +32,7 @@ func Run(repository *render.Repository, selection render.Selection, version stri
 	watchdog.Expect(len(names))
 	for _, name := range names {
 		step := func(step string) { progress(name, step) }
-		repository.Memo = &memo.Memo{} // both verdicts are on the same built objects
+		repository := repository.Again(&memo.Memo{}) // both verdicts are on the same objects
 		before := repository.Judge(name, &render.By{}, step)
 		if _, hasJudge := before.Definitions(); !hasJudge {
 			found, _ := manifest.SplitProblems(before.Problems)

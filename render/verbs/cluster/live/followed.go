@@ -12,12 +12,17 @@ import (
 	"example.com/gatehouse/render/verbs/cluster/owner"
 )
 
+// ownObjects returns the objects of an environment without its followed folders, as they are applied.
+func ownObjects(r *render.Rendering) []manifest.Object {
+	if r.PostBuild == nil {
+		return slices.Clone(r.Objects)
+	}
+	return r.PostBuild.Applied(r.Objects)
+}
+
 // everyObject returns the objects of an environment and of its followed folders, as they are applied.
 func everyObject(r *render.Rendering) []manifest.Object {
-	all := slices.Clone(r.Objects)
-	if r.PostBuild != nil {
-		all = r.PostBuild.Applied(all)
-	}
+	all := ownObjects(r)
 	for _, f := range r.Followed {
 		all = append(all, f.Objects...)
 	}
@@ -37,8 +42,7 @@ func applied(r *render.Rendering) (all []manifest.Object, warnings []manifest.Pr
 			}
 		}
 	}
-	own := everyObject(r)[:len(r.Objects)]
-	add(own, r.PostBuild)
+	add(ownObjects(r), r.PostBuild)
 	for _, f := range r.Followed {
 		add(f.Objects, f.PostBuild)
 	}
@@ -63,7 +67,7 @@ func applied(r *render.Rendering) (all []manifest.Object, warnings []manifest.Pr
 func appliersOf(r *render.Rendering) map[manifest.ID]string {
 	managers := map[manifest.ID]string{}
 	if render.IsFolder(r.Environment) {
-		for _, o := range everyObject(r) {
+		for _, o := range ownObjects(r) {
 			managers[o.IDInNamespace()] = owner.Flux
 		}
 	}
