@@ -16,7 +16,11 @@ func CheckBranch(ctx context.Context, branch string) error {
 	if short, ok := strings.CutPrefix(branch, "refs/heads/"); ok {
 		return fmt.Errorf("%q is not the name of a branch: use %s", branch, short)
 	}
-	_, err := (&Repository{dir: "."}).git(ctx, nil, "check-ref-format", BranchRef(branch))
+	r, err := find(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = r.git(ctx, nil, "check-ref-format", BranchRef(branch))
 	var failed *Error
 	if errors.As(err, &failed) || strings.HasPrefix(branch, "-") || strings.HasPrefix(branch, "refs/") ||
 		branch == Head || branch == "@" {

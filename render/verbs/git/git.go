@@ -31,19 +31,24 @@ type Repository struct {
 	format string // the hash of objects: sha1 or sha256
 	index  string // the index of a hook; see InHook
 
+	// At the time of Open: a build with kustomize empties PATH.
+	program string
+	environ []string
+
 	withoutFilters []string // options; see findFilters
 }
 
 // Open opens the repository that holds a folder, at or below the top of its work tree.
 func Open(ctx context.Context, dir string) (*Repository, error) {
-	if _, err := exec.LookPath("git"); err != nil {
-		return nil, commandError(ctx, []string{"rev-parse"}, "", err)
+	r, err := find(ctx)
+	if err != nil {
+		return nil, err
 	}
 	top, gitDir, err := locate(dir)
 	if err != nil {
 		return nil, err
 	}
-	r := &Repository{dir: top}
+	r.dir = top
 	// Without a name of the repository, git also checks its owner.
 	out, err := r.git(ctx, nil, "rev-parse", "--is-inside-work-tree", "--is-shallow-repository",
 		"--show-object-format", "--absolute-git-dir", "--show-prefix")
@@ -71,6 +76,13 @@ func Open(ctx context.Context, dir string) (*Repository, error) {
 		return nil, err
 	}
 	return r, r.findFilters(ctx)
+}
+
+// find finds git. The folder is the working directory.
+func find(ctx context.Context) (*Repository, error) {
+	program, err := exec.LookPath("git")
+	environ := slices.DeleteFunc(os.Environ(), selectsRepository)
+	return &Repository{dir: ".", program: program, environ: environ}, commandError(ctx, nil, "", err)
 }
 
 // enter sets the folder of the repository.
@@ -157,9 +169,9 @@ func (r *Repository) command(ctx context.Context, args ...string) *exec.Cmd {
 	if slices.Contains([]string{"ls-tree", "rev-list"}, args[0]) { // hooks would inherit the option
 		options = append(options, "--literal-pathspecs")
 	}
-	cmd := exec.CommandContext(ctx, "git", append(options, args...)...) //nolint:gosec // the first argument is constant
+	cmd := exec.CommandContext(ctx, r.program, append(options, args...)...) //nolint:gosec // git
 	cmd.Dir = r.dir
-	cmd.Env = append(slices.DeleteFunc(os.Environ(), selectsRepository), "LC_ALL=C.UTF-8", "LANGUAGE=C",
+	cmd.Env = append(slices.Clone(r.environ), "LC_ALL=C.UTF-8", "LANGUAGE=C",
 		"GIT_NO_REPLACE_OBJECTS=1", "PWD="+r.dir, emptyVariable+"=")
 	if r.index != "" {
 		cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+r.index)
