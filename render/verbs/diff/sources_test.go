@@ -27,7 +27,6 @@ git add .; git commit -qm base
 `
 
 func TestOnlyAChangeOfWhatARenderingLooksAtMayChangeIt(t *testing.T) {
-	t.Parallel()
 	for name, c := range map[string]struct {
 		change string
 		a, b   bool
@@ -46,7 +45,6 @@ func TestOnlyAChangeOfWhatARenderingLooksAtMayChangeIt(t *testing.T) {
 		"an ordinary file for both":   {"echo '# CustomResourceDefinition' | write notes.txt", false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			dir := t.TempDir()
 			script := exec.CommandContext(t.Context(), "sh", "-c", twoEnvironments+c.change) // #nosec G204 -- of this test
 			script.Dir = dir
