@@ -94,6 +94,7 @@ func (in *input) follow(repository *Repository, files *source.FileSystem, object
 				if f, err := in.setOf(repository, within, o, w.clusters); err == nil {
 					all = append(all, f)
 					w.add(f.built, in)
+					problems = append(problems, f.unsetParameters()...)
 				} else {
 					untold = append(untold, noted)
 					problems = append(problems, warning(o, fmt.Sprintf("is not judged, for its %v: commit the "+
@@ -353,6 +354,9 @@ func (f *followed) Object() manifest.Object { return f.object }
 // Blame implements manifest.Delivery. It adds the source file and line, or those of the Kustomization if its own
 // fields are to blame.
 func (f *followed) Blame(p manifest.Problem) manifest.Problem {
+	if f.isSet() {
+		return f.blameSet(p)
+	}
 	p.Subject = p.Subject.Committed()
 	located := locate(f.input, f.paths, p)
 	isOwn := f.overlay != "" && located.File == source.Relative(f.overlay)
@@ -371,6 +375,9 @@ func (f *followed) Blame(p manifest.Problem) manifest.Problem {
 	}
 	of := manifest.NewProblem(f.object, field, set.value, message).As(p.Code)
 	of.Warning = p.Warning
+	if set, isMade := f.object.Delivery.(*followed); isMade && set.isSet() {
+		return set.Blame(of)
+	}
 	return of
 }
 

@@ -4,12 +4,19 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
 
+	yamlv3 "go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/delivery/applicationset"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/node"
 )
 
 // place is a folder in git that a tool builds, with the fields that change the objects.
@@ -167,6 +174,64 @@ func (in *input) setOf(repository *Repository, files *source.FileSystem, o manif
 		f.built = append(f.built, made)
 	}
 	return f, nil
+}
+
+// blameSet returns a problem of an Application at the line of its ApplicationSet: in its patch, at the value of a
+// generator that is the whole text of the field, or in its template.
+func (f *followed) blameSet(p manifest.Problem) manifest.Problem {
+	owner, keys := f.input, manifest.SplitField(p.Field)
+	if parent, isDelivered := f.object.Delivery.(*followed); isDelivered {
+		owner = parent.input
+	}
+	spec, _ := f.object.Object["spec"].(map[string]any)
+	var patch map[string]any
+	text, _ := spec["templatePatch"].(string)
+	_ = yaml.Unmarshal([]byte(text), &patch) // a template need not be YAML
+	if _, isSet, _ := unstructured.NestedFieldNoCopy(patch, keys...); isSet && len(keys) > 0 {
+		at := manifest.NewProblem(f.object, "spec.templatePatch", manifest.Value{}, "")
+		p.File, p.Line = owner.locateText(at, keys)
+		return p
+	}
+	template := append([]string{"spec", "template"}, keys...)
+	if text, _ = decoding.At(f.object.Object, template).(string); text != "" && parameter.FindString(text) == text {
+		p.File, p.Line = owner.generated(f.object.ID(), fmt.Sprint(decoding.At(p.Subject.Object, keys)))
+	}
+	if p.File == "" {
+		at := f.locate(manifest.NewProblem(f.object, manifest.JoinField(template), p.Value, ""))
+		p.File, p.Line = at.File, at.Line
+	}
+	return p
+}
+
+// generated returns the position of a value in a generator of an ApplicationSet, if it is there.
+func (in *input) generated(set manifest.ID, text string) (file string, line int) {
+	for _, d := range in.sources.SourceDocuments(set) {
+		_, generators := node.Walk(d.Node(), []string{"spec", "generators"}, nil)
+		manifest.EachScalar(generators, nil, func(scalar *yamlv3.Node, _ []string, isKey bool) {
+			if scalar.Value == text && !isKey && file == "" {
+				file, line = source.Relative(d.File), scalar.Line
+			}
+		})
+	}
+	return file, line
+}
+
+// parameter matches a parameter that no generator has, as Argo CD leaves it.
+var parameter = regexp.MustCompile(`\{\{[^{}]*\}\}|<no value>`)
+
+// unsetParameters warns of the first path with a parameter that no generator has.
+func (f *followed) unsetParameters() []manifest.Problem {
+	for _, made := range f.built {
+		for _, p := range placesOf(made) {
+			if unset := parameter.FindString(p.folder); unset != "" {
+				of := manifest.NewProblem(made, p.field, manifest.Value{}, fmt.Sprintf("%s: no generator has %s: "+
+					"correct it, or remove the Application", p.field, unset)).As(manifest.NotFollowed)
+				of.Warning = true
+				return []manifest.Problem{f.Blame(of)}
+			}
+		}
+	}
+	return nil
 }
 
 // filesOfSet are the files of a repository, by names from its root.

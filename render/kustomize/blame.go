@@ -193,7 +193,7 @@ func isContainer(value any) bool {
 func (b *blame) patches(e candidateEntry) (documents []source.Document) {
 	patches := b.paths.Patches[e.Kustomization.Folder]
 	if strings.HasPrefix(e.Name, "transformers[") {
-		patches = buildpath.PatchesIn(b.paths.Sources.Documents(e.Kustomization.Paths[e.Loads]), e.Name)
+		patches = buildpath.PatchesIn(b.paths.Sources.Documents(e.Kustomization.Paths[e.Loads]), e.Name, b.loader(e))
 	}
 	for _, patch := range patches {
 		if patch.Entry() != e.Name && patch.Field != e.Name || patch.Err != nil {
@@ -207,6 +207,13 @@ func (b *blame) patches(e candidateEntry) (documents []source.Document) {
 		}
 	}
 	return documents
+}
+
+// loader returns a function that loads a file for a plugin in an entry.
+func (b *blame) loader(e candidateEntry) func(file string) []source.Document {
+	return func(file string) []source.Document {
+		return b.paths.Sources.Loaded(path.Join(e.Kustomization.Folder, file))
+	}
 }
 
 // setBy returns the node of a patch that gives the field its value or removes it, or nil.
@@ -304,7 +311,7 @@ func (b *blame) setByEntry(e candidateEntry) *cause {
 		return b.setByReplacement(e, b.paths.Sources.Replacements(k))
 	case strings.HasPrefix(e.Name, "transformers["):
 		documents := b.paths.Sources.Documents(k.Paths[e.Loads])
-		if found := b.setByReplacement(e, source.ReplacementsIn(documents, e.Name)); found != nil {
+		if found := b.setByReplacement(e, source.ReplacementsIn(documents, e.Name, b.loader(e))); found != nil {
 			return found
 		}
 		return b.setByTransformer(documents, text)

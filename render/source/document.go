@@ -51,10 +51,22 @@ func splitList(file string, root *yaml.Node, isListed bool) (documents []Documen
 // Inside returns the documents in the text of a field, with their lines in the file.
 func (d Document) Inside(field string) (documents []Document) {
 	for _, value := range node.Fields(d.Node(), field) {
-		for _, inside := range text.SplitScalar(value) {
-			if root, err := inside.Parse(); err == nil && root != nil {
-				documents = append(documents, splitList(d.File, root, false)...)
-			}
+		documents = append(documents, parsed(d.File, text.SplitScalar(value))...)
+	}
+	return documents
+}
+
+// Loaded returns the documents of a file that a plugin loads, and none of one that is not there.
+func (s *Sources) Loaded(file string) []Document {
+	_, content, _ := s.FS.find(file) // kustomize reports errors
+	return parsed(file, text.Split(content))
+}
+
+// parsed returns the documents of a file that are YAML.
+func parsed(file string, texts []text.Document) (documents []Document) {
+	for _, inside := range texts {
+		if root, err := inside.Parse(); err == nil && root != nil {
+			documents = append(documents, splitList(file, root, false)...)
 		}
 	}
 	return documents

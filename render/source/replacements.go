@@ -57,16 +57,27 @@ func replacementsOf(files *FileSystem, k *Kustomization) (all []Replacement) {
 	return all
 }
 
-// ReplacementsIn returns the replacements of transformers in an entry of a kustomization.
-func ReplacementsIn(transformers []Document, entry string) (all []Replacement) {
-	for _, d := range transformers {
-		list := node.Field(d.Node(), "replacements")
-		var found []types.Replacement
-		if content, err := yaml.Marshal(list); list == nil || err != nil || sigsyaml.Unmarshal(content, &found) != nil {
-			continue
+// ReplacementsIn returns the replacements of transformers in an entry of a kustomization. Load returns the documents of
+// a file.
+func ReplacementsIn(transformers []Document, entry string, load func(file string) []Document) (all []Replacement) {
+	add := func(file string, at *yaml.Node) {
+		var r types.Replacement
+		if content, err := yaml.Marshal(at); at != nil && err == nil && sigsyaml.Unmarshal(content, &r) == nil {
+			all = append(all, Replacement{r, entry, file, at})
 		}
-		for i, r := range found {
-			all = append(all, Replacement{r, entry, d.File, node.Item(list, i)})
+	}
+	for _, d := range transformers {
+		for _, item := range node.Items(node.Field(d.Node(), "replacements")) {
+			name := node.Text(item, "path")
+			if name == "" {
+				add(d.File, item)
+				continue
+			}
+			for _, loaded := range load(name) {
+				for _, at := range node.Items(loaded.Node()) {
+					add(loaded.File, at)
+				}
+			}
 		}
 	}
 	return all

@@ -110,7 +110,7 @@ func (r *Release) addSource(s applicationSource, helm string) {
 			func(values map[string]any) error { return set(p.Name+"="+escapeCommas(p.Value), values) })
 	}
 	if len(s.Helm.FileParameters) > 0 {
-		r.Unknown = append(r.Unknown, "fileParameters")
+		r.Unknown, r.unknownField = append(r.Unknown, "fileParameters"), helm+"fileParameters"
 	}
 }
 

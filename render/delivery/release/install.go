@@ -90,8 +90,9 @@ func (i Installer) install(r Release, locked []charts.Locked,
 	r.dropMissing(i.Files)
 	result.Release = r
 	if len(r.Unknown) > 0 {
-		problems = append(problems, r.Warning("unknown values, so its chart is judged without them: "+
-			manifest.FirstOf(3, r.Unknown)))
+		unknown := r.Warning("unknown values, so its chart is judged without them: " + manifest.FirstOf(3, r.Unknown))
+		unknown.Field = r.unknownField
+		problems = append(problems, unknown)
 	}
 	if r.Err != nil {
 		of := r.problemIn(r.errSource, nil, "values: "+r.Err.Error())

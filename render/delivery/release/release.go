@@ -57,7 +57,8 @@ type Release struct {
 	Unjudged string `json:"-"`
 
 	// Unknown are the values that are not in this environment. Without them problems are warnings.
-	Unknown []string `json:"-"`
+	Unknown      []string `json:"-"`
+	unknownField string   // of Source
 	// IsSuspended reports whether the controller leaves the release alone: its problems are warnings.
 	IsSuspended bool `json:"-"`
 	// Err prevents rendering.

@@ -53,24 +53,30 @@ func findPatches(k *source.Kustomization) (all []Patch) {
 	return all
 }
 
-// PatchesIn returns the patches of transformers in an entry of a kustomization, which is their Field.
-func PatchesIn(transformers []source.Document, entry string) (all []Patch) {
+// PatchesIn returns the patches of transformers in an entry of a kustomization, which is their Field. Load returns the
+// documents of a file.
+func PatchesIn(transformers []source.Document, entry string, load func(file string) []source.Document) (all []Patch) {
 	for _, d := range transformers {
 		var k struct {
-			Kind, Patch, JSONOp string
-			Target              *types.Selector
+			Kind, Patch, JSONOp, Path string
+			Paths                     []string
+			Target                    *types.Selector
 		}
 		if d.Node().Decode(&k) != nil || !strings.HasPrefix(k.Kind, "Patch") {
 			continue
 		}
-		for _, field := range []string{"patch", "jsonOp", "patches"} {
-			if documents := d.Inside(field); len(documents) > 0 {
-				p := Patch{Field: entry, Documents: documents}
-				if k.Target != nil {
-					p.Selector, p.Err = NewSelector(k.Target)
-				}
-				all = append(all, p)
+		add := func(documents []source.Document) {
+			p := Patch{Field: entry, Documents: documents}
+			if k.Target != nil {
+				p.Selector, p.Err = NewSelector(k.Target)
 			}
+			all = append(all, p)
+		}
+		for _, field := range []string{"patch", "jsonOp", "patches"} {
+			add(d.Inside(field))
+		}
+		for _, file := range append(k.Paths, k.Path) {
+			add(load(file))
 		}
 	}
 	return all
