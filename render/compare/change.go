@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -21,9 +20,6 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
 )
-
-// OldError is the code of an error that the base of a change has as well. It is a warning.
-const OldError metav1.CauseType = "OldError"
 
 // KubernetesChange is a change of the Kubernetes version that an environment declares. An empty version
 // stands for the newest one. The change affects validation, and not the cluster.

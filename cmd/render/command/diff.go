@@ -298,7 +298,7 @@ func comment(reviewed *review.Review, d *compare.Diff, r report, f diffFlags) st
 			limit = bytes
 		}
 	}
-	isNew := func(p manifest.Problem) bool { return p.Code != compare.OldError }
+	isNew := func(p manifest.Problem) bool { return p.Code != manifest.OldError }
 	old := review.OldErrors(slices.DeleteFunc(slices.Clone(r.warnings), isNew), limit/4)
 	if limit -= len(old); d.Failed() {
 		return reviewed.Failure(r.errors, limit, f.command(d.Base)) + old

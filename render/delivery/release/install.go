@@ -103,12 +103,10 @@ func (i Installer) install(r Release, locked []charts.Locked,
 	rendered := i.renderOnce(r, archive, digest)
 	for _, p := range rendered.problems {
 		of := r.problem(manifest.SplitField(p.Field), p.Message)
-		if p.Code == charts.ValuesFile {
+		if p.Code == manifest.ValuesFile {
 			of = manifest.NewProblem(r.Source, r.filesField, p.Value, p.Message)
 		}
-		if of.Code = p.Code; p.Code == charts.OwnRule || p.Code == charts.ValuesFile {
-			of.Code = manifest.InvalidValues
-		}
+		of.Code = p.Code
 		of.Warning = r.isUnsure() || p.Warning
 		problems = append(problems, of)
 	}
@@ -329,7 +327,7 @@ func (i Installer) render(r Release, archive string) (result rendered) {
 	made, problems := charts.Render(i.Files, r.entry(archive), i.Cluster())
 	for _, p := range problems {
 		own := manifest.Problem{Message: p.Message, Field: p.Field, Code: p.Code, Value: p.Value,
-			Warning: p.Warning || p.Code == charts.OwnRule}
+			Warning: p.Warning || p.Code == manifest.ChartRuleOfRender}
 		if p.File != "" {
 			own.Message = p.Position() + ": " + p.Message
 		}

@@ -26,7 +26,7 @@ func (a *adviser) changing(r *run, documents []document, all []change) (found []
 			continue
 		}
 		message := fmt.Sprintf("chart %s: %s %s%s", a.Name, c.function, errChanging, a.advice(r, c))
-		found = append(found, manifest.Problem{File: strings.TrimPrefix(c.File, "/"), Line: c.Line, Code: OwnRule,
+		found = append(found, manifest.Problem{File: strings.TrimPrefix(c.File, "/"), Line: c.Line, Code: manifest.ChartRuleOfRender,
 			Message: message})
 	}
 	return slices.CompactFunc(manifest.SortProblems(found), func(a, b manifest.Problem) bool {

@@ -244,7 +244,7 @@ func (e Entry) execute(layers []layer, c *loaded, r *run, top common.Values) (do
 		found = e.problems(c, r.describe(err))
 	}
 	if e.Installed != nil && r.hasAsked {
-		found[0].Code = OwnRule
+		found[0].Code = manifest.ChartRuleOfRender
 		found[0].Message += "; the chart asks the cluster by lookup, and rendering has no cluster"
 	}
 	return nil, kept, found

@@ -311,7 +311,7 @@ func TestAChartThatAsksTheClusterMayFailHereAlone(t *testing.T) {
 	for values, isOwn := range map[string]bool{"wrong: true": false, "wrong: false": true} {
 		files := tree{"/charts/app/Chart.yaml": "apiVersion: v2\nname: app\nversion: 1.0.0\n", "/charts/app/templates/a.yaml": asking, "/charts/app/values.yaml": values}
 		_, problems := Render(files, Entry{HelmChart: types.HelmChart{Name: "app", ReleaseName: "web"}, Installed: &Installed{Archive: "/charts/app"}}, Cluster{Kubernetes: "1.37.0"})
-		if len(problems) != 1 || (problems[0].Code == OwnRule) != isOwn {
+		if len(problems) != 1 || (problems[0].Code == manifest.ChartRuleOfRender) != isOwn {
 			t.Errorf("%s: %v", values, problems)
 		}
 	}

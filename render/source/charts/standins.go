@@ -11,6 +11,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"example.com/gatehouse/render/manifest"
 )
 
 // standIns returns functions with the same result on each run, or functions with another result. An installed chart is
@@ -86,14 +88,11 @@ func standInCertificate(isOther bool) (certificate, key string) {
 	return block("CERTIFICATE", signed), block("PRIVATE KEY", encoded)
 }
 
-// OwnRule is the code of input that Helm would accept.
-const OwnRule metav1.CauseType = "ChartRuleOfRender"
-
 // codeOf returns the code of an error. Templates and Helm pass errors on as text.
 func codeOf(err error) metav1.CauseType {
 	for _, own := range []error{errChanging, errDeep, errLarge, errLacking} {
 		if strings.Contains(err.Error(), own.Error()) {
-			return OwnRule
+			return manifest.ChartRuleOfRender
 		}
 	}
 	return ""

@@ -16,7 +16,6 @@ import (
 	"helm.sh/helm/v4/pkg/chart/common"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 	"sigs.k8s.io/kustomize/kyaml/yaml/merge2"
 	"sigs.k8s.io/yaml"
@@ -123,15 +122,12 @@ func problemOfValues(err error) []manifest.Problem {
 	if err == nil {
 		return nil
 	}
-	p := manifest.Problem{Code: manifest.InvalidValues, Message: "values: " + err.Error()}
 	if file := (fileError{}); errors.As(err, &file) {
-		p.Code, p.Value.Is = ValuesFile, file.name
+		return []manifest.Problem{{Code: manifest.ValuesFile, Value: manifest.Value{Is: file.name},
+			Message: "values: " + err.Error()}}
 	}
-	return []manifest.Problem{p}
+	return []manifest.Problem{{Code: manifest.InvalidValues, Message: "values: " + err.Error()}}
 }
-
-// ValuesFile is the code of an error of one of Files, which is the value of the problem.
-const ValuesFile metav1.CauseType = "ValuesFile"
 
 type fileError struct {
 	error

@@ -89,14 +89,14 @@ func withoutKnown(problems, known []manifest.Problem) []manifest.Problem {
 	}
 	var others []manifest.Problem
 	for _, p := range problems {
-		switch {
-		case !isKnown[keyOf(p)]:
-			others = append(others, p)
-		case p.IsError():
-			p.Warning, p.Code = true, compare.OldError
+		if isOld := isKnown[keyOf(p)]; isOld && p.Warning {
+			continue
+		} else if isOld {
+			p.Warning = true
+			p.Code = manifest.OldError
 			p.Message = fmt.Sprintf("the base has this error as well: %s", p.Message)
-			others = append(others, p)
 		}
+		others = append(others, p)
 	}
 	return slices.Clip(others)
 }
