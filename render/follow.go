@@ -490,7 +490,7 @@ func (b *built) followedObjects() (all []manifest.Object) {
 func (b *built) judgeFollowed() (problems []manifest.Problem) {
 	for _, f := range b.followed {
 		_, found := f.checker(b.checker).Objects(f.built)
-		if f.isSet() { // the API server warns its controller, and nobody reads that
+		if f.isSet() { // the API server warns its controller alone
 			found = slices.DeleteFunc(found, func(p manifest.Problem) bool { return p.Code == manifest.APIWarning })
 		}
 		problems = append(problems, f.blame(found)...)

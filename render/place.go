@@ -48,7 +48,7 @@ func (p place) sourceKind() string {
 }
 
 // isForeign reports whether another source than that of the environment has the folder. An external artifact has parts
-// of other sources, perhaps of this repository, and nobody knows whether a source in the world is this repository.
+// of other sources, perhaps of this repository, and a source in the world may be this repository, too.
 func (p place) isForeign(own string, w *world, files *source.FileSystem) bool {
 	switch {
 	case !p.isFlux || p.isElsewhere:

@@ -255,7 +255,7 @@ func (d *drawing) drawFolder(folder string, isComponent bool) {
 	d.write(folder+"/kustomization.yaml", k.String())
 }
 
-// image draws an entry of images:, of which some make images that others change.
+// image draws an entry of images:. Some make images that others change.
 func (d *drawing) image() string {
 	return d.pick("{name: memcached, newTag: '1'}", "{name: memcached, newTag: '2', newName: r.io/t/other}",
 		"{name: busybox, newName: other}", "{name: other, newTag: '3'}", "{name: r.io/t/other, digest: 'sha256:1'}",

@@ -62,7 +62,7 @@ func SelectorsOf(o manifest.Object) (all []Selector) {
 	return all
 }
 
-// Labelled is an object with the labels by which it, or its Pods, are selected.
+// Labelled is an object with its own labels or those of its Pods, for selectors.
 type Labelled struct {
 	manifest.Object
 	Labels map[string]string

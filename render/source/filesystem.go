@@ -124,7 +124,7 @@ func (f *FileSystem) Resolve(name string) (resolved string, isDir bool, err erro
 
 // ReadFile returns the content of a file. The watchdog names the last one that kustomize reads.
 func (f *FileSystem) ReadFile(name string) ([]byte, error) {
-	if !strings.Contains(name, "/.gatehouse") { // a file of ours, which nobody can change
+	if !strings.Contains(name, "/.gatehouse") { // a file of ours: users cannot change it
 		watchdog.Open(Relative(name))
 	}
 	return f.ReadAny(name)

@@ -124,7 +124,7 @@ func (l link) reason() string {
 	}
 }
 
-// circle returns the links by which the target of a link waits for the link's own step, the fewest.
+// circle returns the fewest links from the target of a link back to the link's own step.
 func (l link) circle() []link {
 	paths := map[*step][]link{l.to: {}}
 	for next := []*step{l.to}; len(next) > 0 && next[0] != l.of; next = next[1:] {

@@ -62,7 +62,7 @@ type need struct {
 	by     []*step
 }
 
-// how is the way in which a step needs others: the plainest first.
+// how is the reason of a step to wait for others: the plainest first.
 type how int
 
 const (

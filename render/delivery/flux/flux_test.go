@@ -122,7 +122,7 @@ func TestWithKnownLeavesOtherVariables(t *testing.T) {
 	}
 }
 
-// Without the value of q, nobody knows whether the text is in quotes.
+// It depends on the value of q whether the text is in quotes.
 func TestWithKnownKeepsATextWithAnotherVariable(t *testing.T) {
 	values := map[string]string{"LIST": "[ { name: a }, { name: b } ]", "N": "2"}
 	o, err := WithKnown(read(t, fmt.Sprintf(configMap, `"${q:=}${LIST}${q:=}"`))[0], values)

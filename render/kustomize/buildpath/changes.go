@@ -25,8 +25,8 @@ type Entry struct {
 	index         int      // in a list
 }
 
-// changing are the fields of a kustomization that change objects, in the order in which kustomize applies
-// them: see configureBuiltinTransformers of its api/internal/target.
+// changing are the fields of a kustomization that change objects, in the order of configureBuiltinTransformers in
+// api/internal/target of kustomize.
 var changing = []string{
 	"ConfigMapGenerator", "SecretGenerator", "PatchesStrategicMerge", "Patches", "Namespace", "NamePrefix",
 	"NameSuffix", "Labels",
@@ -34,7 +34,7 @@ var changing = []string{
 	"Vars", "BuildMetadata",
 }
 
-// Entries returns the entries of kustomizations that change objects, in the order in which kustomize applies them.
+// Entries returns the entries of kustomizations that change objects, in the order of kustomize.
 func (p *Paths) Entries(folders ...string) (all []Entry) {
 	for i, folder := range folders {
 		k := p.Sources.Kustomizations[folder]

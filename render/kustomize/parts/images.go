@@ -38,7 +38,7 @@ func nameOf(image string) imageName {
 	return imageName{len(image), image[strings.LastIndex(image, "/")+1:]}
 }
 
-// plainName matches names in which only a dot is special in a pattern, where it matches one character. The part after
+// plainName matches names with no special character of a pattern but a dot, which matches one character. The part after
 // the last slash has none.
 var plainName = regexp.MustCompile(`^([A-Za-z0-9._:-]+/)*[A-Za-z0-9_-]+$`)
 

@@ -33,7 +33,7 @@ const (
 
 var generated = deployment + strings.ReplaceAll(settings, "%", "aaaa")
 
-// Each row of the table has changes that only it makes known, and near ones that nobody knows.
+// Each row of the table has changes that only it makes known, and near ones that stay unknown.
 func TestRowsTellOrdinaryChanges(t *testing.T) {
 	type edit []string // old, new, ...
 	tested := 0

@@ -19,7 +19,7 @@ type reader struct {
 	isBeside bool
 }
 
-// Risks of files whose readers nobody knows.
+// Risks of files with unknown readers.
 const (
 	mayRun  = "a check, a hook or a person may run it"
 	untold  = "a part of an environment reads it that has errors, or lacks a chart or a file: nobody knows its effect"

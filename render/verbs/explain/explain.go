@@ -130,7 +130,7 @@ type explainer struct {
 	isBrief bool
 }
 
-// maxTraced is the largest product of the number of explained objects and of all objects for which entries are found.
+// maxTraced bounds the product of explained objects and all objects: above it, explain looks for no entries.
 const maxTraced = 20_000
 
 func (e explainer) explain(p manifest.Object) Explanation {

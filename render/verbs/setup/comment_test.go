@@ -73,7 +73,7 @@ var hosts = map[string]host{
 		}},
 }
 
-// The script writes one comment on each host, and changes it later; it never takes that of somebody else.
+// The script writes one comment on each host, and changes it later; it never takes that of another account.
 func TestCommentIsWrittenOnceAndUpdated(t *testing.T) {
 	for _, program := range []string{"sh", "curl", "jq"} {
 		if _, err := exec.LookPath(program); err != nil {
