@@ -305,7 +305,7 @@ func (f *followed) writeOverlay(files *source.FileSystem, folder string) ([]byte
 	f.lines = bytes.Count(original, []byte("\n")) + 1
 	changed := map[string]any{}
 	for name, value := range f.merged {
-		if before, isThere := f.own[name]; !isThere || string(manifest.ToYAML(before)) != string(manifest.ToYAML(value)) {
+		if before, isThere := f.own[name]; !isThere || !bytes.Equal(manifest.ToYAML(before), manifest.ToYAML(value)) {
 			changed[name] = value
 			if isThere && len(original) > 0 { // it no longer has the lines of the file
 				f.lines, original = 0, nil

@@ -34,6 +34,9 @@ const overridesFolder = "overrides"
 // folder that the cluster is synced from. What the deliveries in it bring is rendered below them.
 const ClusterAnnotation = "gatehouse.example.com/cluster"
 
+// RuntimeConfigAnnotation is on the kustomization of an environment whose cluster serves beta versions.
+const RuntimeConfigAnnotation = apiserver.RuntimeConfigAnnotation
+
 // input is a repository environment.
 type input struct {
 	targetCluster

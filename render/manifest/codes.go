@@ -90,8 +90,8 @@ const (
 	ClusterRefused metav1.CauseType = "ClusterRefused"
 	// CRLF is a file with line ends of Windows, which become part of a generated object.
 	CRLF metav1.CauseType = "CRLF"
-	// ChartRuleOfRender is a chart that Helm accepts and render does not: it reads random values, a clock or a cluster, or
-	// takes too much.
+	// ChartRuleOfRender is a chart that Helm accepts and render does not: it reads random values, a clock or a cluster,
+	// or takes too much.
 	ChartRuleOfRender metav1.CauseType = "ChartRuleOfRender"
 	// ValuesFile is a file of values of a chart that cannot be read.
 	ValuesFile metav1.CauseType = "ValuesFile"

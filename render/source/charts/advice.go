@@ -26,8 +26,8 @@ func (a *adviser) changing(r *run, documents []document, all []change) (found []
 			continue
 		}
 		message := fmt.Sprintf("chart %s: %s %s%s", a.Name, c.function, errChanging, a.advice(r, c))
-		found = append(found, manifest.Problem{File: strings.TrimPrefix(c.File, "/"), Line: c.Line, Code: manifest.ChartRuleOfRender,
-			Message: message})
+		found = append(found, manifest.Problem{Code: manifest.ChartRuleOfRender, File: strings.TrimPrefix(c.File, "/"),
+			Line: c.Line, Message: message})
 	}
 	return slices.CompactFunc(manifest.SortProblems(found), func(a, b manifest.Problem) bool {
 		return a.String() == b.String()

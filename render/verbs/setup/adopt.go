@@ -22,7 +22,6 @@ import (
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/node"
 	"example.com/gatehouse/render/tree"
-	"example.com/gatehouse/render/verdict/apiserver"
 )
 
 // adoption is an environment to create from an overlay.
@@ -215,7 +214,7 @@ func (a *adoption) annotations(files *source.FileSystem) (map[string]string, err
 	if own.MetaData == nil {
 		return taken, nil
 	}
-	for _, name := range []string{tree.KubernetesAnnotation, apiserver.RuntimeConfigAnnotation, flux.Annotation} {
+	for _, name := range []string{tree.KubernetesAnnotation, render.RuntimeConfigAnnotation, flux.Annotation} {
 		taken[name] = own.MetaData.Annotations[name]
 	}
 	file := taken[flux.Annotation]
