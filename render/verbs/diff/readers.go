@@ -22,7 +22,7 @@ type reader struct {
 // Risks of files with unknown readers.
 const (
 	mayRun  = "a check, a hook or a person may run it"
-	untold  = "a part of an environment reads it that has errors, or lacks a chart or a file: nobody knows its effect"
+	untold  = "a part of an environment with errors, or without its chart or a file, reads it: nobody knows its effect"
 	maySync = "no environment reads it, and a tool may sync its folder"
 )
 
