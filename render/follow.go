@@ -121,7 +121,7 @@ func (in *input) follow(repository *Repository, files *source.FileSystem, object
 					all = append(all, f)
 					w.add(f.built, in)
 				}
-				if f == nil && len(found) > 0 || manifest.HasErrors(found) {
+				if isUnknown(f, found) {
 					untold = append(untold, noted)
 				}
 				problems = append(problems, found...)
@@ -135,6 +135,11 @@ func (in *input) follow(repository *Repository, files *source.FileSystem, object
 		}
 	}
 	return all, untold, append(problems, notFollowed(foreign)...)
+}
+
+// isUnknown reports whether a folder has problems that hide its objects.
+func isUnknown(f *followed, found []manifest.Problem) bool {
+	return f == nil && len(found) > 0 || manifest.HasErrors(found)
 }
 
 // notFollowed returns one warning about the places in other sources.
