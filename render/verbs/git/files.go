@@ -33,11 +33,11 @@ func (f File) IsRegular() bool { return strings.HasPrefix(f.Mode, "100") }
 // Files returns the files and submodules of a commit at or below some paths. Paths are relative to the
 // folder of the repository, with slashes. It returns an error if one of the paths is a submodule.
 func (r *Repository) Files(ctx context.Context, commit string, paths ...string) (map[string]File, error) {
-	args := []string{"ls-tree", "-r", "-z", "--full-tree", commit, "--"}
-	for _, name := range paths {
-		args = append(args, path.Join(r.prefix, name))
+	full := make([]string, len(paths))
+	for i, name := range paths {
+		full[i] = path.Join(r.prefix, name)
 	}
-	out, err := r.git(ctx, nil, args...)
+	out, err := r.git(ctx, nil, append([]string{"ls-tree", "-r", "-z", "--full-tree", commit, "--"}, full...)...)
 	if err != nil {
 		return nil, fmt.Errorf("read commit %s: %w", commit, err)
 	}
@@ -95,8 +95,9 @@ func (r *Repository) readBlobs(ctx context.Context, files map[string]File,
 		return err
 	}
 	for i := 0; i < len(names) && err == nil; i++ {
-		if err = blobs.read(files[names[i]].OID, func(blob io.Reader) error { return use(names[i], blob) }); err != nil {
-			err = fmt.Errorf("read committed file %s: %w", files[names[i]].OID, err)
+		id := files[names[i]].OID
+		if err = blobs.read(id, func(blob io.Reader) error { return use(names[i], blob) }); err != nil {
+			err = fmt.Errorf("read committed file %s: %w", id, err)
 		}
 	}
 	if ended := blobs.close(); ended != nil {

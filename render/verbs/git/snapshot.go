@@ -174,7 +174,7 @@ func (b *blobReader) read(id string, use func(content io.Reader) error) error {
 func (b *blobReader) close() error {
 	_ = b.in.Close()
 	_, _ = io.Copy(io.Discard, b.out) // so that git ends
-	err := b.cmd.Wait() // before the read of what it said
+	err := b.cmd.Wait()               // before the read of what it said
 	return commandError(b.ctx, catFile, b.stderr.String(), err)
 }
 
