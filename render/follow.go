@@ -103,8 +103,9 @@ func (in *input) follow(repository *Repository, files *source.FileSystem, object
 			}
 			for _, p := range placesOf(o) {
 				if len(all) == maxFollowed {
-					return all, untold, append(problems, warning(o, fmt.Sprintf("is not followed: the environment delivers "+
-						"more than %d folders", maxFollowed))...)
+					found := warning(o, fmt.Sprintf("is not followed: the environment delivers more than %d folders",
+						maxFollowed))
+					return all, untold, append(problems, found...)
 				}
 				if p = in.resolve(files, p); p.isForeign(own, w, files) {
 					foreign = append(foreign, p)

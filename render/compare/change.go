@@ -99,7 +99,8 @@ func changes(kinds *registry.Kinds, before, after []manifest.Object) (changes []
 	var others []manifest.Object
 	for _, o := range after {
 		id := o.IDInNamespace()
-		i := slices.IndexFunc(old[id], func(was manifest.Object) bool { return Equal(was.Unstructured, o.Unstructured) })
+		isEqual := func(was manifest.Object) bool { return Equal(was.Unstructured, o.Unstructured) }
+		i := slices.IndexFunc(old[id], isEqual)
 		if i < 0 {
 			others = append(others, o)
 			continue

@@ -73,7 +73,8 @@ func isComparable(e *render.Environment) bool { return e.Rendering != nil || e.I
 func inputOf(e *render.Environment, problems *[]manifest.Problem) compare.Input {
 	r := e.Rendering
 	if r == nil {
-		return compare.Input{Objects: e.Known(), Installed: e.Installed(), Charts: e.Sources.Charts, IsUntold: e.IsUntold}
+		return compare.Input{Objects: e.Known(), Installed: e.Installed(), Charts: e.Sources.Charts,
+			IsUntold: e.IsUntold}
 	}
 	return compare.Input{Objects: applied(r.PostBuild, r.Objects, problems), Installed: r.Installed, Charts: r.Charts,
 		Kubernetes: r.Index.Kubernetes, IsUntold: e.IsUntold}
