@@ -295,12 +295,17 @@ func (e *Environment) JudgeRest(of *Environment) []manifest.Problem {
 	return manifest.SortProblems(rest.problems)
 }
 
-// IsUntold reports whether a part of the environment looks at a file and has no known objects: one with an error, or
-// without its chart.
-func (e *Environment) IsUntold(name string) bool {
-	isNoted := func(noted *source.Looks) bool { return noted.Has(name) }
-	p := e.pipeline
-	return p != nil && (slices.ContainsFunc(p.untold, isNoted) || !p.isBuilt && isNoted(p.noted))
+// Untold returns the paths that parts of the environment without known objects look at: those with an error, or without
+// their chart.
+func (e *Environment) Untold() []*source.Looks {
+	switch p := e.pipeline; {
+	case p == nil:
+		return nil
+	case !p.isBuilt:
+		return append(slices.Clone(p.untold), p.noted)
+	default:
+		return p.untold
+	}
 }
 
 // IsBuilt reports whether kustomize built all objects.

@@ -61,8 +61,8 @@ type Input struct {
 	Charts []source.Chart
 	// Kubernetes is the declared version; empty for the newest.
 	Kubernetes string
-	// IsUntold reports whether a part without known objects looks at a file; nil if there is none.
-	IsUntold func(file string) bool
+	// Untold are the paths that the parts look at that have no known objects.
+	Untold []*source.Looks
 }
 
 // Comparison is an environment before and after a change.
@@ -97,7 +97,7 @@ type Comparison struct {
 	// NameReferences are the fields that configurations of kustomize know to name objects after the change.
 	NameReferences []references.Configured
 
-	isUntold [2]func(file string) bool // before and after
+	untold []*source.Looks // before and after
 
 	once    sync.Once
 	indexes *index
@@ -106,7 +106,7 @@ type Comparison struct {
 // New compares an environment before and after a change.
 func New(kinds *registry.Kinds, name string, before, after Input) *Comparison {
 	both := &Comparison{Name: name, Kinds: kinds, OldCharts: before.Charts, Charts: after.Charts,
-		isUntold: [2]func(string) bool{before.IsUntold, after.IsUntold}}
+		untold: slices.Concat(before.Untold, after.Untold)}
 	was, is, by := both.joinInstalled(before, after)
 	both.Unread = append(both.Unread, unread(before.Charts, after.Charts)...)
 	both.Changes, both.Unchanged = changes(kinds, was, is)
@@ -126,9 +126,8 @@ func (both *Comparison) Differs() bool {
 
 // IsUntold reports whether a part of the environment looks at a file, and nobody knows the objects of this part.
 func (both *Comparison) IsUntold(file string) bool {
-	return !manifest.HasErrors(both.Problems) && slices.ContainsFunc(both.isUntold[:], func(is func(string) bool) bool {
-		return is != nil && is(file)
-	})
+	return !manifest.HasErrors(both.Problems) &&
+		slices.ContainsFunc(both.untold, func(looks *source.Looks) bool { return looks.Has(file) })
 }
 
 // joinInstalled returns all objects before and after, with those that tools install, and the releases of these. A

@@ -157,7 +157,7 @@ func (b *previousRendering) readRendered(ctx context.Context, now *render.Enviro
 	installed, more := b.installed(now, before.Objects)
 	before.Installed, after.Installed = installed, rendering.Installed
 	before.Charts, after.Charts = b.charts(rendering), rendering.Charts
-	after.Kubernetes, after.IsUntold = rendering.Index.Kubernetes, now.IsUntold
+	after.Kubernetes, after.Untold = rendering.Index.Kubernetes, now.Untold()
 	renderedFor, isRendered, err := b.renderedFor(rendering.Environment)
 	if before.Kubernetes = renderedFor; !isRendered {
 		before.Kubernetes = after.Kubernetes

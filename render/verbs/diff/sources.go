@@ -56,7 +56,7 @@ func (b *previousRendering) readSources(now *render.Environment, shared *pair, s
 	}
 	problems = withoutKnown(now.Problems, was.Problems)
 	if manifest.HasErrors(problems) || !isComparable(was) || !isComparable(now) {
-		before.IsUntold, after.IsUntold = was.IsUntold, now.IsUntold
+		before.Untold, after.Untold = was.Untold(), now.Untold()
 		return before, after, problems
 	}
 	before, after = inputOf(was, &problems), inputOf(now, &problems)
@@ -73,11 +73,10 @@ func isComparable(e *render.Environment) bool { return e.Rendering != nil || e.I
 func inputOf(e *render.Environment, problems *[]manifest.Problem) compare.Input {
 	r := e.Rendering
 	if r == nil {
-		return compare.Input{Objects: e.Known(), Installed: e.Installed(), Charts: e.Sources.Charts,
-			IsUntold: e.IsUntold}
+		return compare.Input{Objects: e.Known(), Installed: e.Installed(), Charts: e.Sources.Charts, Untold: e.Untold()}
 	}
 	return compare.Input{Objects: applied(r.PostBuild, r.Objects, problems), Installed: r.Installed, Charts: r.Charts,
-		Kubernetes: r.Index.Kubernetes, IsUntold: e.IsUntold}
+		Kubernetes: r.Index.Kubernetes, Untold: e.Untold()}
 }
 
 // withoutKnown returns problems without the warnings that are among known ones, and with their errors as warnings.
