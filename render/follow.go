@@ -50,7 +50,7 @@ type followed struct {
 	// outer has the values of the variables in the object itself, if Flux substitutes any.
 	outer *flux.PostBuild
 	// overlay is the kustomization with the fields of the object, from the root, if it has such fields or if the tool
-	// lists the files. Its first lines are those of the file.
+	// lists the files. It begins with the lines of the file.
 	overlay string
 	lines   int
 	// original is the file without the fields of the object, if it exists; own and merged are the fields before and
@@ -72,7 +72,7 @@ func (in *input) renderedFolder() string { return path.Join("/", tree.Folder, in
 
 // follow follows the deliveries among applied objects, and among the objects that these deliver, to the folders of the
 // repository, whose files are files. A folder below rendered/ or in environments/ is an environment of its own. Untold
-// are the paths that those deliveries look at that are not followed.
+// are the paths that deliveries look at that are not followed.
 func (in *input) follow(repository *Repository, files *source.FileSystem, objects []manifest.Object) (all []*followed,
 	untold []*source.Looks, problems []manifest.Problem) {
 	w, have := newWorld(objects, in), map[manifest.ID]manifest.Object{}

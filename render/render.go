@@ -77,7 +77,7 @@ type Followed struct {
 	PostBuild *flux.PostBuild
 }
 
-// count returns the number of objects: those that are written, or of a folder those that tools make of them, too.
+// count returns the number of written objects, or of a folder also the number of objects that tools make of them.
 func (r *Rendering) count() int {
 	n := len(r.Objects)
 	if !IsFolder(r.Environment) {
@@ -253,7 +253,7 @@ func (e *Environment) Checker() *verdict.Checker {
 	return &checker
 }
 
-// Judged returns the objects of the environment, and those that controllers install.
+// Judged returns the objects of the environment, and the objects that controllers install.
 func (e *Environment) Judged() []manifest.Object {
 	all := slices.Clone(e.Known())
 	for _, r := range e.Installed() {
@@ -295,8 +295,8 @@ func (e *Environment) JudgeRest(of *Environment) []manifest.Problem {
 	return manifest.SortProblems(rest.problems)
 }
 
-// Untold returns the paths that parts of the environment without known objects look at: those with an error, or without
-// their chart.
+// Untold returns the paths that parts of the environment without known objects look at: parts with an error, or
+// without their chart.
 func (e *Environment) Untold() []*source.Looks {
 	switch p := e.pipeline; {
 	case p == nil:

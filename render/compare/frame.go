@@ -33,7 +33,7 @@ func (c FrameChange) Changes() []Change {
 // Outdated is the action of a folder of rendered files that differ from a rendering, and that the change leaves alone.
 const Outdated Action = "outdated"
 
-// SayFiles lists files. Of many it counts those in each folder.
+// SayFiles lists files. Of many it counts the files in each folder.
 func SayFiles(names []string) kind.Sentence {
 	const most = 12
 	in := map[string]int{}

@@ -19,7 +19,6 @@ func TestFilesAreUpToDate(t *testing.T) {
 	kindtest.Golden(t, "webservice.kustomizeconfig.yaml", Kind.KustomizeConfig())
 }
 
-// The objects are those of testdata/web.yaml.
 func TestExpandReturnsObjects(t *testing.T) {
 	web := kindtest.Object[v1.WebService](t, Kind,
 		manifest("web", "{image: registry.example.org/web:1.0, host: web.example.org, allowFrom: [front]}"))

@@ -260,7 +260,7 @@ func decode(o manifest.Object, text string) (manifest.Object, error) {
 var known = regexp.MustCompile(`\$?\$\{([_[:alpha:]][_[:alnum:]]*)(?::?[-=][^${}]*)?\}`)
 
 // WithKnown returns an object with some values in place of their variables. It leaves alone other variables, and
-// functions of values. A text with one of those stays a text: only with their values is it the YAML that Flux reads.
+// functions of values. A text with such a variable stays a text: only with their values is it the YAML that Flux reads.
 func WithKnown(o manifest.Object, values map[string]string) (manifest.Object, error) {
 	withKnown := func(text string) string {
 		return known.ReplaceAllStringFunc(text, func(variable string) string {

@@ -303,7 +303,7 @@ func (f *frame) readContents(ctx context.Context, changes []change) error {
 // mostRead is the number of bytes of manifests that are compared. The lines of others have no objects.
 const mostRead = 16 << 20
 
-// readManifests adds the objects of changed manifests. Files are those of the base, from the top.
+// readManifests adds the objects of changed manifests. Files are the files of the base, from the top.
 func (f *frame) readManifests(ctx context.Context, changes []change, files map[string]git.File) error {
 	before := map[string]git.File{}
 	for _, c := range changes {
