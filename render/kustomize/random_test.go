@@ -512,10 +512,14 @@ func (d *drawing) kindsHere() []string { return slices.Sorted(maps.Keys(d.here))
 
 func (d *drawing) drawPatches(k *strings.Builder, folder string) {
 	count := max(0, d.number(5)-2)
-	if count == 0 {
+	isIdle := len(d.here["Memcached"]) > 0 && d.chance(30) // a Memcached is drawn with this size
+	if count == 0 && !isIdle {
 		return
 	}
 	k.WriteString("patches:\n")
+	if isIdle {
+		fmt.Fprintf(k, "- patch: |\n    "+merge, memVersion, "Memcached", d.nameHere("Memcached"), "spec: {size: 1}")
+	}
 	for i := range count {
 		target, patch := d.drawPatch()
 		if target != "" {
@@ -555,7 +559,7 @@ func (d *drawing) drawPatch() (target, patch string) {
 	case kind < 30:
 		return "kind: At", fmt.Sprintf("- {op: add, path: /spec/envFrom, value: [{configMapRef: {name: %s}}]}\n", d.configName())
 	case kind < 34:
-		return "", fmt.Sprintf(merge, memVersion, "Memcached", d.nameHere("Memcached"), d.pick("spec: {size: 9}", "spec: {size: 1}", "spec: {size: 1, image: memcached, more: null}"))
+		return "", fmt.Sprintf(merge, memVersion, "Memcached", d.nameHere("Memcached"), d.pick("spec: {size: 9}", "spec: {size: 1, image: memcached, more: null}"))
 	case kind < 38:
 		return "", fmt.Sprintf(merge, atVersion, "At", d.nameHere("At"), "spec: {envFrom: [{configMapRef: {name: "+d.configName()+"}}]}")
 	case kind < 42:
