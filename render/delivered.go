@@ -5,9 +5,8 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 
-	"example.com/gatehouse/render/delivery/flux"
+	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/tree"
@@ -17,82 +16,22 @@ import (
 // object points to that folder, without the fields that the rendered objects show. The other fields stay, as does all
 // that the tool knows its objects by. So the cluster moves in, or out, by the path of its own sync.
 
-// The fields of a Kustomization of Flux, and of kustomize in a source of an Application, that rendered objects show.
-var (
-	shownByFlux = strings.Fields("buildMetadata commonMetadata components ignoreMissingComponents images namePrefix " +
-		"nameSuffix patches targetNamespace")
-	shownByArgo = strings.Fields("components ignoreMissingComponents images namePrefix nameSuffix namespace patches " +
-		"replicas")
-)
-
-// shown returns the mapping of a delivery with the path, and the mapping with the fields that rendered objects show.
-func (p place) shown(o manifest.Object) (at, fields map[string]any) {
-	spec, _ := o.Object["spec"].(map[string]any)
-	if p.isFlux {
-		return spec, spec
-	}
-	if at, _ = spec["source"].(map[string]any); p.nth >= 0 {
-		sources, _ := spec["sources"].([]any)
-		at, _ = sources[p.nth].(map[string]any)
-	}
-	fields, _ = at["kustomize"].(map[string]any)
-	return at, fields
-}
-
-// pointTo makes a delivery point to a folder with its rendered objects.
-func (p place) pointTo(o manifest.Object, folder string) {
-	at, fields := p.shown(o)
-	names := shownByArgo
-	if p.isFlux {
-		folder, names = "./"+folder, shownByFlux
-	}
-	at["path"] = folder
-	for _, name := range names {
-		delete(fields, name)
-	}
-	if p.isFlux {
-		return
-	}
-	delete(at, "directory") // Argo CD would not read the index
-	if len(fields) == 0 {
-		delete(at, "kustomize")
-	}
-}
-
 // staysFor returns the reason that a delivery stays as it is in git, or nothing.
 func (f *followed) staysFor() string {
-	parent, isDelivered := f.object.Delivery.(*followed)
+	parent, isDelivered := f.Of.Delivery.(*followed)
 	switch {
 	case isDelivered && parent.isSet():
 		return "an ApplicationSet makes it"
 	case isDelivered && parent.staysFor() != "":
-		return "it is in the folder of " + parent.object.GetName()
-	case f.isPart:
+		return "it is in the folder of " + parent.Of.GetName()
+	case f.IsPart:
 		return "its source has a part of the repository"
-	case f.merged["buildMetadata"] != nil:
+	case f.overlay.HasBuildMetadata():
 		return "its objects have annotations of their build"
-	case f.isDecrypted && f.generatesSecrets():
+	case f.IsDecrypted && f.generatesSecrets():
 		return "the hash in the name of a Secret is that of its decrypted files"
 	}
-	return f.unsureField()
-}
-
-// unsureField returns the reason why the value of a field that rendered files would show is unknown, or nothing.
-func (f *followed) unsureField() string {
-	hasUnknown := f.outer != nil && f.outer.Values == nil
-	_, fields := f.shown(f.inCluster)
-	for _, name := range slices.Concat(shownByFlux, shownByArgo) {
-		switch value := fields[name]; {
-		case value == nil:
-		case hasUnknown && flux.HasVariables(value):
-			return name + " has variables of unknown values"
-		case name == "commonMetadata" && (flux.HasVariables(value) || strings.Contains(fmt.Sprint(value), flux.Switch)):
-			return "commonMetadata has a variable or " + flux.Switch
-		case !f.isFlux && strings.ContainsAny(fmt.Sprint(value), "$*"):
-			return name + " has variables of Argo CD"
-		}
-	}
-	return ""
+	return f.Unsure(f.outer != nil && f.outer.Values == nil)
 }
 
 // generatesSecrets reports whether kustomize generates a Secret from files.
@@ -106,7 +45,7 @@ func (f *followed) generatesSecrets() bool {
 }
 
 // isSet reports whether the object is an ApplicationSet, which has no folder.
-func (f *followed) isSet() bool { return f.place.folder == "" }
+func (f *followed) isSet() bool { return f.Folder == "" }
 
 // writtenTo returns the folder of the rendered objects of a delivery, in the folder of the environment. It is empty for
 // one that stays as it is.
@@ -114,13 +53,13 @@ func (p *pipeline) writtenTo(f *followed) string {
 	if p.entry == "" || f.isSet() || f.staysFor() != "" {
 		return ""
 	}
-	o := f.inCluster
-	if parent, isDelivered := f.object.Delivery.(*followed); isDelivered && parent.namespace != "" {
-		o = p.checker.WithNamespace(o, parent.namespace)
+	o := f.InCluster
+	if parent, isDelivered := f.Of.Delivery.(*followed); isDelivered && parent.DefaultNamespace != "" {
+		o = p.checker.WithNamespace(o, parent.DefaultNamespace)
 	}
 	folder := tree.DeliveryFolder(o, p.checker.IsNamespaced)
-	if f.nth >= 0 {
-		folder = path.Join(folder, strconv.Itoa(f.nth))
+	if f.Nth >= 0 {
+		folder = path.Join(folder, strconv.Itoa(f.Nth))
 	}
 	return folder
 }
@@ -131,7 +70,7 @@ func (p *pipeline) followedFolders() (all []Followed) {
 		if f.isSet() {
 			continue
 		}
-		of := Followed{Delivery: f.inCluster, Folders: []string{f.place.folder}, Objects: f.applied,
+		of := Followed{Delivery: f.InCluster, Folders: []string{f.Folder}, Objects: f.applied,
 			PostBuild: f.postBuild}
 		if folder := p.writtenTo(f); folder != "" {
 			of.Folders = append(of.Folders, path.Join(p.renderedFolder(), folder))
@@ -143,7 +82,7 @@ func (p *pipeline) followedFolders() (all []Followed) {
 
 // asWritten returns an object as it is in rendered/: a delivery points to its folders there.
 func (p *pipeline) asWritten(o manifest.Object) manifest.Object {
-	if p.entry == "" || !isFollowed(o) {
+	if p.entry == "" || !folder.Delivers(o) {
 		return o
 	}
 	written := o.Copy()
@@ -152,7 +91,7 @@ func (p *pipeline) asWritten(o manifest.Object) manifest.Object {
 			continue
 		}
 		if folder := p.writtenTo(f); folder != "" {
-			f.pointTo(written, path.Join(tree.Folder, p.name, folder))
+			f.PointTo(written, path.Join(tree.Folder, p.name, folder))
 		}
 	}
 	return written
@@ -160,11 +99,11 @@ func (p *pipeline) asWritten(o manifest.Object) manifest.Object {
 
 // isOf reports whether an object is the delivery, with its variables or without, perhaps in a second folder.
 func (f *followed) isOf(o manifest.Object) bool {
-	is, of := f.object.ID(), o.Committed().ID()
+	is, of := f.Of.ID(), o.Committed().ID()
 	if is.Namespace == "" { // Argo CD applies it to a namespace
 		of.Namespace = ""
 	}
-	return f.inCluster.IDInNamespace() == o.IDInNamespace() || is == of && f.object.Delivery == o.Delivery
+	return f.InCluster.IDInNamespace() == o.IDInNamespace() || is == of && f.Of.Delivery == o.Delivery
 }
 
 // Delivers reports whether objects in a folder deliver other folders of the repository.
@@ -189,13 +128,13 @@ func (r *Repository) PlainCluster(environment string) (objects []manifest.Object
 		if p.writtenTo(f) == "" {
 			continue
 		}
-		all, err := plainObjects(f.sources, f.place.folder)
+		all, err := plainObjects(f.sources, f.Folder)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.object, err)
+			return nil, fmt.Errorf("%s: %w", f.Of, err)
 		}
 		for _, o := range all {
-			if o.Delivery = f; f.namespace != "" {
-				o = p.checker.WithNamespace(o, f.namespace)
+			if o.Delivery = f; f.DefaultNamespace != "" {
+				o = p.checker.WithNamespace(o, f.DefaultNamespace)
 			}
 			objects = append(objects, o)
 		}
@@ -222,9 +161,9 @@ func (p *pipeline) layOutDelivered() (files []tree.File, problems []manifest.Pro
 		if f.isSet() || f.staysFor() == "" {
 			continue
 		}
-		stay = append(stay, fmt.Sprintf("%s (%s)", f.object.GetName(), f.staysFor()))
+		stay = append(stay, fmt.Sprintf("%s (%s)", f.Of.GetName(), f.staysFor()))
 		if len(stay) == 1 {
-			problems = warning(f.object, "")
+			problems = warning(f.Of, "")
 		}
 	}
 	if len(stay) > 0 {
@@ -241,7 +180,7 @@ func (p *pipeline) layOutFolder(f *followed, folder string) (files []tree.File, 
 	for i, o := range placed {
 		content, err := p.asWritten(o.Object).YAML()
 		if p.isSource(o.Object) {
-			err = fmt.Errorf("nothing is rendered from it in the folder of %s: list it in environments/%s", f.object,
+			err = fmt.Errorf("nothing is rendered from it in the folder of %s: list it in environments/%s", f.Of,
 				p.name)
 		}
 		problems = append(problems, problemsOfErrors([]manifest.Object{o.Object}, []error{err})...)

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
@@ -120,7 +121,7 @@ func (r *Repository) synced(isOwn bool) []string {
 	files := r.fileSystem()
 	syncs := r.findSyncs(".")
 	for i := range syncs {
-		syncs[i].path = resolveSource(files, syncs[i].kind, syncs[i].folder, syncs[i].path)
+		syncs[i].path = folder.Resolve(files, syncs[i].kind, syncs[i].folder, syncs[i].path)
 	}
 	for _, s := range syncs {
 		isInside := source.IsWithin(s.folder, s.path)
@@ -295,21 +296,6 @@ func syncsIn(folder string, content []byte) (all []folderSync) {
 		}
 	}
 	return all
-}
-
-// resolveSource returns the path of a folder of a source from the root. An artifact often has a part of the repository:
-// then it is the first folder above that has the path.
-func resolveSource(files *source.FileSystem, kind, folder, name string) string {
-	if kind != "OCIRepository" && kind != "ExternalArtifact" || files.IsDir(path.Join("/", name)) {
-		return name
-	}
-	above := ""
-	for part := range strings.SplitSeq(folder, "/") {
-		if above = path.Join(above, part); files.IsDir(path.Join("/", above, name)) {
-			return path.Join(above, name)
-		}
-	}
-	return name
 }
 
 // addDelivered adds a folder, and those that its kustomization lists.

@@ -1,25 +1,18 @@
 package render
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"path"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
-	yamlv3 "go.yaml.in/yaml/v3"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/yaml"
 
-	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/delivery/flux"
+	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
@@ -34,7 +27,7 @@ import (
 // written if that is a cluster.
 type followed struct {
 	*input
-	place
+	folder.Place
 	paths *kustomize.Paths
 	built []manifest.Object
 	// ineffective are the warnings of entries that change nothing.
@@ -49,14 +42,8 @@ type followed struct {
 	postBuild *flux.PostBuild
 	// outer has the values of the variables in the object itself, if Flux substitutes any.
 	outer *flux.PostBuild
-	// overlay is the kustomization with the fields of the object, from the root, if it has such fields or if the tool
-	// lists the files. It begins with the lines of the file.
-	overlay string
-	lines   int
-	// original is the file without the fields of the object, if it exists; own and merged are the fields before and
-	// after.
-	original    *yamlv3.Node
-	own, merged map[string]any
+	// overlay is the kustomization as the tool builds it; nil for an ApplicationSet.
+	overlay *folder.Kustomization
 }
 
 // maxFollowed bounds the folders of an environment that are followed.
@@ -79,17 +66,17 @@ func (in *input) follow(repository *Repository, files *source.FileSystem, object
 	ignore := ""
 	for _, o := range objects {
 		have[o.IDInNamespace()] = o
-		if w.own != "" && sourceName(o.GetKind(), o.GetNamespace(), o.GetName()) == w.own {
+		if w.own != "" && folder.SourceName(o.GetKind(), o.GetNamespace(), o.GetName()) == w.own {
 			ignore, _, _ = unstructured.NestedString(o.Object, "spec", "ignore")
 		}
 	}
 	artifact := files.InArtifact(ignore)
-	var foreign []place
-	for next := objects; slices.ContainsFunc(next, isFollowed); {
+	var foreign []folder.Place
+	for next := objects; slices.ContainsFunc(next, folder.Delivers); {
 		first := len(all)
 		own := w.own
 		for _, o := range next {
-			if isApplicationSet(o) {
+			if folder.IsApplicationSet(o) {
 				within, noted := files.Noting()
 				if f, err := in.setOf(repository, within, o, w.clusters); err == nil {
 					all = append(all, f)
@@ -101,19 +88,20 @@ func (in *input) follow(repository *Repository, files *source.FileSystem, object
 						"Applications that argocd appset generate prints", err))...)
 				}
 			}
-			for _, p := range placesOf(o) {
+			for _, p := range folder.Places(o) {
 				if len(all) == maxFollowed {
 					found := warning(o, fmt.Sprintf("is not followed: the environment delivers more than %d folders",
 						maxFollowed))
 					return all, untold, append(problems, found...)
 				}
-				if p = in.resolve(files, p); p.isForeign(own, w, files) {
+				within := files
+				if p.IsFlux {
+					p = p.Resolve(files, in.locate(manifest.NewProblem(p.Of, "", manifest.Value{}, "")).File)
+					within = artifact
+				}
+				if w.isForeign(p, own, files) {
 					foreign = append(foreign, p)
 					continue
-				}
-				within := files
-				if p.isFlux {
-					within = artifact
 				}
 				within, noted := within.Noting()
 				f, found := in.open(within, p, own)
@@ -144,27 +132,31 @@ func isUnknown(f *followed, found []manifest.Problem) bool {
 }
 
 // notFollowed returns one warning about the places in other sources.
-func notFollowed(foreign []place) []manifest.Problem {
+func notFollowed(foreign []folder.Place) []manifest.Problem {
 	if len(foreign) == 0 {
 		return nil
 	}
 	var names []string
 	for _, p := range foreign {
-		names = append(names, p.object.GetName()+" in "+p.source)
+		names = append(names, p.Of.GetName()+" in "+p.Source)
 	}
-	return warning(foreign[0].object, "is not followed, as its objects are in another source than this repository: "+
+	return warning(foreign[0].Of, "is not followed, as its objects are in another source than this repository: "+
 		manifest.FirstOf(3, names))
 }
 
-// resolve sets the folder of a place in the repository.
-func (in *input) resolve(files *source.FileSystem, p place) place {
-	if p.isFlux {
-		at := in.locate(manifest.NewProblem(p.object, "", manifest.Value{}, ""))
-		folder := resolveSource(files, p.sourceKind(), path.Dir(at.File), source.Relative(p.folder))
-		p.isPart = folder != source.Relative(p.folder)
-		p.folder = path.Join("/", folder)
+// isForeign reports whether another source than that of the environment, own, has the folder of a place. An external
+// artifact has parts of other sources, perhaps of this repository, and a source in the world may be this repository.
+func (w *world) isForeign(p folder.Place, own string, files *source.FileSystem) bool {
+	isArtifact := p.SourceKind() == "ExternalArtifact"
+	switch {
+	case !p.IsFlux || p.IsElsewhere:
+		return false
+	case own != "" && !isArtifact:
+		return p.Source != own
+	case files.IsDir(p.Folder):
+		return false
 	}
-	return p
+	return isArtifact || w.names[p.Source]
 }
 
 // dropRepeated drops the objects of a folder that the environment has already, and warns where they differ.
@@ -175,7 +167,7 @@ func (in *input) dropRepeated(f *followed, have map[manifest.ID]manifest.Object,
 	for i, o := range f.whole {
 		id := o.IDInNamespace()
 		if o.GetNamespace() == "" && in.isNamespaced(o, w) {
-			id.Namespace = cmp.Or(f.namespace, id.Namespace)
+			id.Namespace = cmp.Or(f.DefaultNamespace, id.Namespace)
 		}
 		other, isRepeated := have[id]
 		if !isRepeated || flux.HasVariables(id.Name+id.Namespace) { // unknown values may make another name
@@ -197,50 +189,49 @@ func (in *input) dropRepeated(f *followed, have map[manifest.ID]manifest.Object,
 
 // open reads the folder of a place. It returns nothing if the folder is of another repository, or if another cluster
 // or nobody gets its objects.
-func (in *input) open(files *source.FileSystem, p place, own string) (*followed, []manifest.Problem) {
-	top, _, _ := strings.Cut(source.Relative(p.folder), "/")
-	above := strings.TrimSuffix(p.folder, "/")
-	isOwn := in.isOwn(p.folder) || isBelow(in.folder, above) || isBelow(in.entry, above)
-	isRendered := top == tree.Folder && !isBelow(p.folder, in.renderedFolder()) // below, it is a delivery
+func (in *input) open(files *source.FileSystem, p folder.Place, own string) (*followed, []manifest.Problem) {
+	top, _, _ := strings.Cut(source.Relative(p.Folder), "/")
+	above := strings.TrimSuffix(p.Folder, "/")
+	isOwn := in.isOwn(p.Folder) || isBelow(in.folder, above) || isBelow(in.entry, above)
+	isRendered := top == tree.Folder && !isBelow(p.Folder, in.renderedFolder()) // below, it is a delivery
 	switch {
-	case isRendered, top == tree.EnvironmentsFolder, isOwn, p.isElsewhere:
+	case isRendered, top == tree.EnvironmentsFolder, isOwn, p.IsElsewhere:
 		return nil, nil
-	case !files.IsDir(p.folder) && p.isFlux && (own != "" || IsFolder(in.name)):
-		return nil, warning(p.object, fmt.Sprintf("spec.path: no folder %s in this repository",
-			source.Relative(p.folder)))
-	case !files.IsDir(p.folder), !p.isFlux && files.Exists(path.Join(p.folder, chartutil.ChartfileName)):
+	case !files.IsDir(p.Folder) && p.IsFlux && (own != "" || IsFolder(in.name)):
+		return nil, warning(p.Of, fmt.Sprintf("spec.path: no folder %s in this repository",
+			source.Relative(p.Folder)))
+	case !files.IsDir(p.Folder), !p.IsFlux && files.Exists(path.Join(p.Folder, chartutil.ChartfileName)):
 		return nil, nil
 	}
 	return in.openFolder(files, p)
 }
 
 // openFolder reads the folder of a place, and the fields of its object as a kustomization.
-func (in *input) openFolder(files *source.FileSystem, p place) (*followed, []manifest.Problem) {
-	f := &followed{place: p, outer: in.postBuild}
-	if parent, isDelivered := p.object.Delivery.(*followed); isDelivered {
+func (in *input) openFolder(files *source.FileSystem, p folder.Place) (*followed, []manifest.Problem) {
+	f := &followed{Place: p, outer: in.postBuild}
+	if parent, isDelivered := p.Of.Delivery.(*followed); isDelivered {
 		f.outer = parent.postBuild
 	}
-	folder := p.folder
-	content, err := f.writeOverlay(files, folder)
-	if err != nil {
-		return nil, []manifest.Problem{in.locate(manifest.NewProblem(f.object, p.field, manifest.Value{},
-			fmt.Sprintf("%s: %v", p.field, err)))}
+	var err error
+	if f.overlay, err = p.Kustomization(files); err != nil {
+		return nil, []manifest.Problem{in.locate(manifest.NewProblem(p.Of, p.Field, manifest.Value{},
+			fmt.Sprintf("%s: %v", p.Field, err)))}
 	}
-	if f.overlay != "" {
-		files = files.With(map[string][]byte{f.overlay: content})
+	if f.overlay.File != "" {
+		files = files.With(map[string][]byte{f.overlay.File: f.overlay.Content})
 	}
 	child := *in
-	child.folder, child.overrides, child.postBuild = folder, "", nil
-	child.sources = source.Read(nil, in.shared, files, in.kinds.KustomizeConfig(), clusterOf, nil, folder)
+	child.folder, child.overrides, child.postBuild = p.Folder, "", nil
+	child.sources = source.Read(nil, in.shared, files, in.kinds.KustomizeConfig(), clusterOf, nil, p.Folder)
 	f.input = &child
 	if remote := remoteEntries(child.sources); len(remote) > 0 {
-		return nil, warning(p.object, "is not judged: rendering reads only this repository, and its folder takes "+
+		return nil, warning(p.Of, "is not judged: rendering reads only this repository, and its folder takes "+
 			manifest.FirstOf(3, remote))
 	}
 	problems := slices.Concat(child.sources.Problems, child.sources.NumberProblems(), child.timeProblems())
 	if kustomize.HasSchema(child.sources) {
 		problems = append(problems, manifest.Problem{Code: manifest.InvalidKustomization,
-			File:    source.Relative(child.sources.Kustomizations[folder].File),
+			File:    source.Relative(child.sources.Kustomizations[p.Folder].File),
 			Message: "openapi: render takes it only in the kustomization of an environment"})
 	}
 	problems = f.blame(problems)
@@ -275,72 +266,9 @@ func warning(o manifest.Object, message string) []manifest.Problem {
 	return []manifest.Problem{p}
 }
 
-// writeOverlay returns the kustomization of a folder as the tool builds it, and sets its path if that is another than
-// in git.
-func (f *followed) writeOverlay(files *source.FileSystem, folder string) ([]byte, error) {
-	file := files.KustomizationFile(folder)
-	var original []byte
-	var k types.Kustomization
-	if file == "" {
-		file = path.Join(folder, "kustomization.yaml")
-		if k.Resources = f.list(files); len(k.Resources) == 0 {
-			return nil, fmt.Errorf("%s has no YAML files", source.Relative(folder))
-		}
-	} else {
-		content, err := files.ReadFile(file)
-		if err != nil {
-			return nil, err
-		}
-		if err := yaml.Unmarshal(content, &k); err != nil {
-			return nil, nil //nolint:nilerr // an error where the kustomization is read
-		}
-		original = content
-		var document yamlv3.Node
-		if err := yamlv3.Unmarshal(content, &document); err == nil {
-			f.original = node.Deref(document.Content[0])
-		}
-	}
-	exists := func(component string) bool { return files.Exists(path.Join(folder, component)) }
-	var err error
-	if f.merged, err = fieldsOf(f.MergeInto(k, f.isFlux, exists)); err != nil {
-		return nil, err
-	}
-	if f.own, err = fieldsOf(k); err != nil {
-		return nil, err
-	}
-	f.lines = bytes.Count(original, []byte("\n")) + 1
-	changed := map[string]any{}
-	for name, value := range f.merged {
-		if before, isThere := f.own[name]; !isThere || !bytes.Equal(manifest.ToYAML(before), manifest.ToYAML(value)) {
-			changed[name] = value
-			if isThere && len(original) > 0 { // it no longer has the lines of the file
-				f.lines, original = 0, nil
-			}
-		}
-	}
-	switch {
-	case len(changed) == 0 && len(original) > 0:
-		return nil, nil
-	case len(original) == 0:
-		f.lines, changed = 0, f.merged
-	}
-	f.overlay = file
-	return slices.Concat(original, []byte("\n"), manifest.ToYAML(changed)), nil
-}
-
-// fieldsOf returns the fields of a kustomization.
-func fieldsOf(k types.Kustomization) (fields map[string]any, err error) {
-	content, err := json.Marshal(k)
-	if err == nil {
-		err = json.Unmarshal(content, &fields)
-	}
-	maps.DeleteFunc(fields, func(_ string, value any) bool { return value == nil })
-	return fields, err
-}
-
 // build builds the folder.
 func (f *followed) build() []manifest.Problem {
-	f.paths = kustomize.FindPaths(f.sources, f.place.folder)
+	f.paths = kustomize.FindPaths(f.sources, f.Folder)
 	objects, problems := f.buildObjects(f.paths)
 	problems = slices.DeleteFunc(problems, func(p manifest.Problem) bool { return p.Code == manifest.NoObjects })
 	f.built = slices.Clone(objects)
@@ -355,7 +283,7 @@ func (f *followed) build() []manifest.Problem {
 }
 
 // Object implements manifest.Delivery.
-func (f *followed) Object() manifest.Object { return f.object }
+func (f *followed) Object() manifest.Object { return f.Of }
 
 // Blame implements manifest.Delivery. It adds the source file and line, or those of the Kustomization if its own
 // fields are to blame.
@@ -365,113 +293,48 @@ func (f *followed) Blame(p manifest.Problem) manifest.Problem {
 	}
 	p.Subject = p.Subject.Committed()
 	located := locate(f.input, f.paths, p)
-	isOwn := f.overlay != "" && located.File == source.Relative(f.overlay)
-	if !isOwn || located.Line > 0 && located.Line <= f.lines {
+	if f.overlay.IsInGit(located.File, located.Line) {
 		return located
 	}
-	set := f.originOf(located.Line)
-	if located.Line = set.line; set.field == "" {
+	set := f.overlay.Setter(f.sources, located.Line)
+	if located.Line = set.Line; set.Field == "" {
 		return located
 	}
 	message := strings.TrimPrefix(located.Object+": "+located.Message, ": ")
-	field := manifest.JoinField(append(manifest.SplitField(set.field), set.below...))
-	if rest, ok := strings.CutPrefix(p.Field, set.entry); ok {
-		field = set.field + rest
+	field := manifest.JoinField(append(manifest.SplitField(set.Field), set.Below...))
+	if rest, ok := strings.CutPrefix(p.Field, set.Entry); ok {
+		field = set.Field + rest
 		message = field + strings.TrimPrefix(p.Message, p.Field)
 	}
-	of := manifest.NewProblem(f.object, field, set.value, message).As(p.Code)
+	of := manifest.NewProblem(f.Of, field, set.Value, message).As(p.Code)
 	of.Warning = p.Warning
-	if set, isMade := f.object.Delivery.(*followed); isMade && set.isSet() {
+	if set, isMade := f.Of.Delivery.(*followed); isMade && set.isSet() {
 		return set.Blame(of)
 	}
 	return of
 }
 
-// setter is what sets a line of the overlay: a line in git of the folder, or a field of the object.
-type setter struct {
-	line         int
-	entry, field string   // of the overlay and of the object; no field for a line in git
-	below        []string // the field of the object in the entry
-	value        manifest.Value
-}
-
-// originOf returns what sets a line of the overlay.
-func (f *followed) originOf(at int) setter {
-	name, index := f.sources.EntryAt(f.overlay, at)
-	keys := []string{name}
-	merged, isList := f.merged[name].([]any)
-	if isList {
-		keys = append(keys, strconv.Itoa(index))
-	}
-	below, part := f.sources.PartAt(f.overlay, at, keys...)
-	s := setter{entry: fmt.Sprintf("%s[%d]", name, index), value: manifest.Value{Contains: part}}
-	keys = append(keys, below...)
-	if own := decoding.At(f.own, keys); own != nil && reflect.DeepEqual(own, decoding.At(f.merged, keys)) {
-		line, ok := node.LineAt(f.original, keys, s.value)
-		if s.line = line; !ok {
-			s.line = node.Line(f.original, keys...)
-		}
-		return s
-	}
-	own, _ := f.own[name].([]any)
-	s.field = f.fieldOf(name)
-	if len(merged) > 0 && index >= len(own) && s.field != metadataOfFlux {
-		s.field += fmt.Sprintf("[%d]", index-len(own)) // the tool appends its items
-	}
-	s.below = fieldsBelow(name, below, part)
-	return s
-}
-
 // locateEntry returns an entry of a kustomization with its file and line or, if the object sets it, with the object and
 // its field.
 func (f *followed) locateEntry(at manifest.Problem) manifest.Problem {
-	if at.File != source.Relative(f.overlay) || at.Line <= f.lines {
+	if f.isSet() || f.overlay.IsInGit(at.File, at.Line) {
 		return at
 	}
-	set := f.originOf(at.Line)
-	if at.Line = set.line; set.field == "" {
+	set := f.overlay.Setter(f.sources, at.Line)
+	if at.Line = set.Line; set.Field == "" {
 		return at
 	}
-	return manifest.NewProblem(f.object, set.field, manifest.Value{}, "")
-}
-
-// fieldOf returns the field of the object that sets a field of the overlay.
-func (p place) fieldOf(name string) string {
-	switch {
-	case !p.isFlux:
-		return strings.TrimSuffix(p.field, "path") + "kustomize." + name
-	case name == "namespace":
-		return "spec.targetNamespace"
-	case name == "buildMetadata": // Flux sets it as well
-		return "spec.path"
-	case name == "labels", name == "transformers":
-		return metadataOfFlux
-	}
-	return "spec." + name
-}
-
-// metadataOfFlux is the field of a Kustomization whose metadata the overlay sets by labels and transformers.
-const metadataOfFlux = "spec.commonMetadata"
-
-// fieldsBelow returns the fields of the object for those below an entry of the overlay, which may be a text.
-func fieldsBelow(name string, below []string, part string) []string {
-	switch key, _, _ := strings.Cut(part, ":"); {
-	case name == "transformers":
-		return []string{"annotations", key}
-	case name == "labels" && len(below) > 0:
-		return append([]string{"labels"}, below[1:]...)
-	}
-	return below
+	return manifest.NewProblem(f.Of, set.Field, manifest.Value{}, "")
 }
 
 // setNamespace gives objects without a namespace that of an Application.
 func (f *followed) setNamespace(checker *verdict.Checker) {
-	if f.namespace == "" {
+	if f.DefaultNamespace == "" {
 		return
 	}
 	for _, objects := range [][]manifest.Object{f.built, f.committed} {
 		for i, o := range objects {
-			objects[i] = checker.WithNamespace(o, f.namespace)
+			objects[i] = checker.WithNamespace(o, f.DefaultNamespace)
 		}
 	}
 	f.applied = f.built // Argo CD substitutes nothing
@@ -501,7 +364,7 @@ func (b *built) judgeFollowed() (problems []manifest.Problem) {
 		}
 		problems = append(problems, f.blame(found)...)
 		for _, p := range f.blame(f.ineffective) {
-			if p.Subject.Unstructured == nil || b.isWritten(f.object, p.Field) {
+			if p.Subject.Unstructured == nil || b.isWritten(f.Of, p.Field) {
 				problems = append(problems, p)
 			}
 		}
@@ -539,7 +402,7 @@ func blameDeliveries(problems []manifest.Problem) []manifest.Problem {
 // delivered returns the objects of followed folders as of releases.
 func (b *built) delivered() (all []*release.Installed) {
 	for _, f := range b.followed {
-		all = append(all, &release.Installed{Release: release.Release{Source: f.object}, Objects: f.applied})
+		all = append(all, &release.Installed{Release: release.Release{Source: f.Of}, Objects: f.applied})
 	}
 	return all
 }

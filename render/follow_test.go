@@ -73,6 +73,19 @@ apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
 metadata: {name: below, namespace: flux-system}
 spec: {path: below, sourceRef: {kind: GitRepository, name: flux-system}, targetNamespace: deep}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: imaged, namespace: flux-system}
+spec: {path: imaged, sourceRef: {kind: GitRepository, name: flux-system}, images: [{name: web, newTag: "2"}]}
+-- imaged/kustomization.yaml --
+resources: [pod.yaml]
+images: [{name: web, newTag: "1"}]
+-- imaged/pod.yaml --
+apiVersion: v1
+kind: Pod
+metadata: {name: imaged, namespace: x}
+spec: {containers: [{name: web, image: web}]}
 -- clusters/a/own.yaml --
 apiVersion: source.toolkit.fluxcd.io/v1
 kind: GitRepository
@@ -166,7 +179,7 @@ metadata: {name: leaf}
 
 // Each followed folder builds to the objects that Flux's own generator and build make of it.
 func TestFollowedFoldersAreBuiltAsByFlux(t *testing.T) {
-	const least = 8
+	const least = 9
 	root := *followedRepository
 	if root == "" {
 		root = write(t, followedFolders)
@@ -196,7 +209,7 @@ func TestFollowedFoldersAreBuiltAsByFlux(t *testing.T) {
 		}
 		archive(t, artifact)
 		for _, f := range b.followed {
-			if !f.isFlux {
+			if !f.IsFlux {
 				continue
 			}
 			got := map[manifest.ID]string{}
@@ -206,15 +219,15 @@ func TestFollowedFoldersAreBuiltAsByFlux(t *testing.T) {
 			want, plain := builtByFlux(t, artifact, f)
 			for id := range got {
 				if got[id] == plain[id] && got[id] != want[id] {
-					t.Logf("%s: %s: kustomize writes other YAML", f.object, id)
+					t.Logf("%s: %s: kustomize writes other YAML", f.Of, id)
 				} else if got[id] != want[id] {
-					t.Errorf("%s: %s\nis   %s\nwant %s", f.object, id, got[id], want[id])
+					t.Errorf("%s: %s\nis   %s\nwant %s", f.Of, id, got[id], want[id])
 				}
 			}
 			if !slices.Equal(sortedNames(got), sortedNames(want)) {
-				t.Logf("%s: Flux builds %v, and the environment has %v", f.object, sortedNames(want), sortedNames(got))
+				t.Logf("%s: Flux builds %v, and the environment has %v", f.Of, sortedNames(want), sortedNames(got))
 				if *followedRepository == "" {
-					t.Errorf("%s: other objects", f.object)
+					t.Errorf("%s: other objects", f.Of)
 				}
 			}
 		}
@@ -226,18 +239,18 @@ func TestFollowedFoldersAreBuiltAsByFlux(t *testing.T) {
 // objects before kustomize writes them as YAML, which adds an empty line to some folded texts.
 func builtByFlux(t *testing.T, dir string, f *followed) (all, plain map[manifest.ID]string) {
 	t.Helper()
-	folder := filepath.Join(dir, f.place.folder)
-	generator := fluxkustomize.NewGenerator(dir, *f.inCluster.Unstructured)
+	folder := filepath.Join(dir, f.Folder)
+	generator := fluxkustomize.NewGenerator(dir, *f.InCluster.Unstructured)
 	action, err := generator.WriteFile(folder)
 	if err != nil {
-		t.Fatalf("%s: %v", f.object, err)
+		t.Fatalf("%s: %v", f.Of, err)
 	}
 	built, err := fluxkustomize.SecureBuild(dir, folder, false)
 	if cleaned := fluxkustomize.CleanDirectory(folder, action); cleaned != nil {
 		t.Fatal(cleaned)
 	}
 	if err != nil {
-		t.Errorf("%s: %v", f.object, err)
+		t.Errorf("%s: %v", f.Of, err)
 		return nil, nil
 	}
 	all, plain = map[manifest.ID]string{}, map[manifest.ID]string{}

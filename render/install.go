@@ -12,6 +12,7 @@ import (
 	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/render/delivery/definitions"
 	"example.com/gatehouse/render/delivery/flux"
+	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
@@ -39,7 +40,7 @@ func (b *built) install(in *input, files *source.FileSystem, releases []release.
 }
 
 // Delivers reports whether a tool may make other objects by an object.
-func Delivers(o manifest.Object) bool { return release.Is(o) || isFollowed(o) }
+func Delivers(o manifest.Object) bool { return release.Is(o) || folder.Delivers(o) }
 
 // Install returns the objects that tools make by applied objects, with the folders and charts of a repository, which
 // may be at another revision. Each has the name of a file.

@@ -8,6 +8,7 @@ import (
 
 	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/render/delivery"
+	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source/charts"
@@ -23,14 +24,14 @@ func (p *pipeline) deliveries(objects []manifest.Object) []warn.Delivery {
 	folders, installed := map[manifest.ID][]*followed{}, map[manifest.ID][]*release.Installed{}
 	applied := slices.Clone(objects)
 	for _, f := range p.followed {
-		id := f.inCluster.IDInNamespace()
+		id := f.InCluster.IDInNamespace()
 		folders[id] = append(folders[id], f)
 		applied = append(applied, f.whole...)
 	}
 	for _, r := range p.startingReleases() {
 		installed[r.ID] = append(installed[r.ID], r)
 	}
-	isOfFlux := func(o manifest.Object) bool { return isKustomization(o) || o.GetKind() == "HelmRelease" }
+	isOfFlux := func(o manifest.Object) bool { return folder.IsKustomization(o) || o.GetKind() == "HelmRelease" }
 	all := []warn.Delivery{{IsApart: !slices.ContainsFunc(objects, isOfFlux)}}
 	addTo(&all[0], objects, true)
 	known := map[manifest.ID]bool{}
@@ -49,7 +50,7 @@ func (p *pipeline) deliveries(objects []manifest.Object) []warn.Delivery {
 		}
 		d := warn.Delivery{Object: o, IsOpen: !release.Is(o)}
 		for _, f := range folders[id] {
-			addTo(&d, f.whole, isKustomization(o))
+			addTo(&d, f.whole, folder.IsKustomization(o))
 			d.IsOpen = false
 		}
 		for _, r := range installed[id] {

@@ -11,6 +11,7 @@ import (
 	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/render/delivery/applicationset"
 	"example.com/gatehouse/render/delivery/flux"
+	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verdict/apiserver"
 )
@@ -18,7 +19,7 @@ import (
 // world has the objects of an environment that its deliveries refer to.
 type world struct {
 	configMaps map[manifest.ID]manifest.Object // the first of each ID
-	names      map[string]bool                 // as in place.source
+	names      map[string]bool                 // as in folder.SourceName
 	own        string                          // the source of the environment itself, or nothing
 	clusters   []manifest.Object               // Secrets that register clusters of Argo CD
 	scopes     map[schema.GroupKind]bool       // of custom kinds: whether they have a namespace
@@ -44,13 +45,13 @@ func (w *world) add(objects []manifest.Object, in *input) {
 		if applicationset.IsCluster(o) {
 			w.clusters = append(w.clusters, o)
 		}
-		w.names[sourceName(o.GetKind(), o.GetNamespace(), o.GetName())] = true
-		if w.own != "" || !isKustomization(o) {
+		w.names[folder.SourceName(o.GetKind(), o.GetNamespace(), o.GetName())] = true
+		if w.own != "" || !folder.IsKustomization(o) {
 			continue
 		}
-		for _, p := range placesOf(o) {
-			if in.isOwn(p.folder) {
-				w.own = p.source
+		for _, p := range folder.Places(o) {
+			if in.isOwn(p.Folder) {
+				w.own = p.Source
 			}
 		}
 	}
@@ -85,14 +86,14 @@ func (in *input) isNamespaced(o manifest.Object, w *world) bool {
 func (f *followed) setPostBuild(w *world) (problems []manifest.Problem) {
 	p := f.PostBuild
 	// Variables that are left in the object are in its objects as well.
-	isPartial := f.outer != nil && f.outer.Values == nil && flux.HasVariables(f.inCluster.Object["spec"])
+	isPartial := f.outer != nil && f.outer.Values == nil && flux.HasVariables(f.InCluster.Object["spec"])
 	if len(p.Substitute)+len(p.SubstituteFrom) == 0 && !isPartial {
 		return nil
 	}
 	f.postBuild = &flux.PostBuild{Values: map[string]string{}, Always: p.SubstituteStrategy == "Always",
-		In: "spec.postBuild of " + f.object.String()}
+		In: "spec.postBuild of " + f.Of.String()}
 	for _, from := range p.SubstituteFrom {
-		values, isKnown := w.values(from.Kind, f.object.GetNamespace(), from.Name)
+		values, isKnown := w.values(from.Kind, f.Of.GetNamespace(), from.Name)
 		isPartial = isPartial || !isKnown && !from.Optional
 		f.postBuild.Add(values)
 	}
@@ -122,7 +123,7 @@ func (in *input) setOwnPostBuild(objects []manifest.Object) ([]manifest.Object, 
 	w := newWorld(objects, in)
 	for _, o := range objects {
 		if in.syncs(o) {
-			f := &followed{input: in, place: placesOf(o)[0], built: slices.Clone(objects)}
+			f := &followed{input: in, Place: folder.Places(o)[0], built: slices.Clone(objects)}
 			problems := f.setPostBuild(w)
 			in.postBuild = f.postBuild
 			return f.built, problems
@@ -133,5 +134,6 @@ func (in *input) setOwnPostBuild(objects []manifest.Object) ([]manifest.Object, 
 
 // syncs reports whether an object is the Kustomization that syncs the folder of the environment.
 func (in *input) syncs(o manifest.Object) bool {
-	return isKustomization(o) && slices.ContainsFunc(placesOf(o), func(p place) bool { return in.isOwn(p.folder) })
+	return folder.IsKustomization(o) &&
+		slices.ContainsFunc(folder.Places(o), func(p folder.Place) bool { return in.isOwn(p.Folder) })
 }

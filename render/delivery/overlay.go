@@ -78,6 +78,7 @@ func (o Overlay) MergeInto(k types.Kustomization, isFlux bool, exists func(compo
 			k.Components = append(k.Components, component)
 		}
 	}
+	k.Images, k.Replicas = slices.Clone(k.Images), slices.Clone(k.Replicas) // the caller keeps its own
 	for _, i := range o.Images {
 		at := slices.IndexFunc(k.Images, func(other types.Image) bool { return other.Name == i.Name })
 		switch {

@@ -1,0 +1,100 @@
+package render
+
+import (
+	"fmt"
+	"regexp"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/delivery/applicationset"
+	"example.com/gatehouse/render/delivery/folder"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/node"
+)
+
+// setOf returns an ApplicationSet with the Applications that its controller makes.
+func (in *input) setOf(repository *Repository, files *source.FileSystem, o manifest.Object,
+	clusters []manifest.Object) (*followed, error) {
+	all, err := applicationset.Expand(o, filesOfSet{repository, files}, clusters)
+	if err != nil {
+		return nil, err
+	}
+	f := &followed{input: in, Place: folder.Place{Of: o.Committed(), InCluster: o}}
+	for _, u := range all {
+		made := manifest.Object{Unstructured: u, Written: u, InGit: &o, Origin: o.Origin, Delivery: f}
+		made.File = made.Origin
+		f.built = append(f.built, made)
+	}
+	return f, nil
+}
+
+// blameSet returns a problem of an Application at the line of its ApplicationSet: in its patch, at the value of a
+// generator that is the whole text of the field, or in its template.
+func (f *followed) blameSet(p manifest.Problem) manifest.Problem {
+	owner, keys := f.input, manifest.SplitField(p.Field)
+	if parent, isDelivered := f.Of.Delivery.(*followed); isDelivered {
+		owner = parent.input
+	}
+	spec, _ := f.Of.Object["spec"].(map[string]any)
+	var patch map[string]any
+	text, _ := spec["templatePatch"].(string)
+	_ = yaml.Unmarshal([]byte(text), &patch) // a template need not be YAML
+	if _, isSet, _ := unstructured.NestedFieldNoCopy(patch, keys...); isSet && len(keys) > 0 {
+		at := manifest.NewProblem(f.Of, "spec.templatePatch", manifest.Value{}, "")
+		p.File, p.Line = owner.locateText(at, keys)
+		return p
+	}
+	template := append([]string{"spec", "template"}, keys...)
+	if text, _ = decoding.At(f.Of.Object, template).(string); text != "" && parameter.FindString(text) == text {
+		p.File, p.Line = owner.generated(f.Of.ID(), fmt.Sprint(decoding.At(p.Subject.Object, keys)))
+	}
+	if p.File == "" {
+		at := f.locate(manifest.NewProblem(f.Of, manifest.JoinField(template), p.Value, ""))
+		p.File, p.Line = at.File, at.Line
+	}
+	return p
+}
+
+// generated returns the position of a value in a generator of an ApplicationSet, if it is there.
+func (in *input) generated(set manifest.ID, text string) (file string, line int) {
+	for _, d := range in.sources.SourceDocuments(set) {
+		_, generators := node.Walk(d.Node(), []string{"spec", "generators"}, nil)
+		manifest.EachScalar(generators, nil, func(scalar *yamlv3.Node, _ []string, isKey bool) {
+			if scalar.Value == text && !isKey && file == "" {
+				file, line = source.Relative(d.File), scalar.Line
+			}
+		})
+	}
+	return file, line
+}
+
+// parameter matches a parameter that no generator has, as Argo CD leaves it.
+var parameter = regexp.MustCompile(`\{\{[^{}]*\}\}|<no value>`)
+
+// unsetParameters warns of the first path with a parameter that no generator has.
+func (f *followed) unsetParameters() []manifest.Problem {
+	for _, made := range f.built {
+		for _, p := range folder.Places(made) {
+			if unset := parameter.FindString(p.Folder); unset != "" {
+				of := manifest.NewProblem(made, p.Field, manifest.Value{}, fmt.Sprintf("%s: no generator has %s: "+
+					"correct it, or remove the Application", p.Field, unset)).As(manifest.NotFollowed)
+				of.Warning = true
+				return []manifest.Problem{f.Blame(of)}
+			}
+		}
+	}
+	return nil
+}
+
+// filesOfSet are the files of a repository, by names from its root.
+type filesOfSet struct {
+	*Repository
+	files *source.FileSystem
+}
+
+// ReadFile follows links within the repository.
+func (f filesOfSet) ReadFile(name string) ([]byte, error) { return f.files.ReadAny("/" + name) }

@@ -1,0 +1,184 @@
+package folder
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	yamlv3 "go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/node"
+)
+
+// Kustomization is the kustomization of a folder as the tool builds it.
+type Kustomization struct {
+	// File is its path from the root, and Content its YAML. Both are empty if it is the file in git.
+	File    string
+	Content []byte
+
+	place Place
+	// lines counts the first lines of Content that are those of the file in git, document.
+	lines    int
+	document *yamlv3.Node
+	// own has the fields of the file in git, and merged those of Content.
+	own, merged map[string]any
+}
+
+// Kustomization returns the kustomization of the folder. An invalid one is returned as it is in git.
+func (p Place) Kustomization(files *source.FileSystem) (*Kustomization, error) {
+	made := &Kustomization{place: p}
+	var before types.Kustomization
+	file, content := files.KustomizationFile(p.Folder), []byte(nil)
+	if file == "" {
+		file = path.Join(p.Folder, konfig.DefaultKustomizationFileName())
+		if before.Resources = p.manifests(files); len(before.Resources) == 0 {
+			return nil, fmt.Errorf("%s has no YAML files", source.Relative(p.Folder))
+		}
+	} else {
+		var err error
+		if content, err = files.ReadFile(file); err != nil {
+			return nil, err
+		}
+		if err := yaml.Unmarshal(content, &before); err != nil {
+			return made, nil //nolint:nilerr // an error where the kustomization is read
+		}
+		var document yamlv3.Node
+		if err := yamlv3.Unmarshal(content, &document); err == nil {
+			made.document = node.Deref(document.Content[0])
+		}
+	}
+	exists := func(component string) bool { return files.Exists(path.Join(p.Folder, component)) }
+	var err error
+	if made.merged, err = fieldsOf(p.MergeInto(before, p.IsFlux, exists)); err != nil {
+		return nil, err
+	}
+	if made.own, err = fieldsOf(before); err != nil {
+		return nil, err
+	}
+	made.write(file, content)
+	return made, nil
+}
+
+// fieldsOf returns the fields of a kustomization.
+func fieldsOf(k types.Kustomization) (fields map[string]any, err error) {
+	content, err := json.Marshal(k)
+	if err == nil {
+		err = json.Unmarshal(content, &fields)
+	}
+	maps.DeleteFunc(fields, func(_ string, value any) bool { return value == nil })
+	return fields, err
+}
+
+// write sets Content to the file in git, followed by the fields that the object adds, or to all fields if the object
+// changes one of the file.
+func (k *Kustomization) write(file string, inGit []byte) {
+	added, keepsFile := map[string]any{}, len(inGit) > 0
+	for name, value := range k.merged {
+		before, isThere := k.own[name]
+		if isThere && bytes.Equal(manifest.ToYAML(before), manifest.ToYAML(value)) {
+			continue
+		}
+		added[name] = value
+		keepsFile = keepsFile && !isThere
+	}
+	switch {
+	case keepsFile && len(added) == 0:
+		return
+	case keepsFile:
+		k.lines = bytes.Count(inGit, []byte("\n")) + 1
+	default:
+		inGit, added = nil, k.merged
+	}
+	k.File, k.Content = file, slices.Concat(inGit, []byte("\n"), manifest.ToYAML(added))
+}
+
+// HasBuildMetadata reports whether the objects have annotations of their build.
+func (k *Kustomization) HasBuildMetadata() bool { return k.merged["buildMetadata"] != nil }
+
+// IsInGit reports whether a line of a file, relative to the root, is in git as it is here.
+func (k *Kustomization) IsInGit(file string, line int) bool {
+	return k.File == "" || file != source.Relative(k.File) || line > 0 && line <= k.lines
+}
+
+// Setter is what sets a line of a kustomization: a line of the file in git, or a field of the object.
+type Setter struct {
+	// Line is the line in git. Without a Field it is all that is set.
+	Line int
+	// Field is the field of the object, Entry the entry of the kustomization, and Below are the keys below both.
+	Entry, Field string
+	Below        []string
+	// Value is a part of a text in the field, if any.
+	Value manifest.Value
+}
+
+// Setter returns what sets a line of Content. Sources were read with Content.
+func (k *Kustomization) Setter(sources *source.Sources, at int) Setter {
+	name, index := sources.EntryAt(k.File, at)
+	keys := []string{name}
+	merged, isList := k.merged[name].([]any)
+	if isList {
+		keys = append(keys, strconv.Itoa(index))
+	}
+	below, part := sources.PartAt(k.File, at, keys...)
+	if k.document == nil && name == "resources" { // the tool lists them
+		return Setter{Field: k.place.Field}
+	}
+	s := Setter{Entry: fmt.Sprintf("%s[%d]", name, index), Value: manifest.Value{Contains: part}}
+	keys = append(keys, below...)
+	own := decoding.At(k.own, keys)
+	if k.document != nil && own != nil && reflect.DeepEqual(own, decoding.At(k.merged, keys)) {
+		line, ok := node.LineAt(k.document, keys, s.Value)
+		if s.Line = line; !ok {
+			s.Line = node.Line(k.document, keys...)
+		}
+		return s
+	}
+	before, _ := k.own[name].([]any)
+	s.Field = k.place.fieldOf(name)
+	if len(merged) > 0 && index >= len(before) && s.Field != metadataOfFlux {
+		s.Field += fmt.Sprintf("[%d]", index-len(before)) // the tool appends its items
+	}
+	s.Below = fieldsBelow(name, below, part)
+	return s
+}
+
+// fieldOf returns the field of the object that sets a field of the kustomization.
+func (p Place) fieldOf(name string) string {
+	switch {
+	case !p.IsFlux:
+		return strings.TrimSuffix(p.Field, "path") + "kustomize." + name
+	case name == "namespace":
+		return "spec.targetNamespace"
+	case name == "buildMetadata": // Flux sets it as well
+		return "spec.path"
+	case name == "labels", name == "transformers":
+		return metadataOfFlux
+	}
+	return "spec." + name
+}
+
+// metadataOfFlux is the field of a Kustomization whose metadata Flux sets by labels and transformers.
+const metadataOfFlux = "spec.commonMetadata"
+
+// fieldsBelow returns the fields of the object for those below an entry of the kustomization, which may be a text.
+func fieldsBelow(name string, below []string, part string) []string {
+	switch key, _, _ := strings.Cut(part, ":"); {
+	case name == "transformers":
+		return []string{"annotations", key}
+	case name == "labels" && len(below) > 0:
+		return append([]string{"labels"}, below[1:]...)
+	}
+	return below
+}
