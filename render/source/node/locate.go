@@ -64,9 +64,20 @@ func LineAt(document *yaml.Node, keys []string, value manifest.Value) (line int,
 	}
 	if document.Kind != yaml.SequenceNode {
 		_, block := Walk(document, keys, test)
-		return cmp.Or(lineWithin(block, value.Contains), at.Line), true
+		return cmp.Or(lineWithin(block, value.Contains), lineOfPair(block, value.Is), at.Line), true
 	}
 	return at.Line, true
+}
+
+// lineOfPair returns the line of the key or the value of a mapping that is a text, or 0: the API server names a wrong
+// label, but only the field of all labels.
+func lineOfPair(mapping *yaml.Node, text any) int {
+	for key, value := range Entries(mapping) {
+		if key.Value == text || value.Kind == yaml.ScalarNode && value.Value == text {
+			return key.Line
+		}
+	}
+	return 0
 }
 
 // jsonTypes maps JSON types to the YAML tags of their values.
