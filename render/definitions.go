@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"reflect"
 	"slices"
@@ -177,7 +178,9 @@ func (r *Repository) findDefinitions() map[schema.GroupKind][]fileDefinition {
 			}
 			o = WithoutStatus(o)
 			position := manifest.Problem{File: name, Line: root.Line}.Position()
-			o.SetAnnotations(map[string]string{definitions.ReleaseAnnotation: position})
+			annotations := map[string]string{definitions.ReleaseAnnotation: position}
+			maps.Copy(annotations, o.GetAnnotations()) // the API server wants one of groups of Kubernetes
+			o.SetAnnotations(annotations)
 			kind := crd.Kind(o.Unstructured)
 			all[kind] = append(all[kind], fileDefinition{o.Unstructured, position})
 		}

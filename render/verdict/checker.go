@@ -19,6 +19,7 @@ import (
 	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/delivery/definitions"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
@@ -88,6 +89,9 @@ func New(m *memo.Memo, kinds *registry.Kinds, kubernetes apiserver.Version,
 	var problems []manifest.Problem
 	for i, d := range all {
 		c.custom.replace(d.kinds)
+		if crds[i].GetAnnotations()[definitions.ReleaseAnnotation] != "" {
+			continue // nothing delivers it: the cluster has another one
+		}
 		for _, p := range d.problems {
 			p.Subject = crds[i] // the memo may have it of another environment
 			problems = append(problems, p)

@@ -29,11 +29,15 @@ import (
 
 // check returns the defaulted object, and the problems that `kubectl apply --validate=strict` has
 // with it. A problem by a definition of this program names the release. It is a warning, as the cluster may have
-// another release, unless the type of a value is wrong, which no release of a version changes.
+// another release, unless the type of a value is wrong, which no release of a version changes. Metadata does not depend
+// on the definition.
 func (k *customKind) check(o manifest.Object) (*unstructured.Unstructured, []manifest.Problem) {
 	stored, problems := k.judge(o)
 	if release := k.definition.Annotations[definitions.ReleaseAnnotation]; release != "" {
-		for i := range problems {
+		for i, p := range problems {
+			if strings.HasPrefix(p.Field, "metadata.") && p.Field != "metadata.namespace" {
+				continue
+			}
 			problems[i].Warning = problems[i].Warning || problems[i].Code != metav1.CauseTypeTypeInvalid
 			problems[i].Message += fmt.Sprintf(" (in %s; if the cluster has another version, copy its definition to "+
 				"environments/definitions)", release)
@@ -52,8 +56,9 @@ func (k *customKind) judge(o manifest.Object) (*unstructured.Unstructured, []man
 	}
 	created := k.created(stored)
 	errs := k.validate(created)
+	isKnown := len(problems) > 0 // metadata that cannot be read, without the name of its field
 	for _, err := range errs {
-		if !repeats(err, errs) {
+		if !repeats(err, errs) && (!isKnown || err.Field != "metadata") {
 			problems = append(problems, problem.FromError(o, err))
 		}
 	}
