@@ -71,9 +71,15 @@ func (in *Index) addOperated(o manifest.Object) {
 	}
 }
 
+// hashed matches the hash that kustomize adds to the name of a generated object: a source object refers to it without.
+var hashed = regexp.MustCompile(`-[2456789bcdfghkmt]{10}$`)
+
 // addName adds a name that a misspelled one may mean.
 func (in *Index) addName(id manifest.ID) {
 	name := id.Name
+	if id.Kind == "ConfigMap" || id.Kind == "Secret" {
+		name = hashed.ReplaceAllString(name, "")
+	}
 	if id.Name = ""; isClusterScoped(id.Kind) {
 		id.Namespace = ""
 	}
