@@ -10,9 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verdict/apiserver"
 	"example.com/gatehouse/render/verdict/problem"
+	"example.com/gatehouse/render/verdict/zone"
 )
 
 // lookup returns a built-in kind that the API server serves.
@@ -45,6 +47,12 @@ func (c *Checker) checkBuiltin(o manifest.Object) []manifest.Problem {
 // warnings.
 func creationProblems(o manifest.Object, served apiserver.Kind, decoded kind.Object) []manifest.Problem {
 	errs, warnings := served.Create(decoded)
+	for _, err := range errs {
+		name, isText := decoding.At(o.Object, manifest.SplitField(err.Field)).(string)
+		if isText && strings.HasSuffix(err.Field, ".timeZone") {
+			err.Detail += zone.Advice(name)
+		}
+	}
 	problems := problem.FromErrors(o, mostSpecific(errs))
 	for _, warning := range warnings {
 		problems = append(problems, problem.FromWarning(o, warning))

@@ -95,16 +95,20 @@ func load(name string) (*time.Location, error) {
 	if err == nil {
 		return time.LoadLocationFromTZData(name, content)
 	}
+	return nil, fmt.Errorf("%s is not a time zone of release %s of the tz database%s", name, release, Advice(name))
+}
+
+// Advice returns what to write in place of the name of a time zone that is unknown, for the end of a message.
+func Advice(name string) string {
 	if sign, hours, isOffset := fixedOffset(name); isOffset {
-		return nil, fmt.Errorf("%s is not a time zone of release %s of the tz database: clocks that are at it all "+
-			"year are in Etc/GMT%s%s, with the opposite sign", name, release, sign, hours)
+		return fmt.Sprintf(": clocks that are at it all year are in Etc/GMT%s%s, with the opposite sign", sign, hours)
 	}
+	zones, _ := database()
 	var known []string
 	for _, f := range zones.File {
 		known = append(known, f.Name)
 	}
-	return nil, fmt.Errorf("%s is not a time zone of release %s of the tz database%s", name, release,
-		cmp.Or(manifest.DidYouMean(name, known), ": write one like Europe/Berlin"))
+	return cmp.Or(manifest.DidYouMean(name, known), ": write one like Europe/Berlin")
 }
 
 // fixedOffset returns the opposite sign of an offset such as GMT+1 or UTC-5, and its hours.
