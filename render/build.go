@@ -28,7 +28,7 @@ type built struct {
 	// invalid are the problems of these CustomResourceDefinitions, and of installed objects.
 	invalid []manifest.Problem
 	// followed are the folders that Flux builds for Kustomizations of the environment.
-	followed []*followed
+	followed folders
 	files    *source.FileSystem // of these folders
 	// undelivered is Repository.undelivered.
 	undelivered func(schema.GroupVersionKind) (definition *unstructured.Unstructured, differing []string)
@@ -58,9 +58,8 @@ func (in *input) build(repository *Repository) (b built, problems []manifest.Pro
 	if in.postBuild != nil {
 		applied = in.postBuild.Applied(b.objects)
 	}
-	b.files, b.undelivered = repository.fileSystem(), repository.undelivered
-	b.followed, b.untold, b.invalid = in.follow(repository, b.files, applied)
-	b.addInstalled(in, applied)
+	b.undelivered = repository.undelivered
+	b.deliver(in, repository, applied)
 	b.judges = definitionsIn(slices.Concat(b.objects, b.local))
 	if in.by != nil {
 		b.judges = standIn(in.by.Definitions, b.judges)

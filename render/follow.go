@@ -60,7 +60,7 @@ func (in *input) renderedFolder() string { return path.Join("/", tree.Folder, in
 // follow follows the deliveries among applied objects, and among the objects that these deliver, to the folders of the
 // repository, whose files are files. A folder below rendered/ or in environments/ is an environment of its own. Untold
 // are the paths that deliveries look at that are not followed.
-func (in *input) follow(repository *Repository, files *source.FileSystem, objects []manifest.Object) (all []*followed,
+func (in *input) follow(repository *Repository, files *source.FileSystem, objects []manifest.Object) (all folders,
 	untold []*source.Looks, problems []manifest.Problem) {
 	w, have := newWorld(objects, in), map[manifest.ID]manifest.Object{}
 	ignore := ""
@@ -347,9 +347,12 @@ func (f *followed) checker(of *verdict.Checker) *verdict.Checker {
 	return &checker
 }
 
-// followedObjects returns the applied objects of all followed folders.
-func (b *built) followedObjects() (all []manifest.Object) {
-	for _, f := range b.followed {
+// folders are the followed folders of an environment.
+type folders []*followed
+
+// applied returns the objects as the tools apply them.
+func (fs folders) applied() (all []manifest.Object) {
+	for _, f := range fs {
 		all = append(all, f.applied...)
 	}
 	return all
@@ -399,9 +402,9 @@ func blameDeliveries(problems []manifest.Problem) []manifest.Problem {
 	return blamed
 }
 
-// delivered returns the objects of followed folders as of releases.
-func (b *built) delivered() (all []*release.Installed) {
-	for _, f := range b.followed {
+// installed returns the objects as of releases.
+func (fs folders) installed() (all []*release.Installed) {
+	for _, f := range fs {
 		all = append(all, &release.Installed{Release: release.Release{Source: f.Of}, Objects: f.applied})
 	}
 	return all

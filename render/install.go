@@ -24,11 +24,11 @@ import (
 	"example.com/gatehouse/render/verdict/secret"
 )
 
-// install returns the objects of releases whose charts are in files.
-func (b *built) install(in *input, files *source.FileSystem, releases []release.Release) ([]*release.Installed,
-	[]manifest.Problem) {
+// install returns the objects of releases whose charts are in files, as a cluster gets them.
+func (in *input) install(files *source.FileSystem, cluster func() charts.Cluster,
+	releases []release.Release) ([]*release.Installed, []manifest.Problem) {
 	return release.Installer{
-		Files: files, Cluster: b.cluster, Memo: in.shared,
+		Files: files, Cluster: cluster, Memo: in.shared,
 		PostRender: func(k map[string]any, objects []manifest.Object) ([]manifest.Object, error) {
 			return kustomize.PostRender(in.sources, k, objects)
 		},
@@ -46,24 +46,19 @@ func Delivers(o manifest.Object) bool { return release.Is(o) || folder.Delivers(
 // may be at another revision. Each has the name of a file.
 func (e *Environment) Install(objects []manifest.Object, repository *Repository) ([]*release.Installed,
 	[]manifest.Problem) {
-	var b built
-	var found []manifest.Problem
-	files := repository.fileSystem()
-	b.followed, _, found = e.pipeline.follow(repository, files, objects)
-	for _, f := range b.followed {
-		f.setNamespace(e.pipeline.checker)
+	in, b, files := e.pipeline.input, &e.pipeline.built, repository.fileSystem()
+	all, _, problems := in.follow(repository, files, objects)
+	for _, f := range all {
+		f.setNamespace(b.checker)
 	}
-	delivered := b.followedObjects()
-	all, problems := e.pipeline.install(e.pipeline.input, files,
-		release.Find(slices.Concat(objects, delivered)))
-	problems = append(problems, found...)
-	for _, installed := range all {
-		for j, o := range installed.Objects {
-			installed.Objects[j] = e.pipeline.checker.WithNamespace(o, installed.Namespace)
+	installed, more := in.install(files, b.cluster, release.Find(slices.Concat(objects, all.applied())))
+	for _, r := range installed {
+		for j, o := range r.Objects {
+			r.Objects[j] = b.checker.WithNamespace(o, r.Namespace)
 		}
-		installed.Objects = e.pipeline.placeInstalled(installed)
+		r.Objects = b.placeInstalled(r)
 	}
-	return append(all, b.delivered()...), problems
+	return append(installed, all.installed()...), append(more, problems...)
 }
 
 // placeInstalled gives each object of a release a name of a file in its chart.
@@ -77,53 +72,48 @@ func (b *built) placeInstalled(r *release.Installed) (objects []manifest.Object)
 	return objects
 }
 
-// addInstalled adds the objects that controllers install by applied and delivered objects, and their
-// CustomResourceDefinitions to local
-// unless it has them.
-func (b *built) addInstalled(in *input, applied []manifest.Object) {
-	var defined []manifest.Object
-	known := map[string]bool{}
-	own := len(b.objects) + len(b.local)
-	delivered := b.followedObjects()
-	for i, o := range slices.Concat(b.objects, b.local, delivered) {
-		if !crd.Is(o.Unstructured) || i >= own && known[o.GetName()] {
-			continue
-		}
-		known[o.GetName()] = true
-		defined = append(defined, o)
-		if i >= own {
-			b.local = append(b.local, o)
-		}
-	}
+// deliver adds the objects that tools make of applied objects, and their CustomResourceDefinitions.
+func (b *built) deliver(in *input, repository *Repository, applied []manifest.Object) {
+	var problems []manifest.Problem
+	b.files = repository.fileSystem()
+	b.followed, b.untold, b.invalid = in.follow(repository, b.files, applied)
+	delivered := b.followed.applied()
+	b.addDefinitions(delivered)
+	defined := definitionsIn(slices.Concat(b.objects, b.local))
 	b.cluster = sync.OnceValue(func() charts.Cluster { // most environments have no releases
 		return clusterOf(in.sources.Kustomizations[in.folder], defined)
 	})
 	b.releases = release.Find(slices.Concat(applied, delivered))
-	var problems []manifest.Problem
-	b.installed, problems = b.install(in, in.sources.FS, b.releases)
+	b.installed, problems = in.install(in.sources.FS, b.cluster, b.releases)
 	b.invalid = append(b.invalid, blameDeliveries(problems)...)
+	all := slices.Concat(b.objects, delivered)
 	for _, r := range b.installed {
 		if r.Objects == nil {
 			b.untold = append(b.untold, r.Noted)
 		}
-		for _, o := range r.Objects {
-			if crd.Is(o.Unstructured) && !known[o.GetName()] {
-				known[o.GetName()] = true
-				b.local = append(b.local, o)
-			}
+		b.addDefinitions(r.Objects)
+		all = append(all, r.Objects...)
+	}
+	b.addDefinitions(in.otherDefinitions(repository, all))
+}
+
+// addDefinitions adds the CustomResourceDefinitions among objects to local, unless there is one of the name.
+func (b *built) addDefinitions(objects []manifest.Object) {
+	known := map[string]bool{}
+	for _, o := range definitionsIn(slices.Concat(b.objects, b.local)) {
+		known[o.GetName()] = true
+	}
+	for _, o := range objects {
+		if crd.Is(o.Unstructured) && !known[o.GetName()] {
+			known[o.GetName()] = true
+			b.local = append(b.local, o)
 		}
 	}
-	b.local = append(b.local, b.otherDefinitions(in, known)...)
 }
 
 // otherDefinitions returns the definitions in files of the repository that nothing delivers, or of this program, for
-// the kinds of all objects whose definition is not known, if they serve each version that an object has: others may be
-// of another release of the tool.
-func (b *built) otherDefinitions(in *input, known map[string]bool) (all []manifest.Object) {
-	objects := slices.Concat(b.objects, b.followedObjects())
-	for _, r := range b.installed {
-		objects = append(objects, r.Objects...)
-	}
+// the kinds of objects, if they serve each version that an object has: others may be of another release of the tool.
+func (in *input) otherDefinitions(repository *Repository, objects []manifest.Object) (all []manifest.Object) {
 	found := map[schema.GroupKind]*unstructured.Unstructured{}
 	for _, o := range objects {
 		gvk := o.GroupVersionKind()
@@ -131,7 +121,7 @@ func (b *built) otherDefinitions(in *input, known map[string]bool) (all []manife
 		if apiserver.IsGroup(gvk.Group) || in.kinds.Find(gvk) != nil {
 			continue
 		}
-		definition, _ := b.undelivered(gvk)
+		definition, _ := repository.undelivered(gvk)
 		if definition == nil {
 			definition = definitions.Of(gvk)
 		}
@@ -140,7 +130,7 @@ func (b *built) otherDefinitions(in *input, known map[string]bool) (all []manife
 		}
 	}
 	for _, definition := range found {
-		if definition != nil && !known[definition.GetName()] {
+		if definition != nil {
 			all = append(all, manifest.Object{Unstructured: definition, Written: definition})
 		}
 	}

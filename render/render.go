@@ -106,7 +106,9 @@ type Environment struct {
 	// Delivery brings the objects, see Deliveries; nil for all of the environment.
 	Delivery manifest.Delivery
 
-	pipeline *pipeline // nil if there is no such environment
+	input    *input // of the objects; nil if there is no such environment
+	objects  []manifest.Object
+	pipeline *pipeline // of the whole environment
 }
 
 // Load renders an environment. It calls progress with the name of each stage.
@@ -149,7 +151,8 @@ func (r *Repository) judge(name string, by *By, progress func(step string)) (e *
 		return &Environment{Name: name, Problems: []manifest.Problem{r.missing(name)}}, func() {}
 	}
 	p := runPipeline(r, name, by, progress)
-	e = &Environment{Name: name, Problems: manifest.SortProblems(p.problems), Sources: p.sources, pipeline: p}
+	e = &Environment{Name: name, Problems: manifest.SortProblems(p.problems), Sources: p.sources,
+		input: p.input, objects: p.objects, pipeline: p}
 	if len(p.built.objects) > 0 || !manifest.HasErrors(e.Problems) {
 		e.Paths = p.paths
 	}
@@ -169,7 +172,7 @@ func (e *Environment) Objects() (objects []manifest.Object) {
 		within := e.pipeline.writtenTo(f)
 		folder, isWritten = path.Join(folder, within), within != ""
 	}
-	for _, p := range tree.Layout(e.pipeline.objects, e.pipeline.checker.IsNamespaced) {
+	for _, p := range tree.Layout(e.objects, e.pipeline.checker.IsNamespaced) {
 		if p.File = ""; isWritten {
 			p.File = path.Join(folder, p.Path)
 		}
@@ -184,9 +187,8 @@ func (e *Environment) Objects() (objects []manifest.Object) {
 // a chart without.
 func (e *Environment) Deliveries() (all []*Environment) {
 	add := func(d manifest.Delivery, in *input, paths *kustomize.Paths, objects []manifest.Object) {
-		of := *e.pipeline
-		of.input, of.objects, of.paths = in, objects, paths
-		all = append(all, &Environment{Name: e.Name, Sources: in.sources, Paths: paths, Delivery: d, pipeline: &of})
+		all = append(all, &Environment{Name: e.Name, Sources: in.sources, Paths: paths, Delivery: d,
+			input: in, objects: objects, pipeline: e.pipeline})
 	}
 	for _, f := range e.pipeline.followed {
 		if f.isSet() {
@@ -202,7 +204,7 @@ func (e *Environment) Deliveries() (all []*Environment) {
 }
 
 // Unchecked returns the kinds of the objects without a definition.
-func (e *Environment) Unchecked() []Unchecked { return e.pipeline.unchecked(e.pipeline.objects) }
+func (e *Environment) Unchecked() []Unchecked { return e.pipeline.unchecked(e.objects) }
 
 // Locate returns an empty problem with the source file and line of an object.
 func (e *Environment) Locate(o manifest.Object) manifest.Problem {
@@ -216,7 +218,7 @@ func (e *Environment) LocateProblem(p manifest.Problem) manifest.Problem {
 		p.Subject = o.Delivery.Object()
 		p.Field = ""
 	}
-	located := e.pipeline.locate(p)
+	located := locate(e.input, e.Paths, p)
 	located.Subject = o
 	return located
 }
@@ -263,17 +265,18 @@ func (e *Environment) Judged() []manifest.Object {
 }
 
 // Known returns the source objects, followed by their rendered objects, as far as they are known after an error.
-func (e *Environment) Known() []manifest.Object { return e.pipeline.objects }
+func (e *Environment) Known() []manifest.Object { return e.objects }
 
 // Installed returns the deliveries with their objects.
 func (e *Environment) Installed() []*release.Installed {
-	return slices.Concat(e.pipeline.installed, e.pipeline.delivered())
+	return slices.Concat(e.pipeline.installed, e.pipeline.followed.installed())
 }
 
 // JudgeRest returns all problems, with those of the stages that did not run after an error: on the objects of
 // another verdict on the environment that are valid here. Without a judge there are no such stages.
 func (e *Environment) JudgeRest(of *Environment) []manifest.Problem {
-	if e.pipeline.isAdmitted {
+	p, other := e.pipeline, of.pipeline
+	if p.isAdmitted {
 		return e.Problems
 	}
 	refused := map[manifest.ID]bool{}
@@ -282,17 +285,18 @@ func (e *Environment) JudgeRest(of *Environment) []manifest.Problem {
 			refused[p.Subject.ID()] = true
 		}
 	}
-	isRefused := func(o manifest.Object) bool { return refused[o.ID()] || o.IsRendered() && refused[o.Source().ID()] }
-	rest, other := *e.pipeline, of.pipeline
-	rest.objects = slices.DeleteFunc(slices.Clone(other.objects), isRefused)
-	o := overridden{paths: rest.paths}
-	if other.isOverridden {
-		o.objects = slices.DeleteFunc(slices.Clone(other.objects[len(other.built.objects):]), isRefused)
+	valid := func(objects []manifest.Object) []manifest.Object {
+		return slices.DeleteFunc(slices.Clone(objects), func(o manifest.Object) bool {
+			return refused[o.ID()] || o.IsRendered() && refused[o.Source().ID()]
+		})
 	}
-	rest.problems = slices.Clone(e.Problems)
-	rest.addProblems(slices.Concat(rest.judgeRendered(rest.checker, o),
-		rest.admit(rest.checker, rest.objects, rest.built)))
-	return manifest.SortProblems(rest.problems)
+	rendered := overridden{paths: p.paths}
+	if other.isOverridden {
+		rendered.objects = valid(other.objects[len(other.built.objects):])
+	}
+	found := p.locateAll(slices.Concat(p.judgeRendered(p.checker, rendered),
+		p.admit(p.checker, valid(other.objects), p.built)))
+	return manifest.SortProblems(slices.Concat(e.Problems, found))
 }
 
 // Untold returns the paths that parts of the environment without known objects look at: parts with an error, or
@@ -321,10 +325,10 @@ type Mutation = policy.Mutation
 
 // Mutations returns the mutations of the objects.
 func (e *Environment) Mutations() map[manifest.ID]Mutation {
-	all, _ := e.pipeline.checker.Mutations(e.pipeline.checker.Applied(e.pipeline.objects))
+	all, _ := e.pipeline.checker.Mutations(e.pipeline.checker.Applied(e.objects))
 	mutations := map[manifest.ID]Mutation{}
 	for i, m := range all {
-		mutations[e.pipeline.objects[i].ID()] = m
+		mutations[e.objects[i].ID()] = m
 	}
 	return mutations
 }
@@ -345,17 +349,21 @@ type pipeline struct {
 	release func()
 }
 
-// addProblems records a stage's problems with their locations and reports whether any is an
-// error. A problem with a whole file is at its first line.
+// addProblems records a stage's problems with their locations and reports whether any is an error.
 func (p *pipeline) addProblems(problems []manifest.Problem) bool {
-	for _, problem := range problems {
-		located := p.locate(problem)
-		if path.Ext(located.File) != "" {
-			located.Line = max(located.Line, 1)
-		}
-		p.problems = append(p.problems, located)
-	}
+	p.problems = append(p.problems, p.locateAll(problems)...)
 	return manifest.HasErrors(problems)
+}
+
+// locateAll returns problems with their locations. A problem with a whole file is at its first line.
+func (p *pipeline) locateAll(problems []manifest.Problem) []manifest.Problem {
+	located := make([]manifest.Problem, len(problems))
+	for i, problem := range problems {
+		if located[i] = p.locate(problem); path.Ext(located[i].File) != "" {
+			located[i].Line = max(located[i].Line, 1)
+		}
+	}
+	return located
 }
 
 // runPipeline runs all stages before the layout.
@@ -437,8 +445,8 @@ func (p *pipeline) rendering(repository *Repository) *Rendering {
 		Sources:     p.filesRead(),
 		CRLF:        p.sources.CRLF(),
 		PostBuild:   p.postBuild,
-		Unchecked:   p.unchecked(slices.Concat(objects, p.followedObjects())),
-		Installed:   slices.Concat(p.installed, p.delivered()),
+		Unchecked:   p.unchecked(slices.Concat(objects, p.followed.applied())),
+		Installed:   slices.Concat(p.installed, p.followed.installed()),
 		Followed:    p.followedFolders(),
 		Charts:      p.sources.Charts,
 
@@ -448,7 +456,7 @@ func (p *pipeline) rendering(repository *Repository) *Rendering {
 
 // warnings returns the warnings about the objects and about unknown values of variables.
 func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) []manifest.Problem {
-	all := slices.Concat(objects, p.followedObjects())
+	all := slices.Concat(objects, p.followed.applied())
 	environment := warn.Input{Kinds: p.kinds, Objects: all, Local: p.local, IsNamespaced: p.checker.IsNamespaced,
 		Now: repository.Now, Deliveries: p.deliveries(objects)}
 	environment.IsPrepared = sync.OnceValue(func() bool { // it reads all folders

@@ -111,7 +111,7 @@ func addTo(d *warn.Delivery, objects []manifest.Object, isFlux bool) {
 // out whose kinds are not there.
 func (p *pipeline) startingReleases() []*release.Installed {
 	defined := map[schema.GroupKind]bool{}
-	for _, o := range slices.Concat(p.built.objects, p.local, p.followedObjects()) {
+	for _, o := range slices.Concat(p.built.objects, p.local, p.followed.applied()) {
 		_, isOfChart := o.Delivery.(*release.Installed)
 		if crd.Is(o.Unstructured) && !isOfChart {
 			defined[crd.Kind(o.Unstructured)] = true
@@ -126,9 +126,8 @@ func (p *pipeline) startingReleases() []*release.Installed {
 			again, at = append(again, r.Release), append(at, i)
 		}
 	}
-	empty := p.built
-	empty.cluster = func() charts.Cluster { return clusterOf(p.sources.Kustomizations[p.folder], nil) }
-	starting, _ := empty.install(p.input, p.sources.FS, again)
+	empty := func() charts.Cluster { return clusterOf(p.sources.Kustomizations[p.folder], nil) }
+	starting, _ := p.install(p.sources.FS, empty, again)
 	for i, r := range starting {
 		there := map[string]bool{}
 		for _, o := range r.Objects {
