@@ -162,7 +162,7 @@ func mayDefine(content []byte) bool {
 // environments/, which are for the environments that list them, and patches, which have no versions.
 func (r *Repository) findDefinitions() map[schema.GroupKind][]fileDefinition {
 	all := map[schema.GroupKind][]fileDefinition{}
-	r.eachYAML(".", func(name string, content []byte) {
+	source.EachYAML(r.files, tree.Folder, func(name string, content []byte) {
 		isOfEnvironment := strings.HasPrefix(name, tree.EnvironmentsFolder+"/")
 		if isOfEnvironment || !mayDefine(content) {
 			return

@@ -70,7 +70,7 @@ func Open(dir string, kinds *registry.Kinds) (*Repository, error) {
 		return nil, fmt.Errorf("open the folder that holds %s: %w", tree.EnvironmentsFolder, err)
 	}
 	r := &Repository{kinds: kinds, root: root, dir: resolved, files: source.Disk(root, resolved), shared: &memo.Memo{}}
-	r.found, r.defined = sync.OnceValue(r.entries), sync.OnceValue(r.findDefinitions)
+	r.found, r.defined = sync.OnceValue(r.findEntries), sync.OnceValue(r.findDefinitions)
 	if r.fileSystem().IsDir("/" + tree.EnvironmentsFolder) {
 		r.locked = filepath.Join(resolved, tree.EnvironmentsFolder)
 		return r, nil
@@ -91,7 +91,7 @@ func (r *Repository) Close() { _ = r.root.Close() }
 func (r *Repository) With(files map[string][]byte) *Repository {
 	with := *r
 	with.overlay = files
-	with.found, with.defined = sync.OnceValue(with.entries), sync.OnceValue(with.findDefinitions)
+	with.found, with.defined = sync.OnceValue(with.findEntries), sync.OnceValue(with.findDefinitions)
 	return &with
 }
 
@@ -99,7 +99,7 @@ func (r *Repository) With(files map[string][]byte) *Repository {
 func (r *Repository) At(revision source.Revision) *Repository {
 	at := *r
 	at.files, at.Look, at.IsLeftOut = revision, nil, nil
-	at.found, at.defined = sync.OnceValue(at.entries), sync.OnceValue(at.findDefinitions)
+	at.found, at.defined = sync.OnceValue(at.findEntries), sync.OnceValue(at.findDefinitions)
 	return &at
 }
 
@@ -196,7 +196,7 @@ func (r *Repository) Environments() ([]string, error) {
 		return nil, err
 	}
 	if len(entries) == 1 && entries[0].Name() == definitionsFolder {
-		return r.entries(), nil
+		return r.findEntries(), nil
 	}
 	files := r.fileSystem()
 	var names []string
@@ -310,27 +310,13 @@ func (r *Repository) NeededCharts(environment string, progress func(step string)
 	return all, manifest.SortProblems(p.problems)
 }
 
-// Find returns the names in the repository that match, sorted, except hidden ones.
+// Find returns the names in the repository that match, but hidden ones.
 func (r *Repository) Find(matches func(name string, isDir bool) bool) (names []string) {
-	var visit func(folder string)
-	visit = func(folder string) {
-		entries, err := r.files.ReadDir(folder)
-		if errors.Is(err, fs.ErrNotExist) {
-			return
+	source.Walk(r.files, func(name string, entry fs.DirEntry) (enter bool) {
+		if matches(name, entry.IsDir()) {
+			names = append(names, name)
 		}
-		for _, entry := range entries {
-			name := path.Join(folder, entry.Name())
-			if strings.HasPrefix(entry.Name(), ".") {
-				continue
-			}
-			if matches(name, entry.IsDir()) {
-				names = append(names, name)
-			}
-			if entry.IsDir() {
-				visit(name)
-			}
-		}
-	}
-	visit(".")
+		return true
+	})
 	return names
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/gatehouse/render/entry"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
@@ -37,7 +38,7 @@ func (r *Repository) Select(selection Selection) ([]string, error) {
 	var errs []error
 	var names []string
 	for _, name := range selection.Names {
-		names = append(names, cleanName(name))
+		names = append(names, entry.CleanName(name))
 	}
 	if len(names) == 0 && !selection.All {
 		return nil, errors.New("which environment? write --env NAME, or --all" + r.unknown(""))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -41,3 +42,31 @@ func (d disk) ReadFile(name string) ([]byte, error) { return regular.ReadFile(d.
 
 // nameIn returns the name in a Revision of an absolute path of a FileSystem.
 func nameIn(name string) string { return cmp.Or(strings.Trim(name, "/"), ".") }
+
+// Walk calls visit with the name of each file and folder, but hidden ones, a folder before its entries. Visit reports
+// whether to enter a folder. An unreadable one has no entries.
+func Walk(r Revision, visit func(name string, entry fs.DirEntry) (enter bool)) {
+	var below func(folder string)
+	below = func(folder string) {
+		entries, _ := r.ReadDir(folder)
+		for _, entry := range entries {
+			name := path.Join(folder, entry.Name())
+			if !strings.HasPrefix(entry.Name(), ".") && visit(name, entry) && entry.IsDir() {
+				below(name)
+			}
+		}
+	}
+	below(".")
+}
+
+// EachYAML calls f with the content of each YAML file, but in one folder and in hidden ones. It skips unreadable files.
+func EachYAML(r Revision, but string, f func(name string, content []byte)) {
+	Walk(r, func(name string, entry fs.DirEntry) (enter bool) {
+		if entry.Type().IsRegular() && IsYAML(name) {
+			if content, err := r.ReadFile(name); err == nil {
+				f(name, content)
+			}
+		}
+		return name != but
+	})
+}

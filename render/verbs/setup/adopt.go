@@ -108,7 +108,7 @@ func (p *target) clusters(o Options, folder []*delivery) (all []*delivery) {
 		return folder
 	}
 	defer top.Close()
-	names := top.Clusters(folder[0].Path)
+	names := top.Entries().Clusters(folder[0].Path)
 	if p.prefix != "" || len(names) == 0 || p.exists(path.Join(folder[0].Path, "kustomization.yaml")) {
 		return folder
 	}
@@ -309,7 +309,7 @@ func (p *target) renderAdoption(ctx context.Context, repository *render.Reposito
 		a.setPath(rendered)
 	}
 	if a.isCluster {
-		files, isDirectory := repository.SyncsOf(a.Path)
+		files, isDirectory := repository.Entries().SyncsOf(a.Path)
 		made.Moves = append(made.Moves, Move{files, isDirectory, a.Path, rendered})
 	}
 	switch {

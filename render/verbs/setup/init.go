@@ -171,7 +171,7 @@ func Entries(dir string, kinds *registry.Kinds) []string {
 		return nil
 	}
 	defer repository.Close()
-	return repository.Synced()
+	return repository.Entries().Synced()
 }
 
 // IsFreeName reports whether an environment may have a name: environments/definitions has
