@@ -95,10 +95,18 @@ func (r *Repository) With(files map[string][]byte) *Repository {
 	return &with
 }
 
-// At returns the repository at another revision. It shares what it reads and builds, by content, and the locks.
+// Still returns the repository as it is: each file is read once, for all environments of a run.
+func (r *Repository) Still() *Repository {
+	still := *r
+	still.files = source.Once(r.files)
+	return &still
+}
+
+// At returns the repository at another revision, which does not change. It shares what it reads and builds, by content,
+// and the locks.
 func (r *Repository) At(revision source.Revision) *Repository {
 	at := *r
-	at.files, at.Look, at.IsLeftOut = revision, nil, nil
+	at.files, at.Look, at.IsLeftOut = source.Once(revision), nil, nil
 	at.found, at.defined = sync.OnceValue(at.findEntries), sync.OnceValue(at.findDefinitions)
 	return &at
 }

@@ -45,6 +45,7 @@ type TreeUpdate struct {
 // update.
 func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 	progress func(environment, step string)) (*Update, error) {
+	repository = repository.Still()
 	names, err := repository.Select(selection)
 	if err != nil {
 		return nil, err

@@ -59,19 +59,29 @@ func (f *FileSystem) With(files map[string][]byte) *FileSystem {
 }
 
 // Looks are the paths from the root that readings look at. It may be used concurrently. A nil Looks keeps nothing.
-type Looks struct{ paths sync.Map }
+type Looks struct {
+	mu    sync.Mutex
+	paths map[string]bool
+}
 
 // Add adds a path.
 func (l *Looks) Add(name string) {
-	if l != nil {
-		l.paths.Store(Relative(name), true)
+	if l == nil {
+		return
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.paths == nil {
+		l.paths = map[string]bool{}
+	}
+	l.paths[Relative(name)] = true
 }
 
 // Has reports whether a reading looks at a path.
 func (l *Looks) Has(name string) bool {
-	_, has := l.paths.Load(name)
-	return has
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.paths[name]
 }
 
 // Noting returns a file system with all paths that are looked at by it.
@@ -249,6 +259,14 @@ type resolution struct {
 	path  string
 	isDir bool
 	err   error
+}
+
+// add adds what another reading of the revision saw.
+func (s *seen) add(other *seen) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.Copy(s.resolved, other.resolved)
+	maps.Copy(s.files, other.files)
 }
 
 func (s *seen) resolve(name string) (string, bool, error) {

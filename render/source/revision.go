@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/regular"
 )
 
@@ -39,6 +40,48 @@ func (d disk) ReadLink(name string) (string, error) { return os.Readlink(d.path(
 func (d disk) ReadDir(name string) ([]fs.DirEntry, error) { return os.ReadDir(d.path(name)) }
 
 func (d disk) ReadFile(name string) ([]byte, error) { return regular.ReadFile(d.root, name) }
+
+// Once returns a revision as it is when it is first looked at: each file is read once. The environments of a run then
+// share what they read in it.
+func Once(of Revision) Revision { return &once{of: of} }
+
+type once struct {
+	of   Revision
+	memo memo.Memo
+}
+
+func (o *once) Lstat(name string) (fs.FileInfo, error) {
+	type key string
+	return keep(o, key(name), o.of.Lstat)
+}
+
+func (o *once) ReadLink(name string) (string, error) {
+	type key string
+	return keep(o, key(name), o.of.ReadLink)
+}
+
+func (o *once) ReadDir(name string) ([]fs.DirEntry, error) {
+	type key string
+	return keep(o, key(name), o.of.ReadDir)
+}
+
+func (o *once) ReadFile(name string) ([]byte, error) {
+	type key string
+	return keep(o, key(name), o.of.ReadFile)
+}
+
+// keep returns the result of a function for the name in a key, once.
+func keep[K ~string, V any](o *once, key K, read func(name string) (V, error)) (V, error) {
+	type result struct {
+		value V
+		err   error
+	}
+	r := memo.Get(&o.memo, key, func() (r result) {
+		r.value, r.err = read(string(key))
+		return r
+	})
+	return r.value, r.err
+}
 
 // nameIn returns the name in a Revision of an absolute path of a FileSystem.
 func nameIn(name string) string { return cmp.Or(strings.Trim(name, "/"), ".") }

@@ -124,7 +124,7 @@ func (w *walk) visit(folder, namespace string, isConfig bool) {
 			"does not exist: write one that lists the resources of the environment")
 		return
 	}
-	k := readKustomization(w.FS, folder, file, folder == w.root, isConfig)
+	k := readShared(w.FS, folder, file, folder == w.root, isConfig)
 	w.Kustomizations[folder] = k
 	for _, l := range k.loads {
 		if l.isDir {
@@ -136,6 +136,42 @@ func (w *walk) visit(folder, namespace string, isConfig bool) {
 		w.replaceCharts(k, namespace, isConfig)
 	}
 	w.order = append(w.order, k)
+}
+
+// readShared is readKustomization, once for all environments that share a revision. Each reads its own kustomization
+// for itself, one with charts, which the walk replaces, and one beside files that are not in the revision.
+func readShared(files *FileSystem, folder, file string, isRoot, isConfig bool) *Kustomization {
+	type key struct {
+		folder   string
+		isConfig bool
+	}
+	type reading struct {
+		*Kustomization
+		files  *FileSystem
+		looked *Looks
+	}
+	if revision, is := files.revision.(*once); is && !isRoot && len(files.standIns) == 0 && files.ignoring == nil {
+		r := memo.Get(&revision.memo, key{folder, isConfig}, func() reading {
+			r := reading{looked: &Looks{}}
+			r.files, _ = NewFileSystem(revision, files.dir, func(name string) {
+				r.looked.Add(name)
+				files.look(name)
+			}).Noting()
+			r.Kustomization = readKustomization(r.files, folder, file, isRoot, isConfig)
+			return r
+		})
+		if len(r.HelmCharts) == 0 {
+			files.seen.add(r.files.seen)
+			for name := range r.looked.paths {
+				files.look(name)
+			}
+			for name := range r.files.noted.paths {
+				files.noted.Add(name)
+			}
+			return r.Kustomization
+		}
+	}
+	return readKustomization(files, folder, file, isRoot, isConfig)
 }
 
 // manifestFiles returns the files of objects, in the order of the walk, each once.

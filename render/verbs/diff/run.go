@@ -24,7 +24,7 @@ import (
 func Run(ctx context.Context, repository *render.Repository, selection render.Selection, base string,
 	progress func(environment, step string)) (*compare.Diff, error) {
 	around := &frame{isAll: selection.All}
-	previous, err := openPrevious(ctx, repository.Recording(&around.looked), base)
+	previous, err := openPrevious(ctx, repository.Still().Recording(&around.looked), base)
 	if err != nil {
 		return nil, err
 	}
