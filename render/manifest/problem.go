@@ -46,6 +46,8 @@ type Value struct {
 	Type string
 	// Contains is a part of a text, which may have several lines.
 	Contains string
+	// ShouldBeText reports whether the value is wrong because it is no text: quotes around it may do.
+	ShouldBeText bool
 }
 
 // NewProblem returns a problem of an object, still without its file and line.

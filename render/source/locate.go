@@ -69,7 +69,7 @@ func (s *Sources) locate(p manifest.Problem, id manifest.ID, origin string) mani
 		p.Line = node.Line(own[0].Node(), keys...)
 		if line, ok := node.LineAt(own[0].Node(), keys, p.Value); ok {
 			p.Line = line
-			return s.explainChart(p, own[0], keys)
+			return s.explainChart(s.adviseQuotes(p, own[0], keys), own[0], keys)
 		}
 		if item := generatorItem(own[0].Node(), keys); item != nil {
 			p.Line = item.Line
@@ -80,6 +80,17 @@ func (s *Sources) locate(p manifest.Problem, id manifest.ID, origin string) mani
 		p.File, p.Line = Relative(file), at.Line
 	} else if len(own) > 0 {
 		return s.explainChart(p, own[0], keys)
+	}
+	return p
+}
+
+// adviseQuotes adds the remedy for a number or a boolean where a text is wanted, but in a chart: its template would drop
+// the quotes of a value.
+func (s *Sources) adviseQuotes(p manifest.Problem, d Document, keys []string) manifest.Problem {
+	_, value := node.Walk(d.Node(), keys, node.TestOf(p.Value))
+	isScalar := value != nil && value.Kind == yaml.ScalarNode && !node.IsNull(value)
+	if p.Value.ShouldBeText && isScalar && s.settings[d.Tree] == nil {
+		p.Message += ": put it in quotes"
 	}
 	return p
 }

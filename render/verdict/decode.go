@@ -64,6 +64,7 @@ func misfitProblem(o manifest.Object, m decoding.Misfit) manifest.Problem {
 	}
 	isSecret := o.GetKind() == "Secret" // its problems show no values
 	wants := strings.Join(m.Wants, " or ")
+	value.ShouldBeText = wants == "string"
 	message := "must be of type " + wants + ", not " + is
 	switch {
 	case m.Form != "" && isSecret:

@@ -72,16 +72,17 @@ func describeType(o manifest.Object, err *field.Error, known manifest.Value) man
 	if match == nil || is == nil {
 		return known
 	}
+	shouldBeText := match[1] == "must be of type string"
 	if number, ok := is.(float64); ok {
 		err.Detail = match[1] + ", not " + manifest.JSON(number)
-		return manifest.Value{Is: number}
+		return manifest.Value{Is: number, ShouldBeText: shouldBeText}
 	}
 	t := decoding.TypeOf(is)
 	if t == "bool" {
 		t = "boolean" // as in the schema
 	}
 	err.Detail = match[1] + ", not " + t
-	return manifest.Value{Type: t}
+	return manifest.Value{Type: t, ShouldBeText: shouldBeText}
 }
 
 // OfObject returns a problem of an object as a whole.
