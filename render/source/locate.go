@@ -84,8 +84,8 @@ func (s *Sources) locate(p manifest.Problem, id manifest.ID, origin string) mani
 	return p
 }
 
-// adviseQuotes adds the remedy for a number or a boolean where a text is wanted, but in a chart: its template would drop
-// the quotes of a value.
+// adviseQuotes adds the remedy for a number or a boolean where a text is wanted, but in a chart: its template would
+// drop the quotes of a value.
 func (s *Sources) adviseQuotes(p manifest.Problem, d Document, keys []string) manifest.Problem {
 	_, value := node.Walk(d.Node(), keys, node.TestOf(p.Value))
 	isScalar := value != nil && value.Kind == yaml.ScalarNode && !node.IsNull(value)
