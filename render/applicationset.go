@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"regexp"
+	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -50,7 +51,8 @@ func (f *followed) blameSet(p manifest.Problem) manifest.Problem {
 	}
 	template := append([]string{"spec", "template"}, keys...)
 	if text, _ = decoding.At(f.Of.Object, template).(string); text != "" && parameter.FindString(text) == text {
-		p.File, p.Line = owner.generated(f.Of.ID(), fmt.Sprint(decoding.At(p.Subject.Object, keys)))
+		name := strings.Trim(text[strings.LastIndex(text, ".")+1:], "{} ")
+		p.File, p.Line = owner.generated(f.Of.ID(), name, fmt.Sprint(decoding.At(p.Subject.Object, keys)))
 	}
 	if p.File == "" {
 		at := f.locate(manifest.NewProblem(f.Of, manifest.JoinField(template), p.Value, ""))
@@ -59,13 +61,19 @@ func (f *followed) blameSet(p manifest.Problem) manifest.Problem {
 	return p
 }
 
-// generated returns the position of a value in a generator of an ApplicationSet, if it is there.
-func (in *input) generated(set manifest.ID, text string) (file string, line int) {
+// generated returns the position of a value in a generator of an ApplicationSet: of a parameter with a name or else, as
+// generators may rename it, of any; nothing if the value is not there.
+func (in *input) generated(set manifest.ID, name, text string) (file string, line int) {
+	isNamed := false
 	for _, d := range in.sources.SourceDocuments(set) {
 		_, generators := node.Walk(d.Node(), []string{"spec", "generators"}, nil)
-		manifest.EachScalar(generators, nil, func(scalar *yamlv3.Node, _ []string, isKey bool) {
-			if scalar.Value == text && !isKey && file == "" {
-				file, line = source.Relative(d.File), scalar.Line
+		if generators == nil {
+			continue
+		}
+		manifest.EachScalar(generators, nil, func(scalar *yamlv3.Node, keys []string, isKey bool) {
+			hasName := keys[len(keys)-1] == name
+			if scalar.Value == text && !isKey && (file == "" || hasName && !isNamed) {
+				file, line, isNamed = source.Relative(d.File), scalar.Line, hasName
 			}
 		})
 	}
