@@ -161,7 +161,7 @@ func (c causes) field(p manifest.Problem) string {
 	for _, t := range c.trials[owner.ID()] {
 		if t.err == nil && !slices.ContainsFunc(t.problems, func(other manifest.Problem) bool {
 			return other.Subject.GroupVersionKind() == p.Subject.GroupVersionKind() && other.Field == p.Field &&
-				other.Message == p.Message
+				other.Code == p.Code
 		}) {
 			return manifest.JoinField(t.field)
 		}
