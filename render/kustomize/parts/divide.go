@@ -1,6 +1,7 @@
 package parts
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -58,6 +59,8 @@ type position struct {
 type group struct {
 	nodes    []*node
 	isPlaced bool // in a part
+	isRanked bool
+	rank     int // see rankOf
 }
 
 // part is a set of nodes.
@@ -209,19 +212,50 @@ func (d *Division) joinDuplicates() {
 	}
 }
 
-// distribute makes every node an own node of one part, and adds the context of each part. A part may grow by
+// rankOf returns how far a group depends on the folder of the environment: not at all, on entries that change objects,
+// or on objects and images, which hardly two environments share. It does not follow cycles.
+func (d *Division) rankOf(g *group) int {
+	if g.isRanked {
+		return g.rank
+	}
+	g.isRanked = true
+	for _, n := range g.nodes {
+		switch {
+		case !source.IsWithin(n.file, d.paths.Folder):
+		case n.text == nil && len(n.paths) == 0 && n.field != imagesField:
+			g.rank = max(g.rank, 1)
+		default:
+			g.rank = 2
+		}
+		for _, on := range slices.Concat(n.changedBy, n.copiesFrom) {
+			g.rank = max(g.rank, d.rankOf(on.group))
+		}
+	}
+	return g.rank
+}
+
+// distribute makes every node an own node of one part, and adds the context of each part. Environments that share bases
+// share the parts of objects that depend on nothing else, so the groups of a part have one rank. A part may grow by
 // half to end with a folder: kustomize reads the kustomization of a folder again for each part.
 func (d *Division) distribute(partSize int) {
-	size, folder := 2*partSize, ""
+	ranks := map[*group]int{} // with reference targets
+	for _, n := range d.nodes {
+		for _, on := range append(n.refersTo, n) {
+			ranks[n.group] = max(ranks[n.group], d.rankOf(on.group))
+		}
+	}
+	slices.SortStableFunc(d.nodes, func(a, b *node) int { return cmp.Compare(ranks[a.group], ranks[b.group]) })
+	size, folder, rank := 2*partSize, "", 0
 	for _, n := range d.nodes {
 		if n.group.isPlaced {
 			continue
 		}
-		if size >= partSize && n.loadedBy[0][0] != folder || size >= partSize+partSize/2 {
+		if size >= partSize && n.loadedBy[0][0] != folder || size >= partSize+partSize/2 ||
+			len(n.paths) > 0 && ranks[n.group] != rank {
 			d.parts = append(d.parts, &part{nodes: map[*node]bool{}})
 			size = 0
 		}
-		folder = n.loadedBy[0][0]
+		folder, rank = n.loadedBy[0][0], ranks[n.group]
 		n.group.isPlaced = true
 		for _, member := range n.group.nodes {
 			d.parts[len(d.parts)-1].nodes[member] = true
