@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -82,14 +83,14 @@ func unmatchedImages(paths *Paths, objects []manifest.Object) (warnings []manife
 		return nil
 	}
 	images := imagesIn(paths, objects)
-	sources := sourceImages(paths, images)
+	sources := sync.OnceValue(func() []string { return sourceImages(paths, images) })
 	isShown := func(e types.Image) bool {
 		shows := func(image string) bool { return showsEntry(image, e) }
 		makes := func(source string) bool {
 			image := changeImage(source, e)
 			return image != source && slices.Contains(images, image)
 		}
-		return slices.ContainsFunc(images, shows) || slices.ContainsFunc(append(sources, e.Name), makes)
+		return slices.ContainsFunc(images, shows) || makes(e.Name) || slices.ContainsFunc(sources(), makes)
 	}
 	for _, folder := range slices.Sorted(maps.Keys(paths.Sources.Kustomizations)) {
 		if !source.IsWithin(folder, paths.Folder) {

@@ -27,6 +27,7 @@ type previousRendering struct {
 	commit     string
 	git        *git.Repository
 	changed    []git.FileChange    // since the commit
+	here       []string            // changed files in the folder of the repository, from there
 	files      map[string]git.File // the regular files of the commit by path
 	listed     map[string][]string // the files in the index of each environment
 	kubernetes map[string]string   // the Kubernetes version in the index of each environment
@@ -53,6 +54,11 @@ func openPrevious(ctx context.Context, repository *render.Repository,
 	b.base.Look = repository.Look // a removed file may be a source of the base
 	if b.changed, err = b.git.ChangedSince(ctx, b.commit); err != nil {
 		return nil, err
+	}
+	for _, c := range b.changed {
+		if b.git.Holds(c.Path) {
+			b.here = append(b.here, b.git.InFolder(c.Path))
+		}
 	}
 	maps.DeleteFunc(b.files, func(_ string, file git.File) bool { return !file.IsRegular() })
 	b.isDefining = sync.OnceValue(b.definesKinds)

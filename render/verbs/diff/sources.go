@@ -26,24 +26,14 @@ type pair struct {
 // nothing else, but for definitions.
 func (b *previousRendering) mayDiffer(looks *source.Looks) bool {
 	return b.isDefining() || slices.ContainsFunc(b.changed, isRepository) ||
-		b.repository.IsAnyLookedAt(looks, b.changedHere()) || b.base.IsAnyLookedAt(looks, b.changedHere())
+		b.repository.IsAnyLookedAt(looks, b.here) || b.base.IsAnyLookedAt(looks, b.here)
 }
 
 // definesKinds reports whether a changed file has definitions of kinds, which may judge any environment.
 func (b *previousRendering) definesKinds() bool {
-	return slices.ContainsFunc(b.changedHere(), func(name string) bool {
+	return slices.ContainsFunc(b.here, func(name string) bool {
 		return source.IsYAML(name) && (b.repository.MayDefine(name) || b.base.MayDefine(name))
 	})
-}
-
-// changedHere returns the changed files in the folder of the repository, from there.
-func (b *previousRendering) changedHere() (names []string) {
-	for _, c := range b.changed {
-		if b.git.Holds(c.Path) {
-			names = append(names, b.git.InFolder(c.Path))
-		}
-	}
-	return names
 }
 
 // readSources renders the sources of an environment at the commit, unless the change leaves alone what they depend on.
