@@ -16,6 +16,7 @@ import (
 	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/node"
 	"example.com/gatehouse/render/tree"
@@ -277,6 +278,13 @@ func (f *followed) build() []manifest.Problem {
 	}
 	for i := range f.built {
 		f.built[i].Delivery, f.built[i].File = f, f.built[i].Origin
+		if !reflect.ValueOf(f.CommonMetadata).IsZero() {
+			o := f.built[i].Copy()
+			f.CommonMetadata.SetIn(o)
+			o.Unstructured = memo.Same(f.memo, o.Unstructured)
+			o.Written = o.Unstructured
+			f.built[i] = o
+		}
 	}
 	f.committed = slices.Clone(f.built)
 	return f.blame(problems)
@@ -292,6 +300,9 @@ func (f *followed) Blame(p manifest.Problem) manifest.Problem {
 		return f.blameSet(p)
 	}
 	p.Subject = p.Subject.Committed()
+	if keys := f.CommonMetadata.Setter(p); keys != nil {
+		return f.blameObject(p, manifest.JoinField(keys), p.Value, p.Object+": "+p.Message)
+	}
 	located := locate(f.input, f.paths, p)
 	if f.overlay.IsInGit(located.File, located.Line) {
 		return located
@@ -306,7 +317,12 @@ func (f *followed) Blame(p manifest.Problem) manifest.Problem {
 		field = set.Field + rest
 		message = field + strings.TrimPrefix(p.Message, p.Field)
 	}
-	of := manifest.NewProblem(f.Of, field, set.Value, message).As(p.Code)
+	return f.blameObject(p, field, set.Value, message)
+}
+
+// blameObject turns a problem into one of the field of the object that causes it.
+func (f *followed) blameObject(p manifest.Problem, field string, value manifest.Value, message string) manifest.Problem {
+	of := manifest.NewProblem(f.Of, field, value, message).As(p.Code)
 	of.Warning = p.Warning
 	if set, isMade := f.Of.Delivery.(*followed); isMade && set.isSet() {
 		return set.Blame(of)

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io/fs"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -179,11 +181,98 @@ metadata: {name: leaf}
 
 // Each followed folder builds to the objects that Flux's own generator and build make of it.
 func TestFollowedFoldersAreBuiltAsByFlux(t *testing.T) {
-	const least = 9
-	root := *followedRepository
-	if root == "" {
-		root = write(t, followedFolders)
+	if *followedRepository != "" {
+		checkFollowed(t, *followedRepository, 0)
+		return
 	}
+	checkFollowed(t, write(t, followedFolders), 9)
+}
+
+// Random folders, with random fields of their Kustomizations, build as by Flux.
+func TestRandomFoldersAreBuiltAsByFlux(t *testing.T) {
+	const count = 60
+	checkFollowed(t, write(t, randomFolders(rand.New(rand.NewPCG(*folderSeed, 0)), count)), count)
+}
+
+var folderSeed = flag.Uint64("folder-seed", 1, "the seed of TestRandomFoldersAreBuiltAsByFlux")
+
+// randomFolders returns an archive with a cluster of Kustomizations, and their folders.
+func randomFolders(random *rand.Rand, count int) string {
+	var text strings.Builder
+	pick := func(choices ...string) string { return choices[random.IntN(len(choices))] }
+	images := func() string {
+		return "images: [" + pick("", `{name: web, newTag: "1"}`, `{name: web, newName: mirror.example.com/web}`,
+			`{name: other, newTag: "2"}, {name: web, newName: w, newTag: "3"}`,
+			`{name: other, digest: "sha256:0000000000000000000000000000000000000000000000000000000000000000"}`) + "]"
+	}
+	patches := func() string {
+		return "patches: [" + pick("", `{patch: '[{"op": "replace", "path": "/spec/replicas", "value": 3}]', target: {kind: Deployment}}`,
+			`{patch: "{apiVersion: apps/v1, kind: Deployment, metadata: {name: x}, spec: {minReadySeconds: 5}}", target: {kind: Deployment}}`,
+			`{patch: "{apiVersion: v1, kind: Service, metadata: {name: x, labels: {patched: a}}}", target: {kind: Service|ConfigMap}}`) + "]"
+	}
+	fields := func(of ...string) (chosen string) {
+		for _, field := range of {
+			if random.IntN(3) == 0 {
+				chosen += field + "\n"
+			}
+		}
+		return chosen
+	}
+	const source = "{kind: GitRepository, name: flux-system}"
+	fmt.Fprintf(&text, "-- clusters/a/sync.yaml --\napiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n"+
+		"metadata: {name: flux-system, namespace: flux-system}\nspec: {path: ./clusters/a, sourceRef: %s}\n", source)
+	for i := range count {
+		spec := fields("targetNamespace: "+pick("shop", "deep"), "namePrefix: a-", "nameSuffix: -z", images(), patches(),
+			"components: ["+pick("../component", "../component, ../second", "../component, ../none")+"]\nignoreMissingComponents: true",
+			"commonMetadata: {"+pick("labels: {team: blue}", "annotations: {note: x}", "labels: {team: blue, app: own}, annotations: {note: x}")+"}")
+		fmt.Fprintf(&text, "---\napiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n"+
+			"metadata: {name: f%d, namespace: flux-system}\nspec:\n  path: ./f%[1]d\n  sourceRef: %s\n", i, source)
+		for line := range strings.Lines(spec) {
+			text.WriteString("  " + line)
+		}
+	}
+	text.WriteString("-- component/kustomization.yaml --\napiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n" +
+		"labels: [{pairs: {from: component}, includeSelectors: true}]\n-- second/kustomization.yaml --\n" +
+		"apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nnamePrefix: second-\n" + images() + "\n")
+	for i := range count {
+		if random.IntN(6) > 0 {
+			fmt.Fprintf(&text, "-- f%d/kustomization.yaml --\nresources: [d.yaml, c.yaml]\n%s", i, fields("namespace: own",
+				"namePrefix: own-", images(), patches(), pick("commonLabels: {team: red}", "labels: [{pairs: {team: red}, includeTemplates: true}]"),
+				"commonAnnotations: {note: own}", fmt.Sprintf("replicas: [{name: web%d, count: 2}]", i), "components: [../component]",
+				fmt.Sprintf("configMapGenerator: [{name: made%d, literals: [a=b]}]", i), "buildMetadata: [originAnnotations]"))
+		}
+		fmt.Fprintf(&text, `-- f%d/d.yaml --
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web%[1]d, namespace: n%[1]d}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: web, image: "web:0"}, {name: other, image: "other:0", envFrom: [{configMapRef: {name: set%[1]d}}]}]
+-- f%[1]d/c.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: set%[1]d, namespace: n%[1]d}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: role%[1]d}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web%[1]d, namespace: n%[1]d}
+spec: {selector: {app: web}, ports: [{port: 80}]}
+`, i)
+	}
+	return text.String()
+}
+
+// checkFollowed compares the followed folders of a repository, at least some, with those that Flux builds.
+func checkFollowed(t *testing.T, root string, least int) {
+	t.Helper()
 	repository, err := Open(root, gatehouse.All())
 	if err != nil {
 		t.Fatal(err)
@@ -200,7 +289,7 @@ func TestFollowedFoldersAreBuiltAsByFlux(t *testing.T) {
 			continue
 		}
 		b, _ := in.build(repository)
-		if *followedRepository == "" && len(b.followed) < least {
+		if len(b.followed) < least {
 			t.Errorf("%s: %d folders are followed, want at least %d", name, len(b.followed), least)
 		}
 		artifact := t.TempDir()

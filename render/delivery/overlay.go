@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/yaml"
 )
 
 // Overlay has the fields of a Kustomization of Flux, or of a source of an Application of Argo CD, that change the
@@ -25,7 +24,7 @@ type Overlay struct {
 
 	// Of Flux.
 	BuildMetadata  []string
-	CommonMetadata struct{ Labels, Annotations map[string]string }
+	CommonMetadata Metadata
 	PostBuild      struct {
 		SubstituteStrategy string
 		Substitute         map[string]string
@@ -68,7 +67,7 @@ func (i *Image) UnmarshalJSON(content []byte) error {
 }
 
 // MergeInto adds the fields to a kustomization, as the tool does: Flux when it builds the overlay, and Argo CD by
-// `kustomize edit`. Exists reports whether there is a component.
+// `kustomize edit`. Flux sets CommonMetadata in the built objects. Exists reports whether there is a component.
 func (o Overlay) MergeInto(k types.Kustomization, isFlux bool, exists func(component string) bool) types.Kustomization {
 	k.Namespace = cmp.Or(o.TargetNamespace, o.Namespace, k.Namespace)
 	k.NamePrefix, k.NameSuffix = cmp.Or(o.NamePrefix, k.NamePrefix), cmp.Or(o.NameSuffix, k.NameSuffix)
@@ -98,7 +97,7 @@ func (o Overlay) MergeInto(k types.Kustomization, isFlux bool, exists func(compo
 		k.Replicas = append(k.Replicas, types.Replica{Name: r.Name, Count: int64(r.Count.IntValue())})
 	}
 	o.setMetadata(&k)
-	if o.setCommonMetadata(&k); isFlux && len(k.Resources) == 0 { // so Flux makes kustomize accept an empty one
+	if isFlux && len(k.Resources) == 0 { // so Flux makes kustomize accept an empty one
 		k.BuildMetadata = []string{types.OriginAnnotations}
 	}
 	if len(o.BuildMetadata) > 0 {
@@ -115,30 +114,6 @@ func (o Overlay) setMetadata(k *types.Kustomization) {
 		k.CommonLabels = merged(k.CommonLabels, o.CommonLabels) //nolint:staticcheck // Argo CD sets it
 	}
 	k.CommonAnnotations = merged(k.CommonAnnotations, o.CommonAnnotations)
-}
-
-// setCommonMetadata adds the metadata that Flux sets in built objects.
-func (o Overlay) setCommonMetadata(k *types.Kustomization) {
-	isOver := false
-	for label := range o.CommonMetadata.Labels {
-		isOver = isOver || k.CommonLabels[label] != "" //nolint:staticcheck // people use it
-	}
-	switch {
-	case isOver: // kustomize sets commonLabels after labels
-		k.Transformers = append(k.Transformers, transformer("Label", "labels", o.CommonMetadata.Labels))
-	case len(o.CommonMetadata.Labels) > 0:
-		k.Labels = append(k.Labels, types.Label{Pairs: o.CommonMetadata.Labels})
-	}
-	if len(o.CommonMetadata.Annotations) > 0 {
-		k.Transformers = append(k.Transformers, transformer("Annotations", "annotations", o.CommonMetadata.Annotations))
-	}
-}
-
-// transformer returns a transformer that sets a field of metadata.
-func transformer(kind, field string, values map[string]string) string {
-	content, _ := yaml.Marshal(map[string]any{field: values}) // plain data
-	return "apiVersion: builtin\nkind: " + kind + "Transformer\nmetadata: {name: common}\n" +
-		"fieldSpecs: [{path: metadata/" + field + ", create: true}]\n" + string(content)
 }
 
 // merged returns entries with more of them, which win.

@@ -98,12 +98,9 @@ func TestEachLineOfAKustomizationHasASetter(t *testing.T) {
   path: apps
   namePrefix: x-
   patches: [{patch: "a: b"}, {path: p.yaml}]
-  commonMetadata: {labels: {team: a}, annotations: {owner: b}}`,
+  commonMetadata: {labels: {team: a}}`,
 			"-- apps/kustomization.yaml --\nresources: [a.yaml]\n", `resources: [a.yaml]: git
 : git
-labels:: spec.commonMetadata labels
-- pairs:: spec.commonMetadata labels
-team: a: spec.commonMetadata labels team
 namePrefix: x-: spec.namePrefix
 patches:: spec.patches[0]
 - patch: 'a: b': spec.patches[0] patch
@@ -115,6 +112,12 @@ newTag: v2: spec.source.kustomize.images newTag
 - name: b: spec.source.kustomize.images[0] name
 newTag: v3: spec.source.kustomize.images[0] newTag
 namespace: shop: spec.source.kustomize.namespace
+resources:: 1
+- a.yaml: 1
+`},
+		"a list that is empty in git": {kustomization + "spec: {path: apps, images: [{name: a, newTag: v2}]}", "-- apps/kustomization.yaml --\nresources: [a.yaml]\nimages: []\n", `images:: spec.images[0]
+- name: a: spec.images[0] name
+newTag: v2: spec.images[0] newTag
 resources:: 1
 - a.yaml: 1
 `},
@@ -153,9 +156,6 @@ func setters(made *Kustomization, files *source.FileSystem) string {
 			if what = strings.TrimSpace(s.Field + " " + strings.Join(s.Below, " ")); s.Field == "" {
 				what = fmt.Sprint(s.Line)
 			}
-		}
-		if strings.HasPrefix(what, "spec.commonMetadata annotations") { // a text of many lines
-			continue
 		}
 		text += line + ": " + what + "\n"
 	}

@@ -86,12 +86,12 @@ func fieldsOf(k types.Kustomization) (fields map[string]any, err error) {
 func (k *Kustomization) write(file string, inGit []byte) {
 	added, keepsFile := map[string]any{}, len(inGit) > 0
 	for name, value := range k.merged {
-		before, isThere := k.own[name]
-		if isThere && bytes.Equal(manifest.ToYAML(before), manifest.ToYAML(value)) {
+		before := k.own[name]
+		if before != nil && bytes.Equal(manifest.ToYAML(before), manifest.ToYAML(value)) {
 			continue
 		}
 		added[name] = value
-		keepsFile = keepsFile && !isThere
+		keepsFile = keepsFile && node.Field(k.document, name) == nil // an empty one is not among its own
 	}
 	switch {
 	case keepsFile && len(added) == 0:
@@ -147,10 +147,10 @@ func (k *Kustomization) Setter(sources *source.Sources, at int) Setter {
 	}
 	before, _ := k.own[name].([]any)
 	s.Field = k.place.fieldOf(name)
-	if len(merged) > 0 && index >= len(before) && s.Field != metadataOfFlux {
+	if len(merged) > 0 && index >= len(before) {
 		s.Field += fmt.Sprintf("[%d]", index-len(before)) // the tool appends its items
 	}
-	s.Below = fieldsBelow(name, below, part)
+	s.Below = below
 	return s
 }
 
@@ -163,22 +163,6 @@ func (p Place) fieldOf(name string) string {
 		return "spec.targetNamespace"
 	case name == "buildMetadata": // Flux sets it as well
 		return "spec.path"
-	case name == "labels", name == "transformers":
-		return metadataOfFlux
 	}
 	return "spec." + name
-}
-
-// metadataOfFlux is the field of a Kustomization whose metadata Flux sets by labels and transformers.
-const metadataOfFlux = "spec.commonMetadata"
-
-// fieldsBelow returns the fields of the object for those below an entry of the kustomization, which may be a text.
-func fieldsBelow(name string, below []string, part string) []string {
-	switch key, _, _ := strings.Cut(part, ":"); {
-	case name == "transformers":
-		return []string{"annotations", key}
-	case name == "labels" && len(below) > 0:
-		return append([]string{"labels"}, below[1:]...)
-	}
-	return below
 }

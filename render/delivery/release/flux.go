@@ -11,6 +11,7 @@ import (
 	"helm.sh/helm/v4/pkg/strvals"
 
 	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/manifest"
 )
 
@@ -30,11 +31,8 @@ type helmRelease struct {
 		PostRenderers   []struct {
 			Kustomize map[string]any `json:"kustomize"`
 		} `json:"postRenderers"`
-		CommonMetadata struct {
-			Labels      map[string]string `json:"labels"`
-			Annotations map[string]string `json:"annotations"`
-		} `json:"commonMetadata"`
-		Install struct {
+		CommonMetadata delivery.Metadata `json:"commonMetadata"`
+		Install        struct {
 			CRDs                    string `json:"crds"`
 			SkipCRDs                bool   `json:"skipCRDs"`
 			DisableSchemaValidation bool   `json:"disableSchemaValidation"`
@@ -80,7 +78,7 @@ func (in index) ofHelmRelease(o manifest.Object) []Release {
 		SkipSchemas: spec.Install.DisableSchemaValidation, UpgradeCRDs: cmp.Or(spec.Upgrade.CRDs, "Skip"),
 	}
 	r.Origin = map[string]string{helmGroup + "/name": o.GetName(), helmGroup + "/namespace": o.NamespaceOrDefault()}
-	r.Labels, r.Annotations = spec.CommonMetadata.Labels, spec.CommonMetadata.Annotations
+	r.Metadata = spec.CommonMetadata
 	r.IsSuspended = spec.Suspend
 	if spec.KubeConfig != nil {
 		r.Unjudged = "spec.kubeConfig installs it in another cluster"

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 	release "helm.sh/helm/v4/pkg/release/v1"
 	"sigs.k8s.io/kustomize/api/types"
 
+	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/source"
@@ -179,14 +179,8 @@ func (r *Installed) setter(p manifest.Problem) (keys []string, part string) {
 	if p.Field == "" || p.Subject.Unstructured == nil {
 		return nil, ""
 	}
-	fields := manifest.SplitField(p.Field)
-	if wrong, is := p.Value.Is.(string); is && slices.Equal(fields[:1], []string{"metadata"}) && len(fields) > 1 {
-		for key, value := range map[string]map[string]string{"labels": r.Labels,
-			"annotations": r.Annotations}[fields[1]] {
-			if key == wrong || value == wrong {
-				return []string{"spec", "commonMetadata", fields[1], key}, ""
-			}
-		}
+	if keys := r.Metadata.Setter(p); keys != nil {
+		return keys, ""
 	}
 	for i, k := range slices.Backward(r.PostRenderers) {
 		if keys, part = r.blamePostRender(k, p); keys != nil {
@@ -391,29 +385,18 @@ func (i Installer) postRender(r Release, objects []manifest.Object) ([]manifest.
 		r.addMetadata(o)
 	}
 	for _, o := range crds {
-		setEntries(o.GetLabels, o.SetLabels, r.Origin)
+		delivery.AddEntries(o.GetLabels, o.SetLabels, r.Origin)
 	}
 	return append(crds, others...), nil
 }
 
 // addMetadata adds the metadata of the release to an object, and the metadata of Helm unless it is a hook.
 func (r Release) addMetadata(o manifest.Object) {
-	setEntries(o.GetLabels, o.SetLabels, r.Labels, r.Origin)
-	setEntries(o.GetAnnotations, o.SetAnnotations, r.Annotations)
+	r.Metadata.SetIn(o)
+	delivery.AddEntries(o.GetLabels, o.SetLabels, r.Origin)
 	if _, isHook := o.GetAnnotations()[release.HookAnnotation]; r.Origin != nil && !isHook {
-		setEntries(o.GetLabels, o.SetLabels, map[string]string{"app.kubernetes.io/managed-by": "Helm"})
-		setEntries(o.GetAnnotations, o.SetAnnotations, map[string]string{"meta.helm.sh/release-name": r.Name,
+		delivery.AddEntries(o.GetLabels, o.SetLabels, map[string]string{"app.kubernetes.io/managed-by": "Helm"})
+		delivery.AddEntries(o.GetAnnotations, o.SetAnnotations, map[string]string{"meta.helm.sh/release-name": r.Name,
 			"meta.helm.sh/release-namespace": r.Namespace})
-	}
-}
-
-// setEntries adds entries to a map of metadata.
-func setEntries(get func() map[string]string, set func(map[string]string), added ...map[string]string) {
-	entries := map[string]string{}
-	for _, more := range append([]map[string]string{get()}, added...) {
-		maps.Copy(entries, more)
-	}
-	if len(entries) > 0 {
-		set(entries)
 	}
 }

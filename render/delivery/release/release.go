@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source/charts"
 	"example.com/gatehouse/render/source/text"
@@ -39,9 +40,10 @@ type Release struct {
 	Files  []string
 	// PostRenderers are kustomizations of the objects.
 	PostRenderers []map[string]any
-	// Labels and Annotations are added to all objects but files of CustomResourceDefinitions. Origin has labels for
+	// Metadata is added to all objects but files of CustomResourceDefinitions. Origin has labels for
 	// these, too, and is empty for Argo CD.
-	Labels, Annotations, Origin map[string]string
+	Metadata delivery.Metadata
+	Origin   map[string]string
 	// SkipCRDs and SkipSchemas leave out these parts of the chart.
 	SkipCRDs, SkipSchemas bool
 	// UpgradeCRDs is the policy of an upgrade for CustomResourceDefinitions in files of the chart: Skip, Create
