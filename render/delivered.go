@@ -133,6 +133,7 @@ func (r *Repository) PlainCluster(environment string) (objects []manifest.Object
 			return nil, fmt.Errorf("%s: %w", f.Of, err)
 		}
 		for _, o := range all {
+			f.CommonMetadata.SetIn(o)
 			if o.Delivery = f; f.DefaultNamespace != "" {
 				o = p.checker.WithNamespace(o, f.DefaultNamespace)
 			}

@@ -321,7 +321,8 @@ func (f *followed) Blame(p manifest.Problem) manifest.Problem {
 }
 
 // blameObject turns a problem into one of the field of the object that causes it.
-func (f *followed) blameObject(p manifest.Problem, field string, value manifest.Value, message string) manifest.Problem {
+func (f *followed) blameObject(p manifest.Problem, field string, value manifest.Value,
+	message string) manifest.Problem {
 	of := manifest.NewProblem(f.Of, field, value, message).As(p.Code)
 	of.Warning = p.Warning
 	if set, isMade := f.Of.Delivery.(*followed); isMade && set.isSet() {

@@ -257,12 +257,14 @@ func (a *adoption) setForms(files *source.FileSystem, header string) (err error)
 	} else {
 		content, _ := files.ReadFile(a.appliedFile) // rendering reports errors
 		_ = yaml.Unmarshal(content, &own)
-		a.form = compose(header, a.MergeInto(types.Kustomization{Resources: []string{"."}}, a.isFlux, exists), up)
+		a.form = compose(header,
+			a.withMetadata(a.MergeInto(types.Kustomization{Resources: []string{"."}}, a.isFlux, exists)), up)
 	}
 	merged := a.MergeInto(own, a.isFlux, exists)
 	if a.isFlux || len(a.moved) > 0 {
 		a.applied = manifest.ToYAML(merged)
 	}
+	merged = a.withMetadata(merged)
 	switch isBelow := source.IsWithin(a.folder, a.overlay); {
 	case isListed:
 		a.form = compose("# "+a.Path+" has no kustomization.yaml, so Flux lists its files. List new files here.\n"+
@@ -275,6 +277,32 @@ func (a *adoption) setForms(files *source.FileSystem, header string) (err error)
 			", as its tool builds them. Edit it here.\n"+header, merged, up)
 	}
 	return nil
+}
+
+// withMetadata adds the metadata to a kustomization that Flux sets in built objects.
+func (a *adoption) withMetadata(k types.Kustomization) types.Kustomization {
+	of := a.CommonMetadata
+	isOver := false
+	for label := range of.Labels {
+		isOver = isOver || k.CommonLabels[label] != "" //nolint:staticcheck // people use it
+	}
+	switch {
+	case isOver: // kustomize sets commonLabels after labels
+		k.Transformers = append(k.Transformers, transformer("Label", "labels", of.Labels))
+	case len(of.Labels) > 0:
+		k.Labels = append(k.Labels, types.Label{Pairs: of.Labels})
+	}
+	if len(of.Annotations) > 0 {
+		k.Transformers = append(k.Transformers, transformer("Annotations", "annotations", of.Annotations))
+	}
+	return k
+}
+
+// transformer returns a transformer that sets a field of metadata.
+func transformer(kind, field string, values map[string]string) string {
+	return "apiVersion: builtin\nkind: " + kind + "Transformer\nmetadata: {name: common}\n" +
+		"fieldSpecs: [{path: metadata/" + field + ", create: true}]\n" +
+		string(manifest.ToYAML(map[string]any{field: values}))
 }
 
 // renderAdoption renders an environment, and changes its delivery object. With errors it leaves a place for
@@ -345,7 +373,11 @@ func (p *target) expected(repository *render.Repository, a *adoption) ([]manifes
 	if a.isCluster {
 		return repository.PlainCluster(a.environment)
 	}
-	return p.build(repository, a.overlay, a.appliedFile, a.applied)
+	objects, err := p.build(repository, a.overlay, a.appliedFile, a.applied)
+	for _, o := range objects {
+		a.CommonMetadata.SetIn(o)
+	}
+	return objects, err
 }
 
 // build returns the output of kustomize for a folder, which tools apply, with the content of a file unless nil.
