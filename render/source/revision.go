@@ -43,31 +43,21 @@ func (d disk) ReadFile(name string) ([]byte, error) { return regular.ReadFile(d.
 
 // Once returns a revision as it is when it is first looked at: each file is read once. The environments of a run then
 // share what they read in it.
-func Once(of Revision) Revision { return &once{of: of} }
+func Once(of Revision) Revision { return &once{Revision: of} }
 
 type once struct {
-	of   Revision
+	Revision
 	memo memo.Memo
 }
 
 func (o *once) Lstat(name string) (fs.FileInfo, error) {
 	type key string
-	return keep(o, key(name), o.of.Lstat)
-}
-
-func (o *once) ReadLink(name string) (string, error) {
-	type key string
-	return keep(o, key(name), o.of.ReadLink)
-}
-
-func (o *once) ReadDir(name string) ([]fs.DirEntry, error) {
-	type key string
-	return keep(o, key(name), o.of.ReadDir)
+	return keep(o, key(name), o.Revision.Lstat)
 }
 
 func (o *once) ReadFile(name string) ([]byte, error) {
 	type key string
-	return keep(o, key(name), o.of.ReadFile)
+	return keep(o, key(name), o.Revision.ReadFile)
 }
 
 // keep returns the result of a function for the name in a key, once.
