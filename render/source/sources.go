@@ -161,7 +161,7 @@ func readShared(files *FileSystem, folder, file string, isRoot, isConfig bool) *
 			return r
 		})
 		if len(r.HelmCharts) == 0 {
-			files.seen.add(r.files.seen)
+			files.add(r.files.seen)
 			for name := range r.looked.paths {
 				files.look(name)
 			}
