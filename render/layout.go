@@ -15,7 +15,6 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/parallel"
-	"example.com/gatehouse/render/regular"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 )
@@ -121,7 +120,7 @@ func (in *input) unlisted(repository *Repository) (warnings []manifest.Problem) 
 				slices.Contains(konfig.RecognizedKustomizationFileNames(), name) {
 				continue
 			}
-			content, _ := regular.ReadFile(repository.root, file)
+			content, _ := repository.files.ReadFile(file)
 			if isManifest.Match(content) && !strings.Contains(string(content), konfig.IgnoredByKustomizeAnnotation) {
 				names = append(names, name)
 			}
