@@ -9,8 +9,8 @@ import (
 )
 
 // Entries finds the entries of the repository: the folders that clusters get all their objects from. An entry is an
-// environment, or any other folder, such as the path of the Kustomization that Flux syncs a cluster by. The name of such
-// a folder has a slash. It is judged and compared, and its objects are written nowhere.
+// environment, or any other folder, such as the path of the Kustomization that Flux syncs a cluster by. The name of
+// such a folder has a slash. It is judged and compared, and its objects are written nowhere.
 func (r *Repository) Entries() entry.Repository {
 	return entry.Repository{Files: r.fileSystem(), Tree: r.files}
 }

@@ -59,8 +59,9 @@ func (r Repository) All() []string {
 	return names
 }
 
-// Synced returns the names of the folders that tools sync clusters by: the path of a Kustomization of Flux in the folder
-// itself, the path that a FluxInstance names, and a folder of Kustomizations or Applications that no other one delivers.
+// Synced returns the names of the folders that tools sync clusters by: the path of a Kustomization of Flux in the
+// folder itself, the path that a FluxInstance names, and a folder of Kustomizations or Applications that no other one
+// delivers.
 func (r Repository) Synced() []string {
 	const isOwn = false
 	return r.synced(isOwn)
