@@ -278,7 +278,7 @@ func (f *followed) build() []manifest.Problem {
 	}
 	for i := range f.built {
 		f.built[i].Delivery, f.built[i].File = f, f.built[i].Origin
-		if !reflect.ValueOf(f.CommonMetadata).IsZero() {
+		if f.hasMetadata() {
 			o := f.built[i].Copy()
 			f.CommonMetadata.SetIn(o)
 			o.Unstructured = memo.Same(f.memo, o.Unstructured)
@@ -288,6 +288,11 @@ func (f *followed) build() []manifest.Problem {
 	}
 	f.committed = slices.Clone(f.built)
 	return f.blame(problems)
+}
+
+// hasMetadata reports whether Flux sets metadata in the built objects.
+func (f *followed) hasMetadata() bool {
+	return len(f.CommonMetadata.Labels)+len(f.CommonMetadata.Annotations) > 0
 }
 
 // Object implements manifest.Delivery.
@@ -337,7 +342,7 @@ func (f *followed) locateEntry(at manifest.Problem) manifest.Problem {
 	if f.isSet() || f.overlay.IsInGit(at.File, at.Line) {
 		return at
 	}
-	set := f.overlay.Setter(f.sources, at.Line)
+	set := f.overlay.EntrySetter(f.sources, at.Line)
 	if at.Line = set.Line; set.Field == "" {
 		return at
 	}

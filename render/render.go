@@ -233,6 +233,18 @@ func (e *Environment) LocateEntry(file string, line int) manifest.Problem {
 	return at
 }
 
+// MetadataSetter returns the field of the delivery that sets metadata in built objects, if it has one.
+func (e *Environment) MetadataSetter() (at manifest.Problem, sets bool) {
+	f, isFolder := e.Delivery.(*followed)
+	switch {
+	case !isFolder || f.isSet():
+		return at, false
+	case f.hasMetadata():
+		return manifest.NewProblem(f.Of, "spec.commonMetadata", manifest.Value{}, ""), true
+	}
+	return manifest.NewProblem(f.Of, "spec.destination.namespace", manifest.Value{}, ""), f.DefaultNamespace != ""
+}
+
 // Overrides returns the folder of the overrides, if there are any.
 func (e *Environment) Overrides() string { return e.pipeline.overrides }
 

@@ -126,17 +126,31 @@ type Setter struct {
 // Setter returns what sets a line of Content. Sources were read with Content.
 func (k *Kustomization) Setter(sources *source.Sources, at int) Setter {
 	name, index := sources.EntryAt(k.File, at)
-	keys := []string{name}
-	merged, isList := k.merged[name].([]any)
-	if isList {
-		keys = append(keys, strconv.Itoa(index))
+	below, part := sources.PartAt(k.File, at, k.keysOf(name, index)...)
+	return k.setter(name, index, below, part)
+}
+
+// EntrySetter returns what sets the entry at a line of Content: the object if it changes a part of the entry.
+func (k *Kustomization) EntrySetter(sources *source.Sources, at int) Setter {
+	name, index := sources.EntryAt(k.File, at)
+	return k.setter(name, index, nil, "")
+}
+
+// keysOf returns the keys of an entry: a field, or an item of it.
+func (k *Kustomization) keysOf(name string, index int) []string {
+	if _, isList := k.merged[name].([]any); isList {
+		return []string{name, strconv.Itoa(index)}
 	}
-	below, part := sources.PartAt(k.File, at, keys...)
+	return []string{name}
+}
+
+// setter returns what sets a field below an entry, or a part of its text.
+func (k *Kustomization) setter(name string, index int, below []string, part string) Setter {
 	if k.document == nil && name == "resources" { // the tool lists them
 		return Setter{Field: k.place.Field}
 	}
 	s := Setter{Entry: fmt.Sprintf("%s[%d]", name, index), Value: manifest.Value{Contains: part}}
-	keys = append(keys, below...)
+	keys := append(k.keysOf(name, index), below...)
 	own := decoding.At(k.own, keys)
 	if k.document != nil && own != nil && reflect.DeepEqual(own, decoding.At(k.merged, keys)) {
 		line, ok := node.LineAt(k.document, keys, s.Value)
@@ -147,7 +161,7 @@ func (k *Kustomization) Setter(sources *source.Sources, at int) Setter {
 	}
 	before, _ := k.own[name].([]any)
 	s.Field = k.place.fieldOf(name)
-	if len(merged) > 0 && index >= len(before) {
+	if _, isList := k.merged[name].([]any); isList && index >= len(before) {
 		s.Field += fmt.Sprintf("[%d]", index-len(before)) // the tool appends its items
 	}
 	s.Below = below

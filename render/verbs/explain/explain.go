@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -195,7 +196,7 @@ func (x *Explanation) trace(e explainer, buildPath kustomize.Path, built *unstru
 	if !buildPath.IsGenerated {
 		o, _ = manifest.FromYAML(kyaml.CopyYNode(buildPath.Document.Node()))
 	}
-	x.Changes = e.changes(buildPath, o)
+	x.Changes = e.changes(buildPath, o, built)
 	if built != nil && o.Unstructured != nil {
 		change := compare.Change{Before: alignItems(o.Unstructured, built), After: built, BeforeFile: file,
 			AfterFile: cmp.Or(e.findReference(manifest.Object{Unstructured: built}).File, file)}
@@ -206,11 +207,15 @@ func (x *Explanation) trace(e explainer, buildPath kustomize.Path, built *unstru
 	}
 }
 
-// changes returns the entries that change the source object of a build path.
-func (e explainer) changes(buildPath kustomize.Path, o manifest.Object) []Change {
+// changes returns the entries that change the source object of a build path, and the field of its delivery that does.
+func (e explainer) changes(buildPath kustomize.Path, o manifest.Object, built *unstructured.Unstructured) []Change {
 	if !e.isBrief {
 		if steps, ok := kustomize.Trace(e.Paths, buildPath, o.Unstructured); ok {
-			return e.setters(steps)
+			before := o.Unstructured
+			if len(steps) > 0 {
+				before = steps[len(steps)-1].After
+			}
+			return e.setters(steps, e.setByDelivery(before, built)...)
 		}
 	}
 	changes := []Change{}
@@ -220,9 +225,33 @@ func (e explainer) changes(buildPath kustomize.Path, o manifest.Object) []Change
 	return changes
 }
 
-// setters returns the entries of steps that set fields for good, and the entry that removes the object.
-func (e explainer) setters(steps []kustomize.Step) []Change {
-	changes, isSet := []Change{}, sets.Set[string]{}
+// setByDelivery returns the change of metadata that the tool of the delivery makes of what it built.
+func (e explainer) setByDelivery(before, after *unstructured.Unstructured) []Change {
+	at, sets := e.MetadataSetter()
+	if !sets || before == nil || after == nil {
+		return nil
+	}
+	c := Change{Entry: at.Object + ": " + at.Field}
+	for _, f := range (compare.Change{Before: before, After: after}).Fields() {
+		if strings.HasPrefix(f.Path, "metadata.") {
+			c.Fields = append(c.Fields, f.Path)
+		}
+	}
+	if len(c.Fields) == 0 {
+		return nil
+	}
+	at = e.environment.LocateProblem(at)
+	c.Place = Place{at.File, at.Line}
+	return []Change{c}
+}
+
+// setters returns the entries of steps that set fields for good, and the entry that removes the object. Later changes
+// follow them.
+func (e explainer) setters(steps []kustomize.Step, later ...Change) []Change {
+	changes, isSet := append([]Change{}, later...), sets.Set[string]{}
+	for _, c := range later {
+		isSet.Insert(c.Fields...)
+	}
 	for _, step := range slices.Backward(steps) {
 		c := Change{Place: Place{File: source.Relative(step.Entry.Kustomization.File)}, Entry: step.Entry.Name,
 			Loads: step.Entry.Loads}
