@@ -264,7 +264,11 @@ func (s *Sources) EntryAt(file string, line int) (name string, index int) {
 // PartAt returns the keys below an entry of a kustomization at a line, and the rest of a block of text that begins
 // there.
 func (s *Sources) PartAt(file string, line int, entry ...string) (below []string, rest string) {
-	_, value := node.Walk(s.Kustomizations[path.Dir(file)].root, entry, nil)
+	root := s.Kustomizations[path.Dir(file)].root
+	if root == nil {
+		return nil, ""
+	}
+	_, value := node.Walk(root, entry, nil)
 	for value != nil && value.Kind == yaml.MappingNode {
 		var name string
 		var in *yaml.Node

@@ -121,6 +121,16 @@ newTag: v2: spec.images[0] newTag
 resources:: 1
 - a.yaml: 1
 `},
+		"a file of comments": {kustomization + "spec: {path: apps, namePrefix: x-}", "-- apps/kustomization.yaml --\n# later\n", `# later: git
+: git
+buildMetadata:: spec.path
+- originAnnotations: spec.path
+namePrefix: x-: spec.namePrefix
+`},
+		"an empty file": {kustomization + "spec: {path: apps, namePrefix: x-}", "-- apps/kustomization.yaml --\n", `buildMetadata:: spec.path
+- originAnnotations: spec.path
+namePrefix: x-: spec.namePrefix
+`},
 		"nothing": {kustomization + "spec: {path: apps}", inGit, ""},
 		"a folder of files": {kustomization + "spec: {path: apps, targetNamespace: shop}", "-- apps/a.yaml --\nkind: A\napiVersion: v1\nmetadata: {name: a}\n", `namespace: shop: spec.targetNamespace
 resources:: spec.path

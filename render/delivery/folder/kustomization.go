@@ -55,7 +55,7 @@ func (p Place) Kustomization(files *source.FileSystem) (*Kustomization, error) {
 			return made, nil //nolint:nilerr // an error where the kustomization is read
 		}
 		var document yamlv3.Node
-		if err := yamlv3.Unmarshal(content, &document); err == nil {
+		if err := yamlv3.Unmarshal(content, &document); err == nil && len(document.Content) > 0 { // or an empty file
 			made.document = node.Deref(document.Content[0])
 		}
 	}
@@ -146,7 +146,10 @@ func (k *Kustomization) keysOf(name string, index int) []string {
 
 // setter returns what sets a field below an entry, or a part of its text.
 func (k *Kustomization) setter(name string, index int, below []string, part string) Setter {
-	if k.document == nil && name == "resources" { // the tool lists them
+	switch {
+	case name == "": // no entry can be read
+		return Setter{}
+	case k.document == nil && name == "resources": // the tool lists them
 		return Setter{Field: k.place.Field}
 	}
 	s := Setter{Entry: fmt.Sprintf("%s[%d]", name, index), Value: manifest.Value{Contains: part}}
@@ -161,7 +164,7 @@ func (k *Kustomization) setter(name string, index int, below []string, part stri
 	}
 	before, _ := k.own[name].([]any)
 	s.Field = k.place.fieldOf(name)
-	if _, isList := k.merged[name].([]any); isList && index >= len(before) {
+	if _, isList := k.merged[name].([]any); isList && index >= len(before) && s.Field != k.place.Field {
 		s.Field += fmt.Sprintf("[%d]", index-len(before)) // the tool appends its items
 	}
 	s.Below = below
