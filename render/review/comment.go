@@ -89,19 +89,19 @@ func (r *Review) groupAlike() [][]EnvironmentReview {
 	return groups
 }
 
-// groupBy groups environments with equal texts.
-func groupBy(all []EnvironmentReview, text func(EnvironmentReview) string) (groups [][]EnvironmentReview) {
+// groupBy groups values with equal texts, in the order of the first of each group.
+func groupBy[T any](all []T, text func(T) string) (groups [][]T) {
 	if len(all) == 1 { // without the cost of a comparison
-		return [][]EnvironmentReview{all}
+		return [][]T{all}
 	}
 	index := map[string]int{}
-	for _, e := range all {
-		key := text(e)
+	for _, one := range all {
+		key := text(one)
 		if _, ok := index[key]; !ok {
 			index[key] = len(groups)
 			groups = append(groups, nil)
 		}
-		groups[index[key]] = append(groups[index[key]], e)
+		groups[index[key]] = append(groups[index[key]], one)
 	}
 	return groups
 }
@@ -121,7 +121,7 @@ func (e EnvironmentReview) text() string {
 		fmt.Fprintf(&b, "%q %q %q %s\n", found.Object, found.What, found.Risk, found.Rank)
 	}
 	for _, c := range e.Changes {
-		fmt.Fprintf(&b, "%s %q %q\n", c.Action, c.Object, ptr.Deref(c.InstalledBy, manifest.ID{}))
+		fmt.Fprintf(&b, "%s %q %q\n", c.Action, c.Object, c.InstalledBy)
 	}
 	return e.withoutName()(b.String())
 }
@@ -155,35 +155,27 @@ type told struct {
 
 // told returns the rows of an environment, in the order of their first effects.
 func (e EnvironmentReview) told() (rows []*told) {
-	of, by := map[manifest.ID][]effect.Effect{}, map[manifest.ID]*manifest.ID{}
+	of, by := map[manifest.ID][]effect.Effect{}, map[manifest.ID]manifest.ID{}
 	for _, c := range e.Changes {
 		by[c.Object] = c.InstalledBy
 	}
+	var objects []manifest.ID
 	for _, found := range e.Effects {
+		if of[found.Object] == nil {
+			objects = append(objects, found.Object)
+		}
 		of[found.Object] = append(of[found.Object], found)
 	}
-	textOf := func(o manifest.ID) string {
+	groups := groupBy(objects, func(o manifest.ID) string {
 		var b strings.Builder
-		fmt.Fprintf(&b, "%q", ptr.Deref(by[o], manifest.ID{}))
+		fmt.Fprintf(&b, "%q", by[o])
 		for _, found := range of[o] {
 			fmt.Fprintf(&b, "\n%q %q %s", found.What, found.Risk, found.Rank)
 		}
 		return b.String()
-	}
-	byText := map[string]*told{}
-	for _, found := range e.Effects {
-		effects := of[found.Object]
-		if effects == nil {
-			continue
-		}
-		text := textOf(found.Object)
-		of[found.Object] = nil
-		row := byText[text]
-		if row == nil {
-			row = &told{effects: effects}
-			byText[text], rows = row, append(rows, row)
-		}
-		row.objects = append(row.objects, found.Object)
+	})
+	for _, alike := range groups {
+		rows = append(rows, &told{alike, of[alike[0]]})
 	}
 	return rows
 }
@@ -212,7 +204,7 @@ func tableOf(alike []EnvironmentReview, of string) *comment.Section {
 	t := &comment.Section{Open: "| | Object | What happens |\n|-|-|-|\n", End: "\n"}
 	installed := map[manifest.ID]string{}
 	for _, c := range e.Changes {
-		if c.InstalledBy != nil {
+		if c.InstalledBy != (manifest.ID{}) {
 			installed[c.Object] = "<br>of " + codeSpan(c.InstalledBy.String())
 		}
 	}
@@ -225,10 +217,7 @@ func tableOf(alike []EnvironmentReview, of string) *comment.Section {
 			t.Lines = append(t.Lines, line)
 		}
 	}
-	f := e.facts()
-	about := heading{f.risks, f.unknown}
-	t.Title = comment.Line{Text: titleOf(alike, most, about), Brief: titleOf(alike, brief, about),
-		Name: codeSpan(e.Name)}
+	t.Title = comment.Line{Text: titleOf(alike, most), Brief: titleOf(alike, brief), Name: codeSpan(e.Name)}
 	return t
 }
 
@@ -272,7 +261,7 @@ func withRisk(what, risk string) string {
 }
 
 // titleOf returns the heading of environments with equal changes. It names most environments.
-func titleOf(alike []EnvironmentReview, most int, about heading) string {
+func titleOf(alike []EnvironmentReview, most int) string {
 	e, names := alike[0], make([]string, len(alike))
 	for i, other := range alike {
 		names[i] = codeSpan(other.Name)
@@ -291,13 +280,14 @@ func titleOf(alike []EnvironmentReview, most int, about heading) string {
 	case e.IsGone:
 		changes = append(changes, "the whole environment")
 	}
-	if changed := e.definitions(); changed > 0 {
-		changes = append(changes, string(kind.Count(int64(changed), "definition"))+" changed")
+	if e.definitions > 0 {
+		changes = append(changes, string(kind.Count(int64(e.definitions), "definition"))+" changed")
 	}
 	if e.Kubernetes != nil {
 		changes = append(changes, e.Kubernetes.String())
 	}
-	return about.after(manifest.FirstOf(most, names) + ": " + cmp.Or(strings.Join(changes, ", "), "no object changed"))
+	text := manifest.FirstOf(most, names) + ": " + cmp.Or(strings.Join(changes, ", "), "no object changed")
+	return e.facts().heading(text)
 }
 
 // tableOfFrame returns the table of changed files with a risk, each with its objects.
@@ -319,7 +309,7 @@ func tableOfFrame(frame []FrameReview) *comment.Section {
 			t.Lines = append(t.Lines, line)
 		}
 	}
-	t.Title = comment.Line{Text: heading{risks: risks}.after("Around the review")}
+	t.Title = comment.Line{Text: facts{risks: risks}.heading("Around the review")}
 	return t
 }
 
@@ -339,15 +329,13 @@ func tableOfOthers(frame []FrameReview) []*comment.Section {
 	return []*comment.Section{{Lines: []comment.Line{line}, End: "\n"}}
 }
 
-// heading counts the effects below it by rank.
-type heading struct{ risks, unknown int }
-
-func (h heading) after(text string) string {
-	if h.risks > 0 {
-		text += " · ⚠️ " + string(kind.Count(int64(h.risks), "risk"))
+// heading counts the effects below a text by rank.
+func (f facts) heading(text string) string {
+	if f.risks > 0 {
+		text += " · ⚠️ " + string(kind.Count(int64(f.risks), "risk"))
 	}
-	if h.unknown > 0 {
-		text += " · ❔ " + string(kind.Count(int64(h.unknown), "unknown effect"))
+	if f.unknown > 0 {
+		text += " · ❔ " + string(kind.Count(int64(f.unknown), "unknown effect"))
 	}
 	return "### " + text + "\n\n"
 }

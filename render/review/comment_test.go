@@ -330,22 +330,22 @@ func TestCommentTellsGroupsApart(t *testing.T) {
 
 // Objects of manifests that no environment reads have their fields, risks and diffs, beside the risk of the file.
 func TestAroundTellsTheFieldsOfObjects(t *testing.T) {
-	source := func(url string) *unstructured.Unstructured {
+	source := func(name, url string) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository",
-			"metadata": map[string]any{"name": "app", "namespace": "flux-system"},
+			"metadata": map[string]any{"name": name, "namespace": "flux-system"},
 			"spec":     map[string]any{"url": url},
 		}}
 	}
-	changes := []compare.Change{{After: source("a")}, {Before: source("a"), After: source("b")}, {Before: source("b")}}
+	changes := []compare.Change{{After: source("new", "a")}, {Before: source("app", "a"), After: source("app", "b")}, {Before: source("old", "b")}}
 	frame := compare.FrameChange{File: "plain.yaml", Action: compare.Changed, Risk: "is bad"}
 	frame.Objects = &compare.Comparison{Kinds: gatehouse.All(), Changes: changes}
 	comment := (&Review{Frame: Around([]compare.FrameChange{frame})}).Markdown(10000, "cmd")
 	for _, want := range []string{
 		"### Around the review · ⚠️ 1 risk\n",
-		"| ⚠️ | `plain.yaml` | changed<br>**is bad**<br>`GitRepository flux-system/app` is added with `spec.url`: `a`<br>",
+		"| ⚠️ | `plain.yaml` | changed<br>**is bad**<br>`GitRepository flux-system/new` is added with `spec.url`: `a`<br>",
 		"<br>`GitRepository flux-system/app` changes `spec.url`: `a` → `b`<br>**it decides",
-		"<br>`GitRepository flux-system/app` is removed",
+		"<br>`GitRepository flux-system/old` is removed",
 		"\n\nNo environment shows a change.\n\n<details><summary>3 diffs</summary>\n",
 	} {
 		if !strings.Contains(comment, want) {

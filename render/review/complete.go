@@ -33,8 +33,7 @@ func complete(both *compare.Comparison, effects []effect.Effect) []effect.Effect
 		fields = slices.DeleteFunc(fields, func(f compare.FieldChange) bool { return f.IsWithin(told) })
 		isBare := c.Action() != compare.Changed && owner == id && len(of[id]) == 0 // nothing else tells it
 		lost, _ := guards.Loss(both, c)
-		isLost := lost != ""
-		if isLost || isBare || len(fields) > 0 && (c.After != nil || len(of[id]) == 0) {
+		if lost != "" || isBare || len(fields) > 0 && (c.After != nil || len(of[id]) == 0) {
 			of[id], effects = append(of[id], len(effects)),
 				append(effects, reviewFields(both, c, fields, risks))
 		} else if owner != id && len(of[id]) == 0 {
@@ -51,22 +50,21 @@ func complete(both *compare.Comparison, effects []effect.Effect) []effect.Effect
 }
 
 // reviewFields returns the effect of fields that no other effect tells, or of a removed object.
-func reviewFields(both *compare.Comparison, c compare.Change, fields []compare.FieldChange, risks []guards.Risk) (
-	e effect.Effect) {
-	if c.After == nil {
-		e = effect.Of(c.Object().ID(), kind.Effect{Type: effect.ObjectRemoved, What: "is removed",
-			Risk: lossOf(both, c)})[0]
-		if lost, severity := guards.Loss(both, c); e.Risk == "" && lost != "" {
-			e.AddRisk(lost, severity)
+func reviewFields(both *compare.Comparison, c compare.Change, fields []compare.FieldChange,
+	risks []guards.Risk) effect.Effect {
+	said := kind.Effect{Type: effect.ObjectRemoved, What: "is removed"}
+	if c.After != nil {
+		risky := sets.Set[string]{}
+		for _, r := range risks {
+			risky.Insert(r.Path)
 		}
-		return e
+		said = effect.OfFields(c, fields, risky)
 	}
-	risky := sets.Set[string]{}
-	for _, r := range risks {
-		risky.Insert(r.Path)
+	said.Risk = lossOf(both, c)
+	e := effect.Of(c.Object().ID(), said)[0]
+	if lost, severity := guards.Loss(both, c); e.Risk == "" && lost != "" {
+		e.AddRisk(lost, severity)
 	}
-	e = effect.Of(c.Object().ID(), effect.OfFields(c, fields, risky))[0]
-	e.Risk = lossOf(both, c)
 	return e
 }
 

@@ -29,10 +29,7 @@ func reviewed(all []*compare.Comparison) (rest []*compare.Comparison, moves map[
 			delete(gone, content)
 		}
 	}
-	isMoved := sets.New[string]()
-	for from := range maps.Values(moves) {
-		isMoved.Insert(from)
-	}
+	isMoved := sets.New(slices.Collect(maps.Values(moves))...)
 	for _, e := range all {
 		if !isMoved.Has(e.Name) && (e.Differs() || len(e.Unread) > 0) {
 			rest = append(rest, e)
@@ -49,10 +46,7 @@ func contentOf(e *compare.Comparison, action compare.Action) string {
 	}
 	var b strings.Builder
 	for _, c := range e.Changes {
-		content, err := json.Marshal(c.Object().Object)
-		if err != nil {
-			return ""
-		}
+		content, _ := json.Marshal(c.Object().Object) // an object comes from JSON
 		b.Write(append(content, '\n'))
 	}
 	return b.String()

@@ -1,8 +1,6 @@
 package review
 
 import (
-	"iter"
-
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
@@ -23,65 +21,48 @@ func reviewReferences(both *compare.Comparison) (effects []effect.Effect) {
 		return nil
 	}
 	before, after := objectsOf(both.Before()), objectsOf(both.After())
-	configured := both.NameReferences
-	wasIn, isIn := references.NewIndex(before, configured...), references.NewIndex(after, configured...)
-	wasBroken := map[broken]bool{}
+	wasIn := references.NewIndex(before, both.NameReferences...)
+	isIn := references.NewIndex(after, both.NameReferences...)
+	removed, wasBroken := removedObjects(both), map[broken]bool{}
 	for _, o := range before {
-		for _, r := range wasIn.Of(o) {
-			for _, n := range wasIn.Lacks(r) {
-				wasBroken[broken{o.ID(), manifest.JoinField(n.Path), n.Name}] = true
-			}
-		}
-		for b := range missingPorts(wasIn, o) {
-			wasBroken[b] = true
-		}
+		visitBroken(wasIn, o, removed, func(b broken, _, _ kind.Sentence) { wasBroken[b] = true })
 	}
-	removed := removedObjects(both)
 	for _, o := range after {
-		told := both.Reported(o.Unstructured)
-		for b, m := range missingPorts(isIn, o) {
+		visitBroken(isIn, o, removed, func(b broken, what, risk kind.Sentence) {
 			if !wasBroken[b] {
-				effects = append(effects, effect.Of(told, kind.Effect{Type: effect.ReferenceBroken,
-					What: kind.Say("needs port %s in %s", m.Name, b.field), Risk: kind.Say("%s", m.String())})...)
+				effects = append(effects, effect.Of(both.Reported(o.Unstructured),
+					kind.Effect{Type: effect.ReferenceBroken, What: what, Risk: risk})...)
 			}
-		}
-		for _, r := range isIn.Of(o) {
-			for _, n := range isIn.Lacks(r) {
-				if b := (broken{o.ID(), manifest.JoinField(n.Path), n.Name}); !wasBroken[b] {
-					effects = append(effects, effect.Of(told, sayLacks(o, r, n))...)
-				}
-			}
-			if removed[r.To] && !isIn.Has(r.To) {
-				effects = append(effects, effect.Of(told, kind.Effect{Type: effect.ReferenceBroken,
-					What: kind.Say("names %s in %s", r.To.String(), manifest.JoinField(r.Path)),
-					Risk: kind.Say("%s is removed", r.To.String())})...)
-			}
-		}
+		})
 	}
 	return effects
 }
 
-// missingPorts yields the named ports that nothing of what an object selects has.
-func missingPorts(in *references.Index, o manifest.Object) iter.Seq2[broken, references.MissingPort] {
-	return func(yield func(broken, references.MissingPort) bool) {
-		for _, s := range references.SelectorsOf(o) {
-			for _, m := range s.MissingPorts(in.Selected(s)) {
-				if !yield(broken{o.ID(), manifest.JoinField(m.Path), m.Name}, m) {
-					return
-				}
-			}
+// visitBroken visits the references of an object that lead nowhere, and says what they need and lack: a named port, a
+// part of an object, or a removed object.
+func visitBroken(in *references.Index, o manifest.Object, removed map[manifest.ID]bool,
+	visit func(b broken, what, risk kind.Sentence)) {
+	for _, s := range references.SelectorsOf(o) {
+		for _, m := range s.MissingPorts(in.Selected(s)) {
+			b := broken{o.ID(), manifest.JoinField(m.Path), m.Name}
+			visit(b, kind.Say("needs port %s in %s", m.Name, b.field), kind.Say("%s", m.String()))
 		}
 	}
-}
-
-// sayLacks returns the effect of a part that the object of a reference lacks.
-func sayLacks(o manifest.Object, r references.Reference, n references.Needed) kind.Effect {
-	risk := kind.Say("%s has no %s %s", r.To.String(), kind.Sentence(n.Part), n.Name)
-	if n.Part == references.Key && manifest.MakesPods(o.Unstructured) {
-		risk += ": no new Pod starts"
+	for _, r := range in.Of(o) {
+		to := r.To.String()
+		for _, n := range in.Lacks(r) {
+			risk := kind.Say("%s has no %s %s", to, kind.Sentence(n.Part), n.Name)
+			if n.Part == references.Key && manifest.MakesPods(o.Unstructured) {
+				risk += ": no new Pod starts"
+			}
+			visit(broken{o.ID(), manifest.JoinField(n.Path), n.Name},
+				kind.Say("needs %s %s of %s", kind.Sentence(n.Part), n.Name, to), risk)
+		}
+		if removed[r.To] && !in.Has(r.To) {
+			b := broken{o.ID(), manifest.JoinField(r.Path), r.To.Name}
+			visit(b, kind.Say("names %s in %s", to, b.field), kind.Say("%s is removed", to))
+		}
 	}
-	return kind.Effect{Type: effect.ReferenceBroken,
-		What: kind.Say("needs %s %s of %s", kind.Sentence(n.Part), n.Name, r.To.String()), Risk: risk}
 }
 
 // removedObjects returns the objects that a change removes from the cluster, except those that Pods use: the effect

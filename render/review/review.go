@@ -17,7 +17,6 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/review/definitions"
 	"example.com/gatehouse/render/review/effect"
-	"example.com/gatehouse/render/review/guards"
 	"example.com/gatehouse/render/review/pods"
 	"example.com/gatehouse/render/review/reach"
 	"example.com/gatehouse/render/review/rights"
@@ -37,34 +36,18 @@ type FrameReview struct {
 	Changes []Change        `json:"changes,omitempty"`
 }
 
-// Around reviews changed files that the environments do not explain.
+// Around reviews changed files that the environments do not explain. Of their objects it tells the changed fields:
+// nothing else is known of their cluster.
 func Around(frame []compare.FrameChange) []FrameReview {
 	reviewed := make([]FrameReview, len(frame))
 	for i, c := range frame {
-		reviewed[i] = FrameReview{FrameChange: c, Effects: fieldEffects(c.Objects)}
+		reviewed[i].FrameChange = c
 		if c.Objects != nil {
-			reviewed[i].Changes = changesOf(c.Objects)
+			reviewed[i].Effects, reviewed[i].Changes = complete(c.Objects, nil), changesOf(c.Objects)
+			rank(c.Objects, reviewed[i].Effects)
 		}
 	}
 	return reviewed
-}
-
-// fieldEffects tells the changed fields of objects that no environment has: nothing else is known of their cluster.
-func fieldEffects(both *compare.Comparison) (effects []effect.Effect) {
-	if both == nil {
-		return nil
-	}
-	for _, c := range both.Changes {
-		fields := slices.DeleteFunc(both.FieldsOf(c), func(f compare.FieldChange) bool {
-			return c.Action() != compare.Changed && slices.Contains(identity, f.Path)
-		})
-		risks := guards.Risks(both, c)
-		e := reviewFields(both, c, fields, risks)
-		addRisks(&e, risks)
-		effects = append(effects, e)
-	}
-	rank(both, effects)
-	return effects
 }
 
 // EnvironmentReview lists the effects of a change on the cluster of an environment.
@@ -82,9 +65,10 @@ type EnvironmentReview struct {
 	Changes []Change `json:"changes"`
 	Routine Routine  `json:"routine"`
 
-	images   sets.Set[string] // new ones
-	reserved []string         // changed objects that are never routine
-	rows     []*told          // of the first of equal environments
+	definitions int              // changed ones that other tools install
+	images      sets.Set[string] // new ones
+	reserved    []string         // changed objects that are never routine
+	rows        []*told          // of the first of equal environments
 }
 
 // Counts is the number of objects of each action.
@@ -98,7 +82,7 @@ type Change struct {
 	BeforeFile string `json:"beforeFile,omitempty"`
 	AfterFile  string `json:"afterFile,omitempty"`
 	// InstalledBy is the HelmRelease or Application of an object that is in no rendered file.
-	InstalledBy *manifest.ID `json:"installedBy,omitempty"`
+	InstalledBy manifest.ID `json:"installedBy,omitzero"`
 	// Diff is a unified diff with masked values of Secrets.
 	Diff string `json:"diff"`
 
@@ -122,7 +106,8 @@ func New(environments []*compare.Comparison, now time.Time) *Review {
 func reviewEnvironment(both *compare.Comparison, now time.Time) EnvironmentReview {
 	counts := Counts{compare.Added: 0, compare.Changed: 0, compare.Replaced: 0, compare.Removed: 0}
 	reviewed := EnvironmentReview{Name: both.Name, Kubernetes: both.Kubernetes, Counts: counts,
-		Effects: effects(both, now), Changes: changesOf(both), images: imagesOf(both), reserved: reservedIn(both)}
+		Effects: effects(both, now), Changes: changesOf(both), definitions: len(both.Definitions),
+		images: imagesOf(both), reserved: reservedIn(both)}
 	for _, c := range both.Changes {
 		counts[c.Action()]++
 	}
@@ -133,26 +118,13 @@ func reviewEnvironment(both *compare.Comparison, now time.Time) EnvironmentRevie
 	return reviewed
 }
 
-// definitions returns the number of changed definitions that other tools install.
-func (e EnvironmentReview) definitions() int {
-	changed := len(e.Changes)
-	for _, n := range e.Counts {
-		changed -= n
-	}
-	return max(changed, 0)
-}
-
 // changesOf returns the changes of objects and definitions.
 func changesOf(e *compare.Comparison) []Change {
 	all := slices.Concat(e.Changes, e.Definitions)
 	changes := make([]Change, 0, len(all))
 	for _, c := range all {
 		owner, _ := compare.OwnerOf(e.Kinds, c.Object().Unstructured)
-		by := &c.InstalledBy
-		if *by == (manifest.ID{}) {
-			by = nil
-		}
-		changes = append(changes, Change{c.Action(), c.Object().ID(), c.BeforeFile, c.AfterFile, by,
+		changes = append(changes, Change{c.Action(), c.Object().ID(), c.BeforeFile, c.AfterFile, c.InstalledBy,
 			c.Unified(), owner})
 	}
 	return changes

@@ -52,7 +52,7 @@ func (e EnvironmentReview) facts() facts {
 	if e.Kubernetes != nil {
 		f.others = append(f.others, "another version of Kubernetes")
 	}
-	if e.definitions() > 0 {
+	if e.definitions > 0 {
 		f.others = append(f.others, "other definitions")
 	}
 	if len(e.reserved) > 0 {
@@ -91,13 +91,13 @@ func reservedIn(both *compare.Comparison) (names []string) {
 }
 
 // imagesOf returns the new images of the changes of an environment.
-func imagesOf(e *compare.Comparison) sets.Set[string] {
+func imagesOf(both *compare.Comparison) sets.Set[string] {
 	images := sets.Set[string]{}
-	for _, c := range e.Changes {
+	for _, c := range both.Changes {
 		if c.Action() != compare.Changed {
 			continue
 		}
-		for _, field := range c.Fields() {
+		for _, field := range both.FieldsOf(c) {
 			if strings.HasSuffix(field.Path, ".image") && field.After != nil {
 				images.Insert(*field.After)
 			}

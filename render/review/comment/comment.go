@@ -171,7 +171,6 @@ func (l *Line) cost(room int) (cost int) {
 	return cost + len(l.Text)
 }
 
-// format returns the shown lines.
 func (c *Comment) format() string {
 	var b strings.Builder
 	for _, s := range slices.Concat(c.Tables, c.Folds) {

@@ -51,7 +51,7 @@ const (
 func OfFields(c compare.Change, fields []compare.FieldChange, risky sets.Set[string]) kind.Effect {
 	e, most, say := kind.Effect{Type: FieldsChanged, What: "changes "}, MostChanged, SayChange
 	if c.Before == nil {
-		e.Type, e.What, most, say = ObjectAdded, "is added with ", mostAdded, SayValue
+		e.Type, e.What, most, say = ObjectAdded, "is added with ", mostAdded, sayValue
 	}
 	if len(fields) == 0 {
 		e.What = "is added"
@@ -125,8 +125,8 @@ func SayFields(fields []compare.FieldChange, most int, say func(compare.FieldCha
 // pathStep matches a key or index in a path.
 var pathStep = regexp.MustCompile(`\.?[^.\[]+|\[[^]]*\]`)
 
-// SayValue describes a field of an added object.
-func SayValue(f compare.FieldChange) kind.Sentence {
+// sayValue describes a field of an added object.
+func sayValue(f compare.FieldChange) kind.Sentence {
 	return kind.Say("%s: %s", f.Path, *f.After)
 }
 

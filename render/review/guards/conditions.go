@@ -158,12 +158,10 @@ func isMoved(_ *compare.Comparison, c compare.Change, _ compare.FieldChange) boo
 	return c.Before != nil
 }
 
-// isGone reports whether a field is removed.
 func isGone(_ *compare.Comparison, _ compare.Change, f compare.FieldChange) bool {
 	return f.After == nil
 }
 
-// changesRepository reports whether an image comes from another repository.
 func changesRepository(_ *compare.Comparison, _ compare.Change, f compare.FieldChange) bool {
 	return f.Before != nil && f.After != nil && image.Repository(*f.Before) != image.Repository(*f.After)
 }

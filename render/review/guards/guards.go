@@ -52,7 +52,6 @@ func at(paths ...string) *regexp.Regexp {
 		`)([.\[]|$)`)
 }
 
-// annotations matches annotations by their names.
 func annotations(names ...string) *regexp.Regexp {
 	paths := make([]string, len(names))
 	for i, name := range names {
@@ -93,7 +92,13 @@ var scaler = []guard{
 	{lost: "its workload keeps its current number of Pods, or the number in its spec"},
 }
 
-// guards maps kinds with their group, and groups after a dot, to their guards. The first guard of a field counts.
+// mutating and validating guard what admits objects.
+var (
+	mutating   = []guard{{risk: admits, lost: unmutated, severity: grave}}
+	validating = []guard{{risk: admits, lost: unadmitted, severity: grave}}
+)
+
+// guards maps kinds with their group to their guards. The first guard of a field counts.
 var guards = map[string][]guard{
 	"HorizontalPodAutoscaler.autoscaling": scaler,
 	"ScaledObject.keda.sh":                scaler,
@@ -106,33 +111,20 @@ var guards = map[string][]guard{
 	"PodDisruptionBudget.policy": budgets,
 	"ResourceQuota":              quotas,
 
-	"MutatingAdmissionPolicy.admissionregistration.k8s.io": {{risk: admits, lost: unmutated,
-		severity: grave}},
-	"MutatingAdmissionPolicyBinding.admissionregistration.k8s.io": {{risk: admits, lost: unmutated,
-		severity: grave}},
-	"MutatingWebhookConfiguration.admissionregistration.k8s.io": {{risk: admits, lost: unmutated,
-		severity: grave}},
-	"ValidatingAdmissionPolicy.admissionregistration.k8s.io": {{risk: admits, lost: unadmitted,
-		severity: grave}},
+	"MutatingAdmissionPolicy.admissionregistration.k8s.io":        mutating,
+	"MutatingAdmissionPolicyBinding.admissionregistration.k8s.io": mutating,
+	"MutatingWebhookConfiguration.admissionregistration.k8s.io":   mutating,
+	"ValidatingAdmissionPolicy.admissionregistration.k8s.io":      validating,
 	"ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io": {{risk: admits,
 		lost: "objects that its policy refused are admitted", severity: grave}},
-	"ValidatingWebhookConfiguration.admissionregistration.k8s.io": {{risk: admits, lost: unadmitted,
-		severity: grave}},
+	"ValidatingWebhookConfiguration.admissionregistration.k8s.io": validating,
 	"APIService.apiregistration.k8s.io": {{risk: servesAPI,
 		lost: "all requests for its API fail", severity: grave}},
 	"CustomResourceDefinition.apiextensions.k8s.io": {{fields: at("spec.conversion"),
 		risk: "its webhook reads and changes all objects of this kind"}},
 	"ClusterTrustBundle.certificates.k8s.io": {{risk: "it decides which certificates Pods trust"}},
 
-	".cilium.io":                   {{risk: connects}},
-	".discovery.k8s.io":            {{risk: connects}},
-	".gateway.networking.x-k8s.io": {{risk: connects}},
-	".multicluster.x-k8s.io":       {{risk: connects}},
-	".networking.istio.io":         {{risk: connects}},
-	".networking.k8s.io":           append(settings, guard{risk: connects}),
-	".projectcalico.org":           {{risk: connects}},
-	".security.istio.io":           {{risk: connects}},
-	"Endpoints":                    {{risk: connects}},
+	"Endpoints": {{risk: connects}},
 
 	"NetworkPolicy.networking.k8s.io": settings, // connections are computed
 	"Service": append(settings, []guard{
@@ -165,10 +157,8 @@ var guards = map[string][]guard{
 		{lost: "all objects in it are deleted, whether they are in this repository or not",
 			severity: grave},
 	},
-	".toolkit.fluxcd.io":              versions,
-	".notification.toolkit.fluxcd.io": {{lost: "its events are no longer sent or received"}},
-	"Application.argoproj.io":         applications,
-	"ApplicationSet.argoproj.io":      sources,
+	"Application.argoproj.io":    applications,
+	"ApplicationSet.argoproj.io": sources,
 	"AppProject.argoproj.io": {{fields: ordinary},
 		{risk: syncs, lost: "its Applications are no longer synced"}},
 	"HelmRelease.helm.toolkit.fluxcd.io":        helmReleases,
@@ -263,8 +253,7 @@ func Loss(both *compare.Comparison, c compare.Change) (kind.Sentence, effect.Sev
 	return "", 0
 }
 
-// guardsOf returns the guards of an object by its kind, by the longest end of its group, or by the table of kinds. The
-// first guard of a field counts.
+// guardsOf returns the guards of an object by its kind, or by the table of kinds. The first guard of a field counts.
 func guardsOf(both *compare.Comparison, c compare.Change) []guard {
 	o := c.Object().Unstructured
 	if both.IsParameter(o) {
@@ -273,11 +262,6 @@ func guardsOf(both *compare.Comparison, c compare.Change) []guard {
 	kind := compare.KindOf(o)
 	if rows, ok := guards[kind]; ok {
 		return rows
-	}
-	for _, group, ok := strings.Cut(kind, "."); ok; _, group, ok = strings.Cut(group, ".") {
-		if rows := guards["."+group]; rows != nil {
-			return rows
-		}
 	}
 	for _, k := range kinds {
 		if k.match.MatchString(kind) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// kinds are the guards of kinds of others, by what they decide. The first match counts.
+// kinds are the guards of the kinds of groups, by what they decide. The first match counts.
 var kinds = []struct {
 	match  *regexp.Regexp // of the kind and its group
 	guards []guard
@@ -15,12 +15,16 @@ var kinds = []struct {
 		[]guard{{risk: "it gives rights in the cloud", severity: grave}}},
 	{ofGroups("gatekeeper.sh", "jspolicy.com", "kyverno.io", "policies.kubewarden.io", "policy.sigstore.dev",
 		"policy.open-cluster-management.io", "security.openshift.io"),
-		[]guard{{risk: admits, lost: unadmitted, severity: grave}}},
-	{ofGroups("apisix.apache.org", "cloud.google.com", "configuration.konghq.com", "consul.hashicorp.com",
-		"crd.antrea.io", "elbv2.k8s.aws", "externaldns.k8s.io", "gateway.envoyproxy.io", "getambassador.io",
-		"install.istio.io", "k8s.nginx.org", "k8s.ovn.org", "kuma.io", "linkerd.io", "metallb.io", "networking.gke.io",
-		"projectcontour.io", "route.openshift.io", "sailoperator.io", "traefik.containo.us", "traefik.io"),
-		[]guard{{risk: connects}}},
+		validating},
+	{ofGroups("networking.k8s.io"), append(settings, guard{risk: connects})},
+	{ofGroups("apisix.apache.org", "cilium.io", "cloud.google.com", "configuration.konghq.com", "consul.hashicorp.com",
+		"crd.antrea.io", "discovery.k8s.io", "elbv2.k8s.aws", "externaldns.k8s.io", "gateway.envoyproxy.io",
+		"gateway.networking.x-k8s.io", "getambassador.io", "install.istio.io", "k8s.nginx.org", "k8s.ovn.org",
+		"kuma.io", "linkerd.io", "metallb.io", "multicluster.x-k8s.io", "networking.gke.io", "networking.istio.io",
+		"projectcalico.org", "projectcontour.io", "route.openshift.io", "sailoperator.io", "security.istio.io",
+		"traefik.containo.us", "traefik.io"), []guard{{risk: connects}}},
+	{ofGroups("notification.toolkit.fluxcd.io"), []guard{{lost: "its events are no longer sent or received"}}},
+	{ofGroups("toolkit.fluxcd.io"), versions},
 	{ofGroups("apiextensions.crossplane.io", "fleet.cattle.io", "fluxcd.controlplane.io", "helm.cattle.io",
 		"kappctrl.k14s.io", "kro.run", "operators.coreos.com", "packaging.carvel.dev", "pkg.crossplane.io"), sources},
 	{ofGroups("external-secrets.io", "secrets-store.csi.x-k8s.io", "secrets.hashicorp.com"), []guard{

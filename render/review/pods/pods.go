@@ -21,9 +21,9 @@ func Review(both *compare.Comparison, c compare.Change) []effect.Effect {
 	}
 	for _, t := range both.PodChanges(c) {
 		if len(t.Is.Misfits) > 0 {
-			effects = append(effects,
-				kind.Effect{Type: effect.PodUnreadable, What: kind.Say("its Pod template cannot be read because of %s",
-					effect.Quote(t.Is.Misfits)), Risk: "this review may miss risks: check every field"})
+			what := kind.Say("its Pod template cannot be read because of %s", effect.Quote(t.Is.Misfits))
+			effects = append(effects, kind.Effect{Type: effect.PodUnreadable, What: what,
+				Risk: "this review may miss risks: check every field"})
 		}
 		if c.Before != nil {
 			was := cmp.Or(t.Was, &podsecurity.Template{})

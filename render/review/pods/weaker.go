@@ -78,7 +78,6 @@ func addedCapabilities(is *corev1.PodSpec, containers []compared) (added []kind.
 	return added
 }
 
-// capabilities returns the capabilities that a container adds and drops.
 func capabilities(p pod.Program) corev1.Capabilities {
 	return ptr.Deref(ptr.Deref(p.SecurityContext, corev1.SecurityContext{}).Capabilities, corev1.Capabilities{})
 }

@@ -168,11 +168,9 @@ func (r *reach) compare(c podsChange) {
 		isIsolating := func(p *networkPolicy) bool { return p.isolates[inward] }
 		if c.isNew && c.id.Name != "" && d == inward && len(is.by) == 0 &&
 			slices.ContainsFunc(r.policies[before][c.namespace], isIsolating) {
-			r.effects = append(r.effects,
-				effect.Of(c.id,
-					kind.Effect{Type: effect.ReachOpened,
-						What: "connections from everywhere to its Pods are allowed: no NetworkPolicy isolates them",
-						Risk: "NetworkPolicies isolate other Pods of its namespace"})...)
+			r.effects = append(r.effects, effect.Of(c.id, kind.Effect{Type: effect.ReachOpened,
+				What: "connections from everywhere to its Pods are allowed: no NetworkPolicy isolates them",
+				Risk: "NetworkPolicies isolate other Pods of its namespace"})...)
 		}
 	}
 }

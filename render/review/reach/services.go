@@ -26,22 +26,19 @@ func (r *reach) reviewBackends() {
 			}
 			selects := labels.SelectorFromSet(set)
 			was, is := !c.isNew && selects.Matches(c.was.labels), selects.Matches(c.is.labels)
+			e := kind.Effect{Type: effect.RouteOpened, What: kind.Say("%s routes to its Pods", compare.IDOf(service)),
+				Risk: "clients of this Service reach them"}
 			switch {
-			case is && !was:
-				e := kind.Effect{Type: effect.RouteOpened,
-					What: kind.Say("%s routes to its Pods", compare.IDOf(service)),
-					Risk: "clients of this Service reach them"}
-				if slices.Contains([]string{"NodePort", "LoadBalancer"}, compare.Text(service, "spec", "type")) {
-					e.Risk = "its Pods are reachable from outside of the cluster"
-				}
-				r.effects = append(r.effects, effect.Of(c.id, e)...)
-			case was && !is:
-				r.effects = append(r.effects,
-					effect.Of(c.id,
-						kind.Effect{Type: effect.RouteRemoved,
-							What: kind.Say("%s no longer routes to its Pods", compare.IDOf(service)),
-							Risk: "clients of this Service cannot reach them"})...)
+			case was == is:
+				continue
+			case was:
+				e = kind.Effect{Type: effect.RouteRemoved,
+					What: kind.Say("%s no longer routes to its Pods", compare.IDOf(service)),
+					Risk: "clients of this Service cannot reach them"}
+			case slices.Contains([]string{"NodePort", "LoadBalancer"}, compare.Text(service, "spec", "type")):
+				e.Risk = "its Pods are reachable from outside of the cluster"
 			}
+			r.effects = append(r.effects, effect.Of(c.id, e)...)
 		}
 	}
 }

@@ -137,7 +137,6 @@ const (
 	anyChange = anyWrite + ",delete,deletecollection"
 )
 
-// severityOf returns the severity of a power by its index.
 func severityOf(power int) effect.Severity {
 	switch {
 	case power == powerOverNamespace:
@@ -185,7 +184,6 @@ func (p power) isIn(r rbacv1.PolicyRule, scope string) bool {
 		hasAny(p.resources, namesResource)
 }
 
-// namesGroup reports whether a rule names a group.
 func namesGroup(r rbacv1.PolicyRule, group string) bool {
 	prefix, isPrefix := strings.CutSuffix(group, "*")
 	return slices.Contains(r.APIGroups, group) || isPrefix &&
