@@ -61,12 +61,12 @@ func TestOrphansFailACheck(t *testing.T) {
 func TestCheckPrintsTheRenderCommand(t *testing.T) {
 	root := repository(t)
 	for _, test := range []struct {
-		flags flags
+		flags selected
 		want  string
 	}{
-		{flags{root: root}, "render --all --root " + root},
-		{flags{root: ""}, "render --all"},
-		{flags{root: "it's here"}, `render --all --root 'it'\''s here'`},
+		{selected{root: root}, "render --all --root " + root},
+		{selected{root: ""}, "render --all"},
+		{selected{root: "it's here"}, `render --all --root 'it'\''s here'`},
 	} {
 		test.flags.All = true
 		if got := test.flags.renderCommand(); got != test.want {

@@ -18,7 +18,6 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/cluster"
 	"example.com/gatehouse/render/verbs/cluster/apply"
-	"example.com/gatehouse/render/verbs/git"
 )
 
 type applyFlags struct {
@@ -74,14 +73,13 @@ was applied.`,
 
 // addApplyFlags adds the common flags of apply and delete.
 func addApplyFlags(cmd *cobra.Command, f *applyFlags) {
-	addEnvironmentFlag(cmd, &f.Environment)
+	addEnvironmentFlags(cmd, &f.Environment, &f.root)
 	_ = cmd.MarkFlagRequired("env")
-	addRootFlag(cmd, &f.root)
 	addClusterFlags(cmd, &f.Target)
 	cmd.Flags().BoolVar(&f.DryRun, "dry-run", false, "show what would change, by a server-side dry run")
 	cmd.Flags().BoolVar(&f.Wait, "wait", true, "wait until objects are ready, and deleted ones are gone")
 	cmd.Flags().DurationVar(&f.Timeout, "timeout", 5*time.Minute, "how long to wait for readiness, like 90s or 5m")
-	addOutputFlag(cmd, &f.output, textOrJSON)
+	addOutputFlag(cmd, &f.output, "text", "json")
 }
 
 func runApply(cmd *cobra.Command, f applyFlags) error {
@@ -108,7 +106,7 @@ func runApply(cmd *cobra.Command, f applyFlags) error {
 
 // origin identifies the git repository. It is empty if git does not know.
 func origin(ctx context.Context, repository *render.Repository) string {
-	work, err := git.Open(ctx, repository.Dir())
+	work, err := openGit(ctx, repository.Dir())
 	if err != nil {
 		return ""
 	}

@@ -27,8 +27,7 @@ func newChartsCommand(kinds *registry.Kinds) *cobra.Command {
 }
 
 func newChartsPullCommand(kinds *registry.Kinds) *cobra.Command {
-	var selection render.Selection
-	var root, output string
+	var f selected
 	cmd := &cobra.Command{
 		Use:   "pull (--env NAME... | --all)",
 		Short: "Download missing charts, and lock their digests",
@@ -50,28 +49,23 @@ Exit codes: 0 success; 2 error. An error of one chart does not affect the others
   render charts pull --env prod -o json | jq -r '.pulled[]'`,
 		Args: environmentsAreFlags,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runChartsPull(cmd, kinds, root, selection, output)
+			return runChartsPull(cmd, kinds, f)
 		},
 	}
-	addSelectionFlags(cmd, &selection,
-		"download the charts of the environment `NAME`, a folder of environments/ (repeatable)",
-		"download the charts of every environment, and remove unused ones")
-	addRootFlag(cmd, &root)
-	addOutputFlag(cmd, &output, textOrJSON)
+	f.addFlags(cmd, "download the charts of", ", and remove unused ones", "text", "json")
 	return cmd
 }
 
-func runChartsPull(cmd *cobra.Command, kinds *registry.Kinds, root string, selection render.Selection,
-	output string) error {
-	return inRepository(cmd, kinds, root, (*render.Repository).Lock,
+func runChartsPull(cmd *cobra.Command, kinds *registry.Kinds, f selected) error {
+	return inRepository(cmd, kinds, f.root, (*render.Repository).Lock,
 		func(repository *render.Repository, p *progress) error {
-			result, err := pull.Run(cmd.Context(), &http.Client{Timeout: 5 * time.Minute}, repository,
-				selection, p.step)
+			client := &http.Client{Timeout: 5 * time.Minute}
+			result, err := pull.Run(cmd.Context(), client, repository, f.Selection, p.step)
 			p.stop()
 			if err != nil {
 				return err
 			}
-			if output == "json" {
+			if f.output == "json" {
 				err = printJSON(cmd.OutOrStdout(), result)
 			} else {
 				for _, list := range []struct {

@@ -34,13 +34,11 @@ type exitCode int
 func (e exitCode) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
 type flags struct {
-	render.Selection
-	root   string
+	selected
 	check  bool
 	strict bool
 	staged bool
 	watch  bool
-	output string
 	since  string     // a revision; empty to render what is selected
 	memo   *memo.Memo // see render.Repository
 }
@@ -107,15 +105,12 @@ disk fails midway, the error lists the changed files; render again.`,
 
 		SuggestionsMinimumDistance: 2,
 	}
-	addSelectionFlags(cmd, &f.Selection, "render the environment `NAME`, a folder of environments/ (repeatable)",
-		"render every environment, and prune removed ones")
-	addRootFlag(cmd, &f.root)
+	f.addFlags(cmd, "render", ", and prune removed ones", "text", "json", "github")
 	cmd.Flags().StringVar(&f.since, "changed-since", "",
 		"render the environments that may differ since the branch left the git `REVISION`")
 	cmd.MarkFlagsMutuallyExclusive("env", "changed-since")
 	addModeFlags(cmd, &f)
 	cmd.SetFlagErrorFunc(suggestFlag)
-	addOutputFlag(cmd, &f.output, []string{"text", "json", "github"})
 	cobra.EnableCommandSorting = false // the most used ones come first
 	cmd.AddCommand(newDiffCommand(kinds), newExplainCommand(kinds), newInitCommand(kinds), newChartsCommand(kinds),
 		newUpgradeCommand(kinds), newImagesCommand(kinds), newNewCommand(kinds, args), newSyncCommand(kinds),
@@ -195,24 +190,12 @@ func renderOnce(cmd *cobra.Command, kinds *registry.Kinds, f flags, look func(na
 		signal.Ignore(syscall.SIGPIPE) // a closed pipe must not interrupt the writes
 	}
 	root := f.root
-	if f.since != "" {
-		var err error
-		if f.Changed, err = changedFiles(cmd.Context(), f); err != nil {
-			return err
-		}
-		f.All = true
-	}
-	if f.check && f.staged {
-		in, err := openGit(cmd.Context(), f.root)
-		if err != nil {
-			return err
-		}
-		index, remove, err := in.CheckOutIndex(cmd.Context())
+	if f.since != "" || f.check && f.staged {
+		remove, err := f.readGit(cmd.Context(), &root)
 		if err != nil {
 			return err
 		}
 		defer remove()
-		root = index
 	}
 	return inRepository(cmd, kinds, root, lock, func(repository *render.Repository, p *progress) error {
 		repository.Look, repository.Memo = look, f.memo
@@ -338,7 +321,7 @@ func openRepository(root string, kinds *registry.Kinds) (*render.Repository, err
 	if err == nil {
 		return render.Open(root, kinds)
 	}
-	if in, notFound := git.Open(context.Background(), "."); notFound == nil { // perhaps with clusters of Flux
+	if in, notFound := openGit(context.Background(), "."); notFound == nil { // perhaps with clusters of Flux
 		if repository, noEntries := render.Open(in.Top().Dir(), kinds); noEntries == nil {
 			return repository, nil
 		}

@@ -25,13 +25,11 @@ import (
 )
 
 type diffFlags struct {
-	render.Selection
-	root    string
+	selected
 	base    string
 	against string
 	live    bool
 	target  cluster.Target
-	output  string
 	// requireRoutine makes differences that are not routine another exit code.
 	requireRoutine bool
 }
@@ -85,9 +83,7 @@ Exit codes: 0 no differences; 1 differences; greater than 1 error. With --requir
 		Args: environmentsAreFlags,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDiff(cmd, kinds, f) },
 	}
-	addSelectionFlags(cmd, &f.Selection, "compare the environment `NAME`, a folder of environments/ (repeatable)",
-		"compare every environment, including removed ones (the default with --base)")
-	addRootFlag(cmd, &f.root)
+	f.addFlags(cmd, "compare", ", including removed ones (the default with --base)", "text", "markdown", "json")
 	cmd.Flags().StringVar(&f.base, "base", "", "compare with a git `REVISION`, as a pull request into it does")
 	_ = cmd.RegisterFlagCompletionFunc("base", completeRevisions)
 	cmd.Flags().StringVar(&f.against, "against", "", "compare with another environment, a folder of environments/")
@@ -96,7 +92,6 @@ Exit codes: 0 no differences; 1 differences; greater than 1 error. With --requir
 	cmd.Flags().BoolVar(&f.requireRoutine, "require-routine", false,
 		"exit with 3 unless all effects are known, such as a new version of an image")
 	addClusterFlags(cmd, &f.target)
-	addOutputFlag(cmd, &f.output, []string{"text", "markdown", "json"})
 	return cmd
 }
 
@@ -164,11 +159,7 @@ func diffLive(cmd *cobra.Command, repository *render.Repository, f diffFlags, p 
 // printDifferences prints a diff. It returns the exit code as an error.
 func printDifferences(cmd *cobra.Command, d *compare.Diff, now time.Time, f diffFlags) error {
 	out, errOut := cmd.OutOrStdout(), cmd.ErrOrStderr()
-	environments := make([]environmentReport, len(d.Environments))
-	for i, e := range d.Environments {
-		environments[i].Errors, environments[i].Warnings = manifest.SplitProblems(e.Problems)
-	}
-	r := newReport(environments, nil, true)
+	r := newReport(problemsOf(d), true)
 	r.isDiff = true
 	if err := printReport(out, errOut, r); err != nil {
 		return err
@@ -198,6 +189,14 @@ func printDifferences(cmd *cobra.Command, d *compare.Diff, now time.Time, f diff
 		return exitCode(exitDiffers)
 	}
 	return nil
+}
+
+// problemsOf returns the problems of all environments.
+func problemsOf(d *compare.Diff) (problems []manifest.Problem) {
+	for _, e := range d.Environments {
+		problems = append(problems, e.Problems...)
+	}
+	return problems
 }
 
 // routine says whether a change is routine. One that does not render is not.
@@ -315,12 +314,12 @@ func reviewOf(d *compare.Diff, now time.Time) *review.Review {
 // command returns a command that shows the same differences in any clone, where revisions like HEAD^
 // may differ.
 func (f diffFlags) command(base string) string {
-	words, selection := []string{"render", "diff"}, f.Selection
+	words := []string{"render", "diff"}
 	if base != "" {
 		words = append(words, "--base", fmt.Sprintf("%.12s", base))
-		selection.All = false // the default with --base
+		f.All = false // the default with --base
 	}
-	words = append(words, selectionFlags(selection, f.root)...)
+	words = append(words, f.words()...)
 	if f.live {
 		words = append(words, "--live")
 	}

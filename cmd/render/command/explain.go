@@ -61,11 +61,10 @@ build the environment, explain prints its errors and the answer.`,
 
 		ValidArgsFunction: completeObjects,
 	}
-	addEnvironmentFlag(cmd, &f.environment)
+	addEnvironmentFlags(cmd, &f.environment, &f.root)
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "",
 		"the namespace of the object; needed if the name exists in several")
-	addRootFlag(cmd, &f.root)
-	addOutputFlag(cmd, &f.output, textOrJSON)
+	addOutputFlag(cmd, &f.output, "text", "json")
 	return cmd
 }
 
@@ -130,9 +129,8 @@ func (f explainFlags) question(repository *render.Repository, args []string) (q 
 func parseObject(args []string) (kind, name string, err error) {
 	kind, name, _ = strings.Cut(strings.Join(args, "/"), "/")
 	if kind == "" || name == "" || strings.Contains(name, "/") {
-		return "", "",
-			fmt.Errorf("%q is neither a file nor an object: write an object as KIND/NAME, like deployment/web, or "+
-				"the path of a file", strings.Join(args, " "))
+		return "", "", fmt.Errorf("%q is neither a file nor an object: write an object as KIND/NAME, like "+
+			"deployment/web, or the path of a file", strings.Join(args, " "))
 	}
 	return kind, name, nil
 }
@@ -176,8 +174,8 @@ func findFile(root, arg string) (string, error) {
 	case strings.HasPrefix(arg, "rendered/"): // the file may not be rendered yet
 		return path.Clean(filepath.ToSlash(arg)), nil
 	case strings.HasPrefix(arg, "environments/") || strings.HasPrefix(arg, ".") || path.Ext(arg) == ".yaml":
-		return "",
-			fmt.Errorf("%s: no such file: name a file in environments/ or rendered/, or an object as KIND/NAME", arg)
+		return "", fmt.Errorf("%s: no such file: name a file in environments/ or rendered/, or an object as "+
+			"KIND/NAME", arg)
 	}
 	return "", nil
 }

@@ -41,8 +41,8 @@ func armWatchdog(cmd *cobra.Command, show func(manifest.Problem)) {
 	})
 }
 
-// addEnvironmentFlag adds --env for one environment.
-func addEnvironmentFlag(cmd *cobra.Command, environment *string) {
+// addEnvironmentFlags adds --env for one environment, and --root.
+func addEnvironmentFlags(cmd *cobra.Command, environment, root *string) {
 	cmd.Flags().FuncP("env", "e", "the environment `NAME`, a folder of environments/", func(name string) error {
 		if *environment != "" && *environment != name { // completion parses flags twice
 			return errors.New("only one environment is allowed: run this once for each")
@@ -51,13 +51,43 @@ func addEnvironmentFlag(cmd *cobra.Command, environment *string) {
 		return nil
 	})
 	_ = cmd.RegisterFlagCompletionFunc("env", completeEnvironments)
+	addRootFlag(cmd, root)
 }
 
-func addSelectionFlags(cmd *cobra.Command, selection *render.Selection, one, all string) {
-	cmd.Flags().StringArrayVarP(&selection.Names, "env", "e", nil, one)
-	cmd.Flags().BoolVarP(&selection.All, "all", "A", false, all)
+// selected are the flags of a command for any number of environments.
+type selected struct {
+	render.Selection
+	root, output string
+}
+
+// addFlags adds the flags of a command that does something with an environment, and a little more with all.
+func (f *selected) addFlags(cmd *cobra.Command, does, more string, formats ...string) {
+	cmd.Flags().StringArrayVarP(&f.Names, "env", "e", nil,
+		does+" the environment `NAME`, a folder of environments/ (repeatable)")
+	cmd.Flags().BoolVarP(&f.All, "all", "A", false, does+" every environment"+more)
 	_ = cmd.RegisterFlagCompletionFunc("env", completeEnvironments)
 	cmd.MarkFlagsMutuallyExclusive("env", "all")
+	addRootFlag(cmd, &f.root)
+	addOutputFlag(cmd, &f.output, formats...)
+}
+
+// words returns the flags that select the same environments.
+func (f selected) words() (words []string) {
+	if f.All {
+		words = append(words, "--all")
+	}
+	for _, name := range f.Names {
+		words = append(words, "--env", quote(name))
+	}
+	if f.root != "" {
+		words = append(words, "--root", quote(f.root))
+	}
+	return words
+}
+
+// renderCommand returns the command that renders the same environments.
+func (f selected) renderCommand() string {
+	return strings.Join(append([]string{"render"}, f.words()...), " ")
 }
 
 // argsBetween returns a check for the number of arguments. missing is the error without the least number, with
@@ -93,11 +123,8 @@ func completeVersions(*cobra.Command, []string, string) (versions []string, _ co
 	return versions, cobra.ShellCompDirectiveNoFileComp
 }
 
-// textOrJSON are the output formats of most commands.
-var textOrJSON = []string{"text", "json"}
-
 // addOutputFlag adds --output. The first format is the default.
-func addOutputFlag(cmd *cobra.Command, output *string, forms []string) {
+func addOutputFlag(cmd *cobra.Command, output *string, forms ...string) {
 	*output = forms[0]
 	cmd.Flags().FuncP("output", "o", fmt.Sprintf("print as `FORMAT`: %s (default %s)", kind.Or(forms), forms[0]),
 		func(form string) error {
@@ -154,8 +181,11 @@ func completeEnvironments(cmd *cobra.Command, _ []string, _ string) (names []str
 // completeRevisions completes the branches and tags of git.
 func completeRevisions(cmd *cobra.Command, _ []string, _ string) (names []string, _ cobra.ShellCompDirective) {
 	root, _ := cmd.Flags().GetString("root")
-	if in, err := openGit(cmd.Context(), root); err == nil {
-		names, _ = in.BranchesAndTags(cmd.Context())
+	if repository, err := openRepository(root, nil); err == nil { // the kinds do not matter for files
+		defer repository.Close()
+		if in, err := openGit(cmd.Context(), repository.Dir()); err == nil {
+			names, _ = in.BranchesAndTags(cmd.Context())
+		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }

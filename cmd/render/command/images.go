@@ -14,10 +14,8 @@ import (
 )
 
 type imagesFlags struct {
-	render.Selection
-	root   string
-	base   string
-	output string
+	selected
+	base string
 }
 
 // imagesReport is a list of images as JSON.
@@ -52,11 +50,8 @@ Exit codes: 0 success; 2 error.`,
 		Args: environmentsAreFlags,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runImages(cmd, kinds, f) },
 	}
-	addSelectionFlags(cmd, &f.Selection, "list the environment `NAME`, a folder of environments/ (repeatable)",
-		"list every environment (the default)")
-	addRootFlag(cmd, &f.root)
+	f.addFlags(cmd, "list", " (the default)", "text", "json")
 	cmd.Flags().StringVar(&f.base, "base", "", "compare with a git `REVISION`, as a pull request into it does")
-	addOutputFlag(cmd, &f.output, []string{"text", "json"})
 	return cmd
 }
 
@@ -74,11 +69,7 @@ func runImages(cmd *cobra.Command, kinds *registry.Kinds, f imagesFlags) error {
 }
 
 func printImages(cmd *cobra.Command, d *compare.Diff, f imagesFlags) error {
-	var problems []manifest.Problem
-	for _, e := range d.Environments {
-		problems = append(problems, e.Problems...)
-	}
-	errs, _ := manifest.SplitProblems(problems)
+	errs, _ := manifest.SplitProblems(problemsOf(d))
 	printProblems(cmd.ErrOrStderr(), errs)
 	all, charts := images.List(d)
 	report := imagesReport{d.Base, all, charts, errs}

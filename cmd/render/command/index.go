@@ -16,33 +16,39 @@ import (
 	"example.com/gatehouse/render/verbs/git"
 )
 
-// openGit opens the git repository of the folder root, or of the nearest one with environments, as in a hook.
-func openGit(ctx context.Context, root string) (*git.Repository, error) {
-	repository, err := openRepository(root, nil) // the kinds do not matter for files
-	if err != nil {
-		return nil, err
-	}
-	defer repository.Close()
-	in, err := git.Open(ctx, repository.Dir())
+// openGit opens the git repository of a folder, with the index of the hook that calls, if any.
+func openGit(ctx context.Context, dir string) (*git.Repository, error) {
+	in, err := git.Open(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	return in.InHook(), nil
 }
 
-// changedFiles returns the files that differ from the merge base of f.since and HEAD, relative to the root. It returns
-// nil, for all files, before the first commit. With --staged it includes files of the index, and with --check no
-// others.
-func changedFiles(ctx context.Context, f flags) ([]string, error) {
-	in, err := openGit(ctx, f.root)
+// readGit selects the environments that may differ from f.since and, for a check of the index, sets root to a copy of
+// the index, which stays until remove. With --staged, files of the index count as changed, and with --check no others.
+func (f *flags) readGit(ctx context.Context, root *string) (remove func(), err error) {
+	repository, err := openRepository(f.root, nil) // the kinds do not matter for files
 	if err != nil {
 		return nil, err
 	}
-	files, err := in.ChangedFiles(ctx, f.since, !f.check || !f.staged, f.staged)
+	defer repository.Close()
+	in, err := openGit(ctx, repository.Dir())
 	if err != nil {
-		return nil, fmt.Errorf("--changed-since: %w", err)
+		return nil, err
 	}
-	return files, nil
+	ofIndex := f.check && f.staged
+	if f.since != "" {
+		if f.Changed, err = in.ChangedFiles(ctx, f.since, !ofIndex, f.staged); err != nil {
+			return nil, fmt.Errorf("--changed-since: %w", err)
+		}
+		f.All = true
+	}
+	if !ofIndex {
+		return func() {}, nil
+	}
+	*root, remove, err = in.CheckOutIndex(ctx)
+	return remove, err
 }
 
 // adviseToAdd prints the missing git add for new files of rendered/ and for new source files: `git commit --all`
@@ -51,48 +57,41 @@ func adviseToAdd(cmd *cobra.Command, repository *render.Repository, update *rend
 	if !f.staged && (f.watch || f.output != "text") {
 		return nil
 	}
-	in, err := git.Open(cmd.Context(), repository.Dir())
-	switch {
-	case err != nil && !f.staged:
+	in, err := openGit(cmd.Context(), repository.Dir())
+	if err != nil && !f.staged {
 		return nil // without git there is nothing to add
-	case err != nil:
-		return err
-	case f.staged:
-		in = in.InHook()
 	}
-	commands, files, err := missingAdds(cmd.Context(), in, update, f.staged)
-	switch {
-	case err != nil || files == 0:
+	if err != nil {
 		return err
-	case f.staged:
-		fmt.Fprintf(cmd.ErrOrStderr(), "the commit lacks %s: run %s\n", count(files, "file"), commands)
-		return exitCode(exitDiffers)
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "git does not track %s: run %s\n", count(files, "file"), commands)
-	return nil
-}
-
-// missingAdds returns the commands that add the source files and rendered files of an update to the index, and the
-// number of files.
-func missingAdds(ctx context.Context, in *git.Repository, update *render.Update,
-	staged bool) (commands string, files int, err error) {
 	var sources []string
 	for _, e := range update.Environments {
 		sources = append(sources, e.Sources...)
 	}
-	missing, err := in.Missing(ctx, sources, []string{tree.Folder, tree.EnvironmentsFolder}, staged)
-	var all []string
-	add := func(command string, files []string) {
-		for _, file := range files {
-			command += " " + quote(fromHere(filepath.Join(in.Dir(), file)))
-		}
-		if len(files) > 0 {
-			all = append(all, command)
-		}
+	missing, err := in.Missing(cmd.Context(), sources, []string{tree.Folder, tree.EnvironmentsFolder}, f.staged)
+	files := count(len(missing.Changed)+len(missing.Ignored), "file")
+	commands := slices.Concat(addCommand(in, "git add", git.Tops(missing.Changed)),
+		addCommand(in, "git add --force", missing.Ignored))
+	switch {
+	case err != nil || len(commands) == 0:
+		return err
+	case f.staged:
+		fmt.Fprintf(cmd.ErrOrStderr(), "the commit lacks %s: run %s\n", files, strings.Join(commands, " && "))
+		return exitCode(exitDiffers)
 	}
-	add("git add", git.Tops(missing.Changed))
-	add("git add --force", missing.Ignored)
-	return strings.Join(all, " && "), len(missing.Changed) + len(missing.Ignored), err
+	fmt.Fprintf(cmd.ErrOrStderr(), "git does not track %s: run %s\n", files, strings.Join(commands, " && "))
+	return nil
+}
+
+// addCommand returns the command that adds files to the index, if there are any.
+func addCommand(in *git.Repository, command string, files []string) []string {
+	if len(files) == 0 {
+		return nil
+	}
+	for _, file := range files {
+		command += " " + quote(fromHere(filepath.Join(in.Dir(), file)))
+	}
+	return []string{command}
 }
 
 func fromHere(name string) string {

@@ -65,11 +65,10 @@ func newNewKindCommand(kinds *registry.Kinds, k *kind.Kind) *cobra.Command {
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	addEnvironmentFlag(cmd, &s.Environment)
+	addEnvironmentFlags(cmd, &s.Environment, &root)
 	_ = cmd.MarkFlagRequired("env")
 	cmd.Flags().StringVarP(&s.Namespace, "namespace", "n", "",
 		"the namespace (default: the namespace of the kustomization, or default)")
-	addRootFlag(cmd, &root)
 	for _, f := range outline.Fields {
 		if f.Flag == "" || cmd.Flags().Lookup(f.Flag) != nil {
 			continue
@@ -132,12 +131,12 @@ func runNew(cmd *cobra.Command, kinds *registry.Kinds, root string, s setup.Spec
 				return err
 			}
 			return printAddition(cmd, addition,
-				flags{root: root, Selection: render.Selection{Names: []string{s.Environment}}})
+				selected{root: root, Selection: render.Selection{Names: []string{s.Environment}}})
 		})
 }
 
 // printAddition prints the written files and the next command, or errors.
-func printAddition(cmd *cobra.Command, a *setup.Addition, f flags) error {
+func printAddition(cmd *cobra.Command, a *setup.Addition, f selected) error {
 	if err := problemsError(cmd, a.Problems, ", nothing was written"); err != nil {
 		return err
 	}

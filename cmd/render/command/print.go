@@ -160,25 +160,6 @@ func printRenderCommand(out, errOut io.Writer, update *render.Update, f flags) {
 // plainWord matches one word of a shell that needs no quotes.
 var plainWord = regexp.MustCompile(`^[-\w./:@%+=,]+$`)
 
-// renderCommand returns the command that renders the same environments.
-func (f flags) renderCommand() string {
-	return strings.Join(append([]string{"render"}, selectionFlags(f.Selection, f.root)...), " ")
-}
-
-// selectionFlags returns the flags that select environments of a repository.
-func selectionFlags(selection render.Selection, root string) (words []string) {
-	if selection.All {
-		words = append(words, "--all")
-	}
-	for _, name := range selection.Names {
-		words = append(words, "--env", quote(name))
-	}
-	if root != "" {
-		words = append(words, "--root", quote(root))
-	}
-	return words
-}
-
 func quote(text string) string {
 	if plainWord.MatchString(text) {
 		return text

@@ -61,7 +61,7 @@ error no branch changes, unless the error names one; publish again to complete i
 		Args: environmentsAreFlags,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runPublish(cmd, kinds, f) },
 	}
-	addEnvironmentFlag(cmd, &f.Environment)
+	addEnvironmentFlags(cmd, &f.Environment, &f.root)
 	_ = cmd.MarkFlagRequired("env")
 	cmd.Flags().StringVar(&f.Branch, "branch", "", "the branch to commit to (default env/NAME)")
 	cmd.Flags().BoolVar(&f.Push, "push", false, "push the branch to remote.pushDefault, the only remote, or origin")
@@ -73,8 +73,7 @@ error no branch changes, unless the error names one; publish again to complete i
 	cmd.MarkFlagsMutuallyExclusive("verify", "branch")
 	cmd.MarkFlagsMutuallyExclusive("verify", "promoter")
 	cmd.MarkFlagsMutuallyExclusive("verify", "dry-run")
-	addRootFlag(cmd, &f.root)
-	addOutputFlag(cmd, &f.output, textOrJSON)
+	addOutputFlag(cmd, &f.output, "text", "json")
 	return cmd
 }
 

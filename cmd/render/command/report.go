@@ -40,34 +40,29 @@ type environmentReport struct {
 	Diff string `json:"diff,omitempty"`
 }
 
-// newReport returns the report on environments. It reports a problem of a shared base once. Orphans are
-// warnings, except in a check, where they are differences.
-func newReport(environments []environmentReport, orphans []manifest.Problem, check bool) report {
-	r := report{Environments: environments, Orphans: orphans, check: check}
-	var problems []manifest.Problem
-	for _, orphan := range orphans {
-		if check {
-			orphan.Warning = false
-			r.refused = append(r.refused, orphan)
-		} else {
-			problems = append(problems, orphan)
-		}
-	}
-	for _, e := range environments {
-		problems = slices.Concat(problems, e.Errors, e.Warnings)
-	}
-	isThere := map[string]bool{}
-	problems = slices.DeleteFunc(problems, func(p manifest.Problem) bool {
+// newReport returns the report on problems of environments. It reports a problem of a shared base once.
+func newReport(problems []manifest.Problem, check bool) report {
+	r, isThere := report{check: check}, map[string]bool{}
+	r.errors, r.warnings = manifest.SplitProblems(slices.DeleteFunc(problems, func(p manifest.Problem) bool {
 		line := p.String()
 		isRepeated := isThere[line]
 		isThere[line] = true
 		return isRepeated
-	})
-	r.errors, r.warnings = manifest.SplitProblems(problems)
+	}))
 	return r
 }
 
+// reportUpdate returns the report on an update. Orphans are warnings, except in a check, where they are differences.
 func reportUpdate(update *render.Update, check bool) report {
+	var problems, refused []manifest.Problem
+	for _, orphan := range update.Orphans {
+		if check {
+			orphan.Warning = false
+			refused = append(refused, orphan)
+		} else {
+			problems = append(problems, orphan)
+		}
+	}
 	environments := make([]environmentReport, 0, len(update.Environments))
 	for _, e := range update.Environments {
 		one := environmentReport{Name: e.Name, Objects: e.Objects, Written: []string{}, Unchanged: []string{},
@@ -79,9 +74,11 @@ func reportUpdate(update *render.Update, check bool) report {
 				one.Diff = e.Plan.Diff()
 			}
 		}
-		environments = append(environments, one)
+		environments, problems = append(environments, one), append(problems, e.Problems...)
 	}
-	return newReport(environments, update.Orphans, check)
+	r := newReport(problems, check)
+	r.Environments, r.Orphans, r.refused = environments, update.Orphans, refused
+	return r
 }
 
 // problems returns the problems to print: warnings, then the orphans of a check, then errors.
@@ -114,17 +111,14 @@ const outputVersion = "v1"
 
 // printJSON prints a value as JSON. The first field of a report is the version of its schema.
 func printJSON(w io.Writer, r any) error {
-	content, err := json.Marshal(r)
+	content, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
 	}
-	if fields, isReport := bytes.CutPrefix(content, []byte(`{"`)); isReport {
-		content = slices.Concat([]byte(`{"outputVersion":"`+outputVersion+`","`), fields)
+	const start = "{\n  \""
+	if fields, isReport := bytes.CutPrefix(content, []byte(start)); isReport {
+		content = slices.Concat([]byte(start+`outputVersion": "`+outputVersion+`",`+"\n  \""), fields)
 	}
-	var b bytes.Buffer
-	if err := json.Indent(&b, append(content, '\n'), "", "  "); err != nil {
-		return err
-	}
-	_, err = b.WriteTo(&inert{to: raw(w), escape: escapeJSON})
+	_, err = (&inert{to: raw(w), escape: escapeJSON}).Write(append(content, '\n'))
 	return err
 }

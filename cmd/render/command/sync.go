@@ -68,7 +68,7 @@ func newSyncToolCommand(kinds *registry.Kinds, tool, short, long string,
 				})
 		},
 	}
-	addEnvironmentFlag(cmd, &o.Environment)
+	addEnvironmentFlags(cmd, &o.Environment, &root)
 	cmd.Flags().StringVar(&o.URL, "repo", "", "the URL of the git repository, reachable from the cluster")
 	cmd.Flags().StringVar(&o.Branch, "branch", "main", "the branch to sync")
 	cmd.Flags().StringVar(&o.Path, "path", "",
@@ -79,6 +79,5 @@ func newSyncToolCommand(kinds *registry.Kinds, tool, short, long string,
 	}
 	_ = cmd.MarkFlagRequired("env")
 	_ = cmd.MarkFlagRequired("repo")
-	addRootFlag(cmd, &root)
 	return cmd
 }

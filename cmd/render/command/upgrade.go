@@ -17,10 +17,8 @@ import (
 )
 
 type upgradeFlags struct {
-	render.Selection
-	root       string
+	selected
 	kubernetes string
-	output     string
 }
 
 // upgradeReport is the verdicts of another version as JSON.
@@ -51,13 +49,10 @@ Exit codes: 0 no differences; 1 differences; 2 error.`,
 		Args: environmentsAreFlags,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runUpgrade(cmd, kinds, f) },
 	}
-	addSelectionFlags(cmd, &f.Selection, "judge the environment `NAME`, a folder of environments/ (repeatable)",
-		"judge every environment")
+	f.addFlags(cmd, "judge", "", "text", "markdown", "json")
 	cmd.Flags().StringVar(&f.kubernetes, "kubernetes", "", "the minor `VERSION` to judge by, like 1.37")
 	_ = cmd.MarkFlagRequired("kubernetes")
 	_ = cmd.RegisterFlagCompletionFunc("kubernetes", completeVersions)
-	addRootFlag(cmd, &f.root)
-	addOutputFlag(cmd, &f.output, []string{"text", "markdown", "json"})
 	return cmd
 }
 

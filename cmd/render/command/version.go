@@ -49,7 +49,7 @@ func newVersionCommand() *cobra.Command {
 			return err
 		},
 	}
-	addOutputFlag(cmd, &output, textOrJSON)
+	addOutputFlag(cmd, &output, "text", "json")
 	return cmd
 }
 
