@@ -2,7 +2,6 @@ package folder
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"path"
@@ -73,10 +72,7 @@ func (p Place) Kustomization(files *source.FileSystem) (*Kustomization, error) {
 
 // fieldsOf returns the fields of a kustomization.
 func fieldsOf(k types.Kustomization) (fields map[string]any, err error) {
-	content, err := json.Marshal(k)
-	if err == nil {
-		err = json.Unmarshal(content, &fields)
-	}
+	err = manifest.Decode(k, &fields)
 	maps.DeleteFunc(fields, func(_ string, value any) bool { return value == nil })
 	return fields, err
 }

@@ -18,6 +18,7 @@ import (
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/delivery/flux"
+	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/node"
@@ -42,12 +43,13 @@ type adoption struct {
 // readFrom plans the environments to create from o.From. An object that stays as it is, beside others, is a
 // warning.
 func (p *target) readFrom(o Options, made *Result) (err error) {
-	deliveries := []*delivery{{}}
+	var deliveries []*delivery
 	if info, err := os.Stat(o.From); err != nil || info.IsDir() {
-		if deliveries[0].Path, err = p.fromTop(o.From); err != nil {
+		from := &delivery{}
+		if from.Path, err = p.fromTop(o.From); err != nil {
 			return err
 		}
-		deliveries = p.clusters(o, deliveries)
+		deliveries = p.clusters(o, from)
 	} else if deliveries, made.objects, err = readDeliveries(o.From); err != nil {
 		return err
 	}
@@ -89,10 +91,9 @@ func (p *target) dropExisting(made *Result) {
 	var warnings []manifest.Problem
 	for _, a := range made.adoptions {
 		if exists(a) {
-			warnings = append(warnings, manifest.Problem{Code: manifest.NotAdopted,
-				Warning: true, File: source.Relative(a.folder),
-				Message: "exists already, and stays as it is: pass another name by --env, which begins the names of " +
-					"several environments"})
+			warnings = append(warnings, manifest.Problem{Code: manifest.NotAdopted, Warning: true,
+				File: source.Relative(a.folder), Message: "exists already, and stays as it is: pass another name by " +
+					"--env, which begins the names of several environments"})
 		}
 	}
 	if len(warnings) < len(made.adoptions) {
@@ -102,15 +103,15 @@ func (p *target) dropExisting(made *Result) {
 }
 
 // clusters returns the clusters in a folder in place of the folder, unless that has none, or a kustomization.
-func (p *target) clusters(o Options, folder []*delivery) (all []*delivery) {
+func (p *target) clusters(o Options, from *delivery) (all []*delivery) {
 	top, err := render.Open(p.top, o.Kinds)
 	if err != nil { // it has nothing that tools sync
-		return folder
+		return []*delivery{from}
 	}
 	defer top.Close()
-	names := top.Entries().Clusters(folder[0].Path)
-	if p.prefix != "" || len(names) == 0 || p.exists(path.Join(folder[0].Path, "kustomization.yaml")) {
-		return folder
+	names := top.Entries().Clusters(from.Path)
+	if p.prefix != "" || len(names) == 0 || p.exists(path.Join(from.Path, "kustomization.yaml")) {
+		return []*delivery{from}
 	}
 	count := map[string]int{}
 	for _, name := range names {
@@ -147,10 +148,8 @@ func (p *target) fromTop(folder string) (string, error) {
 func (p *target) adopt(o Options, prefix string, d *delivery) (*adoption, error) {
 	switch {
 	case d.isOther():
-		return nil,
-			staysError{
-				errors.New("has no spec.source of kustomize alone: render takes no charts, directories and plugins"),
-			}
+		return nil, staysError{errors.New("has no spec.source of kustomize alone: render takes no charts, " +
+			"directories and plugins")}
 	case d.err != nil:
 		return nil, d.err
 	}
@@ -169,61 +168,51 @@ func (p *target) adopt(o Options, prefix string, d *delivery) (*adoption, error)
 	case !IsFreeName(a.environment):
 		return nil, invalidName(a.environment)
 	case !files.IsDir(a.overlay):
-		return nil,
-			fmt.Errorf("path %q is no folder of this git repository: pass a file of the repository that it syncs",
-				d.Path)
+		return nil, fmt.Errorf("path %q is no folder of this git repository: pass a file of the repository that it "+
+			"syncs", d.Path)
 	case !source.IsWithin(a.overlay, top):
-		return nil,
-			fmt.Errorf("%s is outside of %s, the only folder that render would read: pass a --root that holds both",
-				d.Path, p.prefix)
+		return nil, fmt.Errorf("%s is outside of %s, the only folder that render would read: pass a --root that "+
+			"holds both", d.Path, p.prefix)
 	case p.delivers(o, a):
 		a.isCluster = true
 	case a.appliedFile == "" && (!d.isFlux || source.IsWithin(environments, a.overlay)):
-		return nil,
-			staysError{
-				fmt.Errorf("%s has no kustomization.yaml: write it by `kustomize create --autodetect --recursive`",
-					cmp.Or(d.Path, ".")),
-			}
+		return nil, staysError{fmt.Errorf("%s has no kustomization.yaml: write it by `kustomize create --autodetect "+
+			"--recursive`", cmp.Or(d.Path, "."))}
 	}
-	annotations, err := a.annotations(files)
-	if err != nil {
-		return nil, err
-	}
+	annotations := a.annotations(files)
 	if len(d.PostBuild.Substitute)+len(d.PostBuild.SubstituteFrom) > 0 {
+		var err error
 		if annotations[flux.Annotation], a.values, err = p.values(a); err != nil {
 			d.warn(node.Line(d.fields, "postBuild"), "spec.postBuild: the values of variables are unknown: "+
 				err.Error())
 		}
 	}
 	if a.isCluster {
-		up, err := filepath.Rel(a.folder, a.overlay)
-		annotations[render.ClusterAnnotation] = filepath.ToSlash(up)
+		up := wayTo(a.folder, a.overlay)
+		annotations[render.ClusterAnnotation] = up
 		a.form = compose("# A cluster: the objects in "+d.Path+", and all that the deliveries among them bring.\n"+
 			o.header(annotations), types.Kustomization{Resources: []string{"."}}, up)
-		return a, err
+		return a, nil
 	}
 	return a, a.setForms(files, o.header(annotations))
 }
 
 // annotations returns the annotations of the overlay that only the kustomization of an environment may have.
-func (a *adoption) annotations(files *source.FileSystem) (map[string]string, error) {
+func (a *adoption) annotations(files *source.FileSystem) map[string]string {
 	var own types.Kustomization
 	content, _ := files.ReadFile(a.appliedFile) // rendering reports errors
 	_ = yaml.Unmarshal(content, &own)
 	taken := map[string]string{}
 	if own.MetaData == nil {
-		return taken, nil
+		return taken
 	}
 	for _, name := range []string{tree.KubernetesAnnotation, render.RuntimeConfigAnnotation, flux.Annotation} {
 		taken[name] = own.MetaData.Annotations[name]
 	}
-	file := taken[flux.Annotation]
-	if file == "" || file == flux.Unknown {
-		return taken, nil
+	if file := taken[flux.Annotation]; file != "" && file != flux.Unknown {
+		taken[flux.Annotation] = wayTo(a.folder, path.Join(a.overlay, file))
 	}
-	up, err := filepath.Rel(a.folder, path.Join(a.overlay, file))
-	taken[flux.Annotation] = filepath.ToSlash(up)
-	return taken, err
+	return taken
 }
 
 // delivers reports whether the overlay of an environment is a cluster: its objects deliver other folders.
@@ -241,41 +230,36 @@ func (p *target) delivers(o Options, a *adoption) bool {
 
 // setForms sets the kustomizations. If Flux lists the files of the overlay, so does the environment. An
 // environment within the overlay cannot be on top of it.
-func (a *adoption) setForms(files *source.FileSystem, header string) (err error) {
-	up, err := filepath.Rel(a.folder, a.overlay)
+func (a *adoption) setForms(files *source.FileSystem, header string) error {
+	up := wayTo(a.folder, a.overlay)
+	made, err := folder.Place{Overlay: a.Overlay, Folder: a.overlay, IsFlux: a.isFlux}.Kustomization(files)
 	if err != nil {
 		return err
 	}
-	exists := func(component string) bool { return files.Exists(path.Join(a.overlay, component)) }
-	var own types.Kustomization
 	isListed := a.appliedFile == ""
-	if isListed {
-		a.appliedFile = path.Join(a.overlay, "kustomization.yaml")
-		if own.Resources = files.Manifests(a.overlay); len(own.Resources) == 0 {
-			return fmt.Errorf("%s has no YAML files", source.Relative(a.overlay))
-		}
-	} else {
-		content, _ := files.ReadFile(a.appliedFile) // rendering reports errors
-		_ = yaml.Unmarshal(content, &own)
-		a.form = compose(header,
-			a.withMetadata(a.MergeInto(types.Kustomization{Resources: []string{"."}}, a.isFlux, exists)), up)
+	content, _ := files.ReadFile(a.appliedFile) // rendering reports errors
+	if made.File != "" {
+		a.appliedFile, a.applied, content = made.File, made.Content, made.Content
 	}
-	merged := a.MergeInto(own, a.isFlux, exists)
-	if a.isFlux || len(a.moved) > 0 {
-		a.applied = manifest.ToYAML(merged)
-	}
+	var merged types.Kustomization
+	_ = yaml.Unmarshal(content, &merged)
 	merged = a.withMetadata(merged)
 	switch isBelow := source.IsWithin(a.folder, a.overlay); {
 	case isListed:
 		a.form = compose("# "+a.Path+" has no kustomization.yaml, so Flux lists its files. List new files here.\n"+
 			header, merged, up)
+		return nil
 	case isBelow:
 		a.form = compose("# A copy of "+source.Relative(a.appliedFile)+
 			", as no environment below that can list it. Edit it here.\n"+header, merged, up)
+		return nil
 	case len(a.moved) > 0:
 		a.copied = compose("# A copy of "+source.Relative(a.appliedFile)+" with the fields of "+a.title()+
 			", as its tool builds them. Edit it here.\n"+header, merged, up)
 	}
+	exists := func(component string) bool { return files.Exists(path.Join(a.overlay, component)) }
+	onTop := a.MergeInto(types.Kustomization{Resources: []string{"."}}, a.isFlux, exists)
+	a.form = compose(header, a.withMetadata(onTop), up)
 	return nil
 }
 
@@ -314,9 +298,8 @@ func (p *target) renderAdoption(ctx context.Context, repository *render.Reposito
 		layered, err := p.build(repository, a.folder, file, a.form)
 		if err != nil || len(changes(repository, a.environment, expected, layered)) > 0 {
 			a.form = a.copied
-			a.kept = append(a.kept, manifest.Problem{Code: manifest.NotAdopted,
-				Warning: true, File: source.Relative(file),
-				Message: "is a copy of " + source.Relative(a.appliedFile) +
+			a.kept = append(a.kept, manifest.Problem{Code: manifest.NotAdopted, Warning: true,
+				File: source.Relative(file), Message: "is a copy of " + source.Relative(a.appliedFile) +
 					" with the fields of " + a.title() +
 					", as an environment on top of the overlay has other objects: edit the copy"})
 		}
@@ -354,9 +337,9 @@ func (p *target) renderAdoption(ctx context.Context, repository *render.Reposito
 		return p.root.WriteFile(file, append(a.form, "# Correct the overlay here, by patches. Then run render --env "+
 			a.environment+".\n"...), 0o644)
 	case buildErr != nil:
-		made.Problems = append(made.Problems, manifest.Problem{Code: manifest.NotAdopted,
-			Warning: true, File: source.Relative(a.overlay),
-			Message: "was not compared with the output of kustomize: " + buildErr.Error()})
+		made.Problems = append(made.Problems, manifest.Problem{Code: manifest.NotAdopted, Warning: true,
+			File: source.Relative(a.overlay), Message: "was not compared with the output of kustomize: " +
+				buildErr.Error()})
 	default:
 		files, err := repository.Rendered(a.environment)
 		if err != nil {
@@ -414,8 +397,8 @@ func warnings(changes []compare.Change) (problems []manifest.Problem) {
 			message = manifest.FirstOf(5, fields) +
 				": not as in kustomize's output, so that a sync of rendered/ changes the object"
 		}
-		problems = append(problems, manifest.Problem{Code: manifest.NotAdopted,
-			Warning: true, Object: c.Object().String(), Message: message})
+		problems = append(problems, manifest.Problem{Code: manifest.NotAdopted, Warning: true,
+			Object: c.Object().String(), Message: message})
 	}
 	return problems
 }

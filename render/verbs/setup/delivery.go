@@ -151,10 +151,7 @@ func (d *delivery) read() error {
 				d.title(), why))
 		}
 	}
-	encoded, err := json.Marshal(content)
-	if err == nil {
-		err = json.Unmarshal(encoded, &d.Overlay)
-	}
+	err := manifest.Decode(content, &d.Overlay)
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
 		want := cmp.Or(map[reflect.Kind]string{reflect.Struct: "mapping", reflect.Map: "mapping",
 			reflect.Slice: "list"}[wrong.Type.Kind()], wrong.Type.String())
@@ -170,20 +167,15 @@ func decodeNode(mapping *yamlv3.Node, into any) error {
 		return nil
 	}
 	var content any
-	err := mapping.Decode(&content) // it follows aliases to anchors outside
-	if err != nil {
+	if err := mapping.Decode(&content); err != nil { // it follows aliases to anchors outside
 		return err
 	}
-	encoded, err := json.Marshal(content)
-	if err == nil {
-		err = json.Unmarshal(encoded, into)
-	}
-	return err
+	return manifest.Decode(content, into)
 }
 
 func (d *delivery) warn(line int, message string) {
-	d.kept = append(d.kept, manifest.Problem{Code: manifest.NotAdopted,
-		Warning: true, File: d.file, Line: line, Message: message})
+	d.kept = append(d.kept, manifest.Problem{Code: manifest.NotAdopted, Warning: true, File: d.file, Line: line,
+		Message: message})
 }
 
 // setPath moves the fields, and makes the object sync the rendered environment.

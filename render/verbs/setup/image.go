@@ -33,9 +33,8 @@ func imageEntry(image string) (string, error) {
 	tagged, hasTag := parsed.(reference.Tagged)
 	digested, hasDigest := parsed.(reference.Digested)
 	if !hasTag && !hasDigest {
-		return "",
-			fmt.Errorf("--image %s: has neither tag nor digest: specify %s@sha256:..., with the digest of the registry",
-				image, image)
+		return "", fmt.Errorf("--image %s: has neither tag nor digest: specify %s@sha256:..., with the digest of the "+
+			"registry", image, image)
 	}
 	entry := "- name: " + controllerName + "\n"
 	if named.Name() != controllerName {

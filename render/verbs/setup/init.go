@@ -152,8 +152,8 @@ func (o Options) check() (image string, err error) {
 		errs = append(errs, fmt.Errorf("--ci %s: use github, gitlab or none", o.CI))
 	}
 	if o.From != "" && o.Image != "" {
-		errs = append(errs,
-			errors.New("--image is for the controller, and --from adds no controller: omit one of them"))
+		errs = append(errs, errors.New("--image is for the controller, and --from adds no controller: omit one of "+
+			"them"))
 	}
 	image, err = imageEntry(o.Image)
 	return image, errors.Join(append(errs, err)...)

@@ -15,6 +15,12 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
+// wayTo returns the relative path to a file or folder. Both paths are from the top, with a leading slash.
+func wayTo(from, to string) string {
+	way, _ := filepath.Rel(from, to) // both are absolute
+	return filepath.ToSlash(way)
+}
+
 // compose returns a kustomization of the environment. up is the path to the overlay.
 func compose(header string, k types.Kustomization, up string) []byte {
 	var content map[string]any
@@ -22,7 +28,7 @@ func compose(header string, k types.Kustomization, up string) []byte {
 	maps.DeleteFunc(content, func(name string, _ any) bool {
 		return slices.Contains([]string{"apiVersion", "kind", "metadata"}, name)
 	})
-	return append([]byte(header), manifest.ToYAML(relocate(content, kustomizationPaths, filepath.ToSlash(up)))...)
+	return append([]byte(header), manifest.ToYAML(relocate(content, kustomizationPaths, up))...)
 }
 
 // withoutIdle returns a kustomization without the patches that select nothing, by the problems of its environment.

@@ -49,9 +49,6 @@ type Addition struct {
 	Problems []manifest.Problem
 }
 
-// Failed reports whether a problem is an error. Then nothing is written.
-func (a *Addition) Failed() bool { return manifest.HasErrors(a.Problems) }
-
 // Add writes the manifest of an object and lists it in the kustomization of an environment, unless the
 // environment would not render. The caller holds the lock of the repository.
 func Add(ctx context.Context, repository *render.Repository, s Spec, progress func(step string)) (*Addition, error) {
@@ -87,10 +84,7 @@ func Add(ctx context.Context, repository *render.Repository, s Spec, progress fu
 	if err != nil {
 		return nil, err
 	}
-	edited, keepsRest, err := addResource(e.content, entry)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", a.Kustomization, err)
-	}
+	edited, keepsRest := addResource(e.content, entry)
 	if !keepsRest {
 		a.Unlisted = entry
 	}
@@ -100,7 +94,7 @@ func Add(ctx context.Context, repository *render.Repository, s Spec, progress fu
 	progress("rendering the environment with the object")
 	edits := repository.With(map[string][]byte{file: sample, e.file: edited})
 	a.addProblems(edits.Load(s.Environment, func(string) {}).Problems)
-	if err := ctx.Err(); err != nil || a.Failed() {
+	if err := ctx.Err(); err != nil || manifest.HasErrors(a.Problems) {
 		return a, err
 	}
 	progress("writing")

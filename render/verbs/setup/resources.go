@@ -8,16 +8,15 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source/node"
 )
 
 // addResource adds an entry to the resources of a kustomization. It keeps all other bytes if resources is a
 // list with one entry per line, and reports whether it did.
-func addResource(content []byte, entry string) (edited []byte, keepsRest bool, err error) {
+func addResource(content []byte, entry string) (edited []byte, keepsRest bool) {
 	var want, got map[string]any
-	if err := yaml.Unmarshal(content, &want); err != nil {
-		return nil, false, err
-	}
+	_ = yaml.Unmarshal(content, &want) // readOverlay reports errors
 	if want == nil {
 		want = map[string]any{}
 	}
@@ -25,10 +24,9 @@ func addResource(content []byte, entry string) (edited []byte, keepsRest bool, e
 	want["resources"] = append(entries, any(entry))
 	edited = insertEntry(content, entry)
 	if edited != nil && yaml.Unmarshal(edited, &got) == nil && reflect.DeepEqual(got, want) {
-		return edited, true, nil
+		return edited, true
 	}
-	edited, err = yaml.Marshal(want)
-	return edited, false, err
+	return manifest.ToYAML(want), false
 }
 
 // insertEntry inserts a line after the last resource of a kustomization. It returns nil if resources is not

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
 )
@@ -55,11 +53,7 @@ func fieldYAML(name string, value any) string {
 	if isText && (!strings.Contains(text, "\n") || strings.ContainsAny(text, manifest.LineEnds)) {
 		return name + ": " + manifest.Scalar(text) + "\n"
 	}
-	content, err := yaml.Marshal(map[string]any{name: value})
-	if err != nil {
-		panic(err) // values come from YAML
-	}
-	return string(content)
+	return string(manifest.ToYAML(map[string]any{name: value}))
 }
 
 // lineStart matches the start of each nonempty line.

@@ -40,20 +40,15 @@ func (p *target) values(a *adoption) (annotation string, content []byte, err err
 		files, documents = append(files, file), append(documents, document)
 	}
 	if isAlone && source.IsWithin("/"+files[0], path.Join("/", p.prefix)) {
-		annotation, err = filepath.Rel(a.folder, "/"+files[0])
-		return filepath.ToSlash(annotation), nil, err
+		return wayTo(a.folder, "/"+files[0]), nil, nil
 	}
 	header := "# The values of postBuild of " + a.title() + "."
 	if len(files) > 0 {
 		header += " Change them here and in " + strings.Join(files, ", ") + "."
 	}
 	if len(a.PostBuild.Substitute) > 0 {
-		document, err := yaml.Marshal(map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
-			"metadata": map[string]any{"name": a.name() + "-substitute"}, "data": a.PostBuild.Substitute})
-		if err != nil {
-			return "", nil, err
-		}
-		documents = append(documents, document)
+		documents = append(documents, manifest.ToYAML(map[string]any{"apiVersion": "v1", "kind": "ConfigMap",
+			"metadata": map[string]any{"name": a.name() + "-substitute"}, "data": a.PostBuild.Substitute}))
 	}
 	for i := range documents {
 		documents[i] = append(bytes.TrimSpace(documents[i]), '\n')

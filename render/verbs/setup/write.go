@@ -213,7 +213,6 @@ func (p *target) render(ctx context.Context, repository *render.Repository, name
 		})
 }
 
-// asError joins the errors among problems.
 func asError(problems []manifest.Problem) error {
 	wrong, _ := manifest.SplitProblems(problems)
 	errs := make([]error, 0, len(wrong))
