@@ -81,6 +81,8 @@ type Place struct {
 	Line int    `json:"line,omitempty"`
 }
 
+func placeOf(p manifest.Problem) Place { return Place{p.File, p.Line} }
+
 // String returns the place as a compiler writes it.
 func (p Place) String() string { return manifest.Problem{File: p.File, Line: p.Line}.Position() }
 
@@ -161,8 +163,7 @@ func (e explainer) explain(p manifest.Object) Explanation {
 
 // originOf returns the position of an object: that of a chart has its template.
 func (e explainer) originOf(o manifest.Object) *Origin {
-	at := e.environment.Locate(o)
-	place := Place{at.File, at.Line}
+	place := placeOf(e.environment.Locate(o))
 	if _, isFolder := o.Delivery.(*release.Installed); isFolder {
 		place = Place{File: o.Origin}
 	}
@@ -227,11 +228,11 @@ func (e explainer) changes(buildPath kustomize.Path, o manifest.Object, built *u
 
 // setByDelivery returns the change of metadata that the tool of the delivery makes of what it built.
 func (e explainer) setByDelivery(before, after *unstructured.Unstructured) []Change {
-	at, sets := e.MetadataSetter()
-	if !sets || before == nil || after == nil {
+	setter, isSet := e.MetadataSetter()
+	if !isSet || before == nil || after == nil {
 		return nil
 	}
-	c := Change{Entry: at.Object + ": " + at.Field}
+	c := Change{Entry: setter.Object + ": " + setter.Field}
 	for _, f := range (compare.Change{Before: before, After: after}).Fields() {
 		if strings.HasPrefix(f.Path, "metadata.") {
 			c.Fields = append(c.Fields, f.Path)
@@ -240,8 +241,7 @@ func (e explainer) setByDelivery(before, after *unstructured.Unstructured) []Cha
 	if len(c.Fields) == 0 {
 		return nil
 	}
-	at = e.environment.LocateProblem(at)
-	c.Place = Place{at.File, at.Line}
+	c.Place = placeOf(e.environment.LocateProblem(setter))
 	return []Change{c}
 }
 
@@ -261,8 +261,7 @@ func (e explainer) setters(steps []kustomize.Step, later ...Change) []Change {
 			if at.Field != "" {
 				c.Entry = at.Object + ": " + at.Field
 			}
-			at = e.environment.LocateProblem(at)
-			c.Place = Place{at.File, at.Line}
+			c.Place = placeOf(e.environment.LocateProblem(at))
 		}
 		if step.After == nil { // no earlier change lasts
 			return []Change{c}
@@ -346,9 +345,8 @@ func (x *Explanation) mutate(e explainer, p manifest.Object) {
 	}
 	x.Mutations.Diff = compare.Change{Before: m.Before, After: m.After, BeforeFile: x.File, AfterFile: x.File}.Unified()
 	for _, policy := range m.Policies {
-		at := e.Locate(policy)
 		x.Mutations.Changes = append(x.Mutations.Changes,
-			Change{Place: Place{at.File, at.Line}, Entry: policy.String()})
+			Change{Place: placeOf(e.Locate(policy)), Entry: policy.String()})
 	}
 }
 

@@ -147,9 +147,8 @@ func (r *Repository) pushURL(ctx context.Context, remote string) (string, error)
 		return "", err
 	}
 	if strings.Count(push, "\n") != 1 {
-		return "",
-			fmt.Errorf("remote %s has several push URLs: choose another remote with git config remote.pushDefault NAME",
-				remote)
+		return "", fmt.Errorf("remote %s has several push URLs: choose another remote with git config "+
+			"remote.pushDefault NAME", remote)
 	}
 	fetch, err := r.git(ctx, nil, "remote", "get-url", "--", remote)
 	if fetch != push {

@@ -41,19 +41,6 @@ func literally(paths []string) (literal []string) {
 	return literal
 }
 
-// LeftOut returns the names of files and folders in a folder whose files a sparse checkout leaves out in part.
-func (r *Repository) LeftOut(ctx context.Context, folder string) map[string]bool {
-	out, _ := r.git(ctx, nil, "ls-files", "-t", "-z", "--", ":(literal)"+folder)
-	names := map[string]bool{}
-	for entry := range strings.SplitSeq(out, "\x00") {
-		if file, is := strings.CutPrefix(entry, "S "); is {
-			name, _, _ := strings.Cut(strings.TrimPrefix(file, folder+"/"), "/")
-			names[name] = true
-		}
-	}
-	return names
-}
-
 // LeftOutOf returns a function that reports whether a sparse checkout of the repository in dir leaves out a file of
 // folder/NAME. It asks git once, at the first call.
 func LeftOutOf(ctx context.Context, dir, folder string) func(name string) bool {
@@ -62,7 +49,15 @@ func LeftOutOf(ctx context.Context, dir, folder string) func(name string) bool {
 		if err != nil {
 			return nil
 		}
-		return in.LeftOut(ctx, folder)
+		out, _ := in.git(ctx, nil, "ls-files", "-t", "-z", "--", ":(literal)"+folder)
+		names := map[string]bool{}
+		for entry := range strings.SplitSeq(out, "\x00") {
+			if file, is := strings.CutPrefix(entry, "S "); is {
+				name, _, _ := strings.Cut(strings.TrimPrefix(file, folder+"/"), "/")
+				names[name] = true
+			}
+		}
+		return names
 	})
 	return func(name string) bool { return ask()[name] }
 }
