@@ -34,7 +34,7 @@ func Blame(paths *Paths, p manifest.Problem) (manifest.Problem, bool) {
 	b := newBlame(paths, p, path.Document.ID, path.Document.Node())
 	b.isOfChart = path.Document.FromChart
 	for i, folder := range path.Folders {
-		b.add(folder, paths.Candidate(*path, i))
+		b.add(folder, paths.Candidate(path, i))
 	}
 	return b.blame(p)
 }
@@ -191,19 +191,18 @@ func isContainer(value any) bool {
 
 // patches returns the documents of an entry that patch the object.
 func (b *blame) patches(e candidateEntry) (documents []source.Document) {
-	patches := b.paths.Patches[e.Kustomization.Folder]
-	if strings.HasPrefix(e.Name, "transformers[") {
-		patches = buildpath.PatchesIn(b.paths.Sources.Documents(e.Kustomization.Paths[e.Loads]), e.Name, b.loader(e))
-	}
-	for _, patch := range patches {
-		if patch.Entry() != e.Name && patch.Field != e.Name || patch.Err != nil {
-			continue
+	var patches []buildpath.Patch
+	switch {
+	case e.Patch != nil:
+		patches = e.Patch.Each()
+	case e.Field == "transformers":
+		for _, p := range buildpath.PatchesIn(b.paths.Sources.Documents(e.Kustomization.Paths[e.Loads]), b.loader(e)) {
+			patches = append(patches, p.Each()...)
 		}
-		for _, d := range patch.Documents {
-			one := patch
-			if one.Documents = []source.Document{d}; one.Selects(e.Candidate) {
-				documents = append(documents, d)
-			}
+	}
+	for _, p := range patches {
+		if p.Err == nil && p.Selects(e.Candidate) {
+			documents = append(documents, p.Documents...)
 		}
 	}
 	return documents
@@ -286,37 +285,36 @@ func (b *blame) prefix(operation *yaml.Node) []string {
 
 // setByEntry returns the cause if an entry other than a patch gives the field its value, or nil.
 func (b *blame) setByEntry(e candidateEntry) *cause {
-	k, text := e.Kustomization, fmt.Sprint(b.value)
-	at := func(isCause bool, below ...string) *cause {
-		if !isCause {
-			return nil
-		}
-		return &cause{file: k.File, line: b.paths.Sources.Line(k.File, append(slices.Clip(e.Keys), below...)...)}
-	}
-	field := strings.Join(b.keys, ".")
+	k, text, field := e.Kustomization, fmt.Sprint(b.value), strings.Join(b.keys, ".")
 	isName := field == "metadata.name"
-	switch {
-	case e.Name == "namespace":
-		return at(b.isNamespace(field) && text == k.Namespace && !b.isOfChart)
-	case e.Name == "namePrefix":
-		return at(isName && b.isAffix(k.NamePrefix)).setBy(e.Name)
-	case e.Name == "nameSuffix":
-		return at(isName && b.isAffix(k.NamePrefix+k.NameSuffix)).setBy(e.Name)
-	case strings.HasPrefix(e.Name, "replicas["):
-		return at(b.isReplicasOf(k.Replicas[indexIn(e.Name)], e, text) && b.paths.Sources.IsScale(field), "count")
-	case strings.HasPrefix(e.Name, "images["):
-		field := fieldOfImage(k.Images[indexIn(e.Name)], text)
-		return at(b.isImage() && field != "", field)
-	case strings.HasPrefix(e.Name, "replacements["):
+	isCause, keys, reason := false, slices.Clip(e.Keys), ""
+	switch e.Field {
+	case "namespace":
+		isCause = b.isNamespace(field) && text == k.Namespace && !b.isOfChart
+	case "namePrefix":
+		isCause, reason = isName && b.isAffix(k.NamePrefix), "set by namePrefix"
+	case "nameSuffix":
+		isCause, reason = isName && b.isAffix(k.NamePrefix+k.NameSuffix), "set by nameSuffix"
+	case "replicas":
+		isCause = b.isReplicasOf(k.Replicas[e.Entry.Index], e, text) && b.paths.Sources.IsScale(field)
+		keys = append(keys, "count")
+	case "images":
+		set := fieldOfImage(k.Images[e.Entry.Index], text)
+		isCause, keys = b.isImage() && set != "", append(keys, set)
+	case "replacements":
 		return b.setByReplacement(e, b.paths.Sources.Replacements(k))
-	case strings.HasPrefix(e.Name, "transformers["):
+	case "transformers":
 		documents := b.paths.Sources.Documents(k.Paths[e.Loads])
-		if found := b.setByReplacement(e, source.ReplacementsIn(documents, e.Name, b.loader(e))); found != nil {
-			return found
+		found := b.setByReplacement(e, source.ReplacementsIn(documents, e.Name, b.loader(e)))
+		if found == nil {
+			found = b.setByTransformer(documents, text)
 		}
-		return b.setByTransformer(documents, text)
+		return found
 	}
-	return nil
+	if !isCause {
+		return nil
+	}
+	return &cause{k.File, b.paths.Sources.Line(k.File, keys...), reason}
 }
 
 // isNamespace reports whether a field is the namespace of the object, or the name of a Namespace.
@@ -326,23 +324,8 @@ func (b *blame) isNamespace(field string) bool {
 
 // isReplicasOf reports whether an entry of replicas sets a number for the object.
 func (b *blame) isReplicasOf(r types.Replica, e candidateEntry, number string) bool {
-	isNamed := slices.ContainsFunc(e.Identities, func(id buildpath.Identity) bool { return id.Name == r.Name })
+	isNamed := slices.ContainsFunc(e.Identities(), func(id buildpath.Identity) bool { return id.Name == r.Name })
 	return isNamed && number == fmt.Sprint(r.Count)
-}
-
-// setBy says which field is the cause, which may be nil.
-func (c *cause) setBy(field string) *cause {
-	if c != nil {
-		c.reason = "set by " + field
-	}
-	return c
-}
-
-// indexIn returns the index in the name of an entry, such as images[2].
-func indexIn(entry string) int {
-	_, number, _ := strings.Cut(strings.TrimSuffix(entry, "]"), "[")
-	i, _ := strconv.Atoi(number)
-	return i
 }
 
 func (b *blame) isImage() bool { return b.keys[len(b.keys)-1] == "image" }

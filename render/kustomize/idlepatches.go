@@ -1,15 +1,20 @@
 package kustomize
 
 import (
-	"reflect"
+	"bytes"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/filters/patchjson6902"
+	"sigs.k8s.io/kustomize/api/filters/patchstrategicmerge"
+	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
+
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/kustomize/buildpath"
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/node"
 )
 
@@ -19,18 +24,19 @@ func idleDocuments(paths *Paths, p buildpath.Patch, candidates []buildpath.Candi
 	if p.Renames() || p.Err != nil {
 		return nil
 	}
-	for _, d := range p.Documents {
-		one, isIdle := p, false
-		one.Documents = []source.Document{d}
+	for _, p := range p.Each() {
+		isIdle := false
 		for _, c := range candidates {
-			if one.Changes(c) {
-				if isIdle = isIdleOn(paths, one, c); !isIdle {
-					break
-				}
+			if !p.Changes(c) {
+				continue
+			}
+			isIdle = isIdleOn(paths, p, c)
+			if !isIdle {
+				break
 			}
 		}
 		if isIdle {
-			warnings = append(warnings, idleWarning(d.File, d.Node().Line, p.Entry(),
+			warnings = append(warnings, idleWarning(p.Documents[0].File, p.Documents[0].Line(), p.Entry(),
 				"changes nothing, as what it selects has these fields already: remove it, or correct it"))
 		}
 	}
@@ -39,79 +45,55 @@ func idleDocuments(paths *Paths, p buildpath.Patch, candidates []buildpath.Candi
 
 // isIdleOn reports whether a patch of one document surely does not change a candidate.
 func isIdleOn(paths *Paths, p buildpath.Patch, c buildpath.Candidate) bool {
-	var object, patch any
+	var object map[string]any
+	var patch any
 	if c.Path == nil || c.Path.IsGenerated || c.Path.Document.Node().Decode(&object) != nil ||
-		p.Documents[0].Node().Decode(&patch) != nil {
+		p.Documents[0].Node().Decode(&patch) != nil || manifest.Contains(patch, isUnclear) {
 		return false
 	}
-	has := false
-	switch patch := patch.(type) {
-	case []any:
-		has = !slices.ContainsFunc(patch, func(o any) bool { return !hasOperation(object, o) })
-	case map[string]any: // its name and kind may be any beside a target
-		delete(patch, "apiVersion")
-		delete(patch, "kind")
-		if metadata, ok := patch["metadata"].(map[string]any); ok {
+	if fields, isMerge := patch.(map[string]any); isMerge { // its name and kind may be any beside a target
+		delete(fields, "kind")
+		if metadata, ok := fields["metadata"].(map[string]any); ok {
 			delete(metadata, "name")
 			delete(metadata, "namespace")
 		}
-		_, isPod := manifest.PodTemplatePath(c.Path.GVK.Kind)
-		has = hasMerged(object, patch, isPod && !strings.Contains(c.Path.GVK.Group, "."))
 	}
-	return has && !isSetBefore(paths, p, *c.Path, c.Index, patchedFields(patch))
+	if isSetBefore(paths, p, c.Path, c.Index, patchedFields(patch)) {
+		return false
+	}
+	before, err := kyaml.FromMap(object)
+	if err != nil {
+		return false
+	}
+	after, err := apply(patch, before.Copy())
+	if err != nil || len(after) != 1 {
+		return false
+	}
+	was, wasErr := before.MarshalJSON()
+	is, isErr := after[0].MarshalJSON()
+	return cmp.Or(wasErr, isErr) == nil && bytes.Equal(was, is)
 }
 
-// hasMerged reports whether an object is the same after a strategic merge patch. Lists are merged by names in Pods
-// alone, and then the items of the patch come first.
-func hasMerged(object, patch any, isPod bool) bool {
-	switch patch := patch.(type) {
-	case map[string]any:
-		fields, isMapping := object.(map[string]any)
-		for key, value := range patch {
-			is, isThere := fields[key]
-			if strings.HasPrefix(key, "$") || (value == nil) == isThere ||
-				value != nil && !hasMerged(is, value, isPod) {
-				return false
-			}
-		}
-		return isMapping
-	case []any:
-		items, _ := object.([]any)
-		return reflect.DeepEqual(items, patch) || isPod && hasMergedItems(items, patch)
-	}
-	return reflect.DeepEqual(object, patch)
+// isUnclear reports whether an entry of a patch depends on more than the fields that the patch sets.
+func isUnclear(key string, value any) bool {
+	return strings.HasPrefix(key, "$") && value != any("delete") ||
+		key == "op" && value != any("add") && value != any("replace")
 }
 
-// hasMergedItems is hasMerged for a list in Pods.
-func hasMergedItems(items, patch []any) bool {
-	next := 0
-	for _, item := range patch {
-		name, isNamed := decoding.At(item, []string{"name"}).(string)
-		isItem := func(other any) bool { return decoding.At(other, []string{"name"}) == any(name) }
-		switch {
-		case !isNamed:
-			return false
-		case decoding.At(item, []string{"$patch"}) == "delete":
-			if slices.ContainsFunc(items, isItem) {
-				return false
-			}
-		case next == len(items) || !isItem(items[next]) || !hasMerged(items[next], item, true):
-			return false
-		default:
-			next++
-		}
+// apply applies a patch to an object, as kustomize does.
+func apply(patch any, object *kyaml.RNode) ([]*kyaml.RNode, error) {
+	content, err := yaml.Marshal(patch)
+	if err != nil {
+		return nil, err
 	}
-	return true
-}
-
-// hasOperation reports whether an object is the same after an operation of a JSON 6902 patch.
-func hasOperation(object, operation any) bool {
-	fields, _ := operation.(map[string]any)
-	pointer, _ := fields["path"].(string)
-	keys := node.JSONPointer(pointer)
-	parent, _ := decoding.At(object, keys[:len(keys)-1]).(map[string]any)
-	is, isThere := parent[keys[len(keys)-1]]
-	return (fields["op"] == "add" || fields["op"] == "replace") && isThere && reflect.DeepEqual(is, fields["value"])
+	if _, isList := patch.([]any); isList {
+		return patchjson6902.Filter{Patch: string(content)}.Filter([]*kyaml.RNode{object})
+	}
+	merged, err := kyaml.Parse(string(content))
+	if err != nil {
+		return nil, err
+	}
+	return patchstrategicmerge.Filter{Patch: merged}.Filter([]*kyaml.RNode{object})
 }
 
 // patchedFields returns the fields that a patch sets, without the indexes and names of items.
@@ -160,28 +142,24 @@ var setters = map[string][]string{
 }
 
 // isSetBefore reports whether an entry before a patch in the folder i of a path may set one of some fields.
-func isSetBefore(paths *Paths, p buildpath.Patch, path Path, i int, fields [][]string) bool {
+func isSetBefore(paths *Paths, p buildpath.Patch, path *Path, i int, fields [][]string) bool {
 	for at, folder := range path.Folders[:i+1] {
 		k, c := paths.Sources.Kustomizations[folder], paths.Candidate(path, at)
 		for _, e := range paths.Entries(folder) {
 			if at == i && e.Name == p.Entry() {
 				return false
 			}
-			isPatch := false
-			for _, q := range paths.Patches[folder] {
-				if isPatch = q.Entry() == e.Name; isPatch {
-					if q.Selects(c) && setsOneOf(q, fields) {
-						return true
-					}
-					break
+			if e.Patch != nil {
+				if e.Patch.Selects(c) && setsOneOf(*e.Patch, fields) {
+					return true
 				}
+				continue
 			}
-			name, _, _ := strings.Cut(e.Name, "[")
-			isSetter := func(field []string) bool {
-				return slices.ContainsFunc(field, func(key string) bool { return slices.Contains(setters[name], key) })
-			}
-			isOwn := len(k.Configurations) > 0 || name == "labels" && len(k.Labels[indexIn(e.Name)].FieldSpecs) > 0
-			if !isPatch && (setters[name] == nil || isOwn || slices.ContainsFunc(fields, isSetter)) {
+			set := setters[e.Field]
+			isSet := func(key string) bool { return slices.Contains(set, key) }
+			isSetter := func(field []string) bool { return slices.ContainsFunc(field, isSet) }
+			isOwn := len(k.Configurations) > 0 || e.Field == "labels" && len(k.Labels[e.Index].FieldSpecs) > 0
+			if set == nil || isOwn || slices.ContainsFunc(fields, isSetter) {
 				return true
 			}
 		}

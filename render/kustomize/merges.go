@@ -23,8 +23,8 @@ func unmeantMerges(paths *Paths, built []manifest.Object) (warnings []manifest.P
 	merging := map[string][]buildpath.Patch{} // each with one document
 	for folder, patches := range paths.Patches {
 		for _, p := range patches {
-			for _, d := range p.Documents {
-				if p.Documents = []source.Document{d}; isMerge(d) {
+			for _, p := range p.Each() {
+				if isMerge(p.Documents[0]) {
 					merging[folder] = append(merging[folder], p)
 				}
 			}
@@ -41,7 +41,7 @@ func unmeantMerges(paths *Paths, built []manifest.Object) (warnings []manifest.P
 		d := path.Document
 		lost := lostItems(d.Node(), d.File, o)
 		for i, folder := range path.Folders {
-			c := paths.Candidate(*path, i)
+			c := paths.Candidate(path, i)
 			for _, p := range merging[folder] {
 				if !p.Changes(c) {
 					continue
@@ -159,7 +159,7 @@ func hasRemovals(paths *Paths, path Path) bool {
 			for _, d := range p.Documents {
 				for value := range d.Values() {
 					if strings.HasPrefix(value, "$") || strings.HasPrefix(value, "/") {
-						if p.Changes(paths.Candidate(path, i)) {
+						if p.Changes(paths.Candidate(&path, i)) {
 							return true
 						}
 						break
@@ -228,7 +228,7 @@ func explainOperation(paths *Paths, p manifest.Problem, operation, path string) 
 		for n, folder := range of.Folders {
 			for _, patch := range paths.Patches[folder] {
 				if !slices.ContainsFunc(patch.Documents, func(d source.Document) bool { return operatesOn(d, path) }) ||
-					!patch.Changes(paths.Candidate(*of, n)) || of.IsGenerated {
+					!patch.Changes(paths.Candidate(of, n)) || of.IsGenerated {
 					continue
 				}
 				if _, value := node.Walk(of.Document.Node(), keys, nil); value == nil {

@@ -32,11 +32,7 @@ func Override(paths *Paths, folder string, rendered []manifest.Object) (o Overri
 	var err error
 	isolate(paths.Sources, func() { o.Unchanged, o.Changed, err = overrideChanging(paths, k, rendered) })
 	if err != nil && isUnmatched.MatchString(err.Error()) {
-		candidates := make([]buildpath.Candidate, len(rendered))
-		for i, o := range rendered {
-			candidates[i] = buildpath.NewCandidate(o)
-		}
-		problems = unmatchedDocuments(paths.Patches[k.Folder], candidates)
+		problems = unmatchedDocuments(paths.Patches[k.Folder], newCandidates(rendered))
 	}
 	if err != nil && len(problems) == 0 {
 		problems = []manifest.Problem{kustomizeProblem(paths.Sources, k.File, err)}

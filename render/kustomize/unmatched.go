@@ -1,6 +1,7 @@
 package kustomize
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -37,10 +38,7 @@ func unmatchedTargets(paths *Paths, overrides string, built, rendered []manifest
 		return nil
 	}
 	inFolder := candidatesByFolder(paths, built)
-	inOverrides := make([]buildpath.Candidate, 0, len(rendered))
-	for _, o := range rendered {
-		inOverrides = append(inOverrides, buildpath.NewCandidate(o))
-	}
+	inOverrides := newCandidates(rendered)
 	for _, at := range slices.Sorted(maps.Keys(s.Kustomizations)) {
 		k := s.Kustomizations[at]
 		if k.Kind == types.ComponentKind && !source.IsWithin(at, folder) {
@@ -73,13 +71,21 @@ func unmatchedTargets(paths *Paths, overrides string, built, rendered []manifest
 	return warnings
 }
 
+// newCandidates returns built objects as candidates.
+func newCandidates(objects []manifest.Object) []buildpath.Candidate {
+	candidates := make([]buildpath.Candidate, len(objects))
+	for i, o := range objects {
+		candidates[i] = buildpath.NewCandidate(o)
+	}
+	return candidates
+}
+
 // adviceFor returns advice for a selector that selects nothing: the candidate that is meant, if there is one.
 func adviceFor(by *types.Selector, candidates []buildpath.Candidate, otherwise string) string {
-	hint := closest(source.Document{ID: manifest.ID{Kind: by.Kind, Name: by.Name}}, candidates)
-	if by.Name != "" && strings.HasPrefix(hint, didYouMean) {
-		return hint
+	if by.Name == "" {
+		return otherwise
 	}
-	return otherwise
+	return cmp.Or(closest(source.Document{ID: manifest.ID{Kind: by.Kind, Name: by.Name}}, candidates), otherwise)
 }
 
 // unmatchedReplacements warns of targets of replacements that select none of some candidates. A file outside of the
@@ -159,72 +165,71 @@ var isUnmatched = regexp.MustCompile(`unique target for patch|no resource matche
 // with another version.
 func unmatchedDocuments(patches []buildpath.Patch, candidates []buildpath.Candidate) (problems []manifest.Problem) {
 	for _, patch := range patches {
-		for _, d := range patch.Documents {
-			patch.Documents = []source.Document{d}
-			if patch.Selector != nil || patch.Err != nil {
-				continue
-			}
+		if patch.Selector != nil || patch.Err != nil {
+			continue
+		}
+		for _, patch := range patch.Each() {
+			d := patch.Documents[0]
 			var versions []string // of candidates that differ in no more
 			for _, c := range candidates {
 				if patch.Selects(c) {
 					versions = append(versions, c.GVK.ApiVersion())
 				}
 			}
-			switch slices.Sort(versions); {
+			slices.Sort(versions)
+			message := "the patch selects nothing: "
+			switch {
 			case len(candidates) == 0:
-				problems = append(problems, at(manifest.Problem{Code: manifest.NothingSelected,
-					Message: "the patch selects nothing, as this folder loads no objects: list them under resources, " +
-						"or move the patch to the folder that loads them"}, d))
+				message = "the patch selects nothing, as this folder loads no objects: list them under resources, or " +
+					"move the patch to the folder that loads them"
 			case slices.Contains(versions, d.APIVersion):
+				continue
 			case len(versions) > 0:
-				advice := "write apiVersion: " + strings.Join(slices.Compact(versions), " or ")
-				problems = append(problems, at(manifest.Problem{Code: manifest.NothingSelected,
-					Message: "the patch selects nothing: " + advice}, d))
+				message += "write apiVersion: " + strings.Join(slices.Compact(versions), " or ")
 			default:
-				problems = append(problems,
-					at(manifest.Problem{Code: manifest.NothingSelected,
-						Message: "the patch selects nothing: " + closest(d, candidates) +
-							" (overrides/kustomization.yaml patches rendered objects)"}, d))
+				message += cmp.Or(closest(d, candidates), "correct or remove it") +
+					" (overrides/kustomization.yaml patches rendered objects)"
 			}
+			problems = append(problems, at(manifest.Problem{Code: manifest.NothingSelected, Message: message}, d))
 		}
 	}
 	return problems
 }
 
-const didYouMean = "did you mean "
-
 // closest returns advice to name a candidate of the same name in a patch, and if possible of the same or
-// a similar kind, or else of the same kind and a similar name.
+// a similar kind, or else of the same kind and a similar name; "" if there is none.
 func closest(d source.Document, candidates []buildpath.Candidate) string {
 	var sameName, sameKind, sameBoth []string
 	for _, c := range candidates {
-		for _, id := range c.Identities[:min(1, len(c.Identities))] {
-			if id.Namespace == resid.TotallyNotANamespace || id.Namespace == resid.DefaultNamespace {
-				id.Namespace = ""
+		identities := c.Identities()
+		if identities == nil {
+			continue
+		}
+		id := identities[0]
+		if id.Namespace == resid.TotallyNotANamespace || id.Namespace == resid.DefaultNamespace {
+			id.Namespace = ""
+		}
+		isSameKind := c.GVK.Kind == d.Kind
+		switch {
+		case id.Name == d.Name && mayBeMeant(d, c.GVK):
+			shown := fmt.Sprintf("%s (apiVersion: %s)", manifest.ID{Kind: c.GVK.Kind, Namespace: id.Namespace,
+				Name: id.Name}, c.GVK.ApiVersion())
+			sameName = append(sameName, shown)
+			if isSameKind || manifest.DidYouMean(d.Kind, []string{c.GVK.Kind}) != "" {
+				sameBoth = append(sameBoth, shown)
 			}
-			switch {
-			case id.Name == d.Name && mayBeMeant(d, c.GVK):
-				shown := fmt.Sprintf("%s (apiVersion: %s)", manifest.ID{Kind: c.GVK.Kind, Namespace: id.Namespace,
-					Name: id.Name}, c.GVK.ApiVersion())
-				if sameName = append(sameName, shown); c.GVK.Kind == d.Kind ||
-					manifest.DidYouMean(d.Kind, []string{c.GVK.Kind}) != "" {
-					sameBoth = append(sameBoth, shown)
-				}
-			case c.GVK.Kind == d.Kind:
-				sameKind = append(sameKind, id.Name)
-			}
+		case isSameKind:
+			sameKind = append(sameKind, id.Name)
 		}
 	}
 	if len(sameBoth) > 0 {
 		sameName = sameBoth
 	}
-	if slices.Sort(sameName); len(sameName) > 0 {
-		return fmt.Sprintf(didYouMean+"%s?", manifest.FirstOf(3, slices.Compact(sameName)))
+	if len(sameName) > 0 {
+		slices.Sort(sameName)
+		return "did you mean " + manifest.FirstOf(3, slices.Compact(sameName)) + "?"
 	}
-	if hint := manifest.DidYouMean(d.Name, sameKind); hint != "" {
-		return strings.TrimPrefix(hint, ": ")
-	}
-	return "correct or remove it"
+	return strings.TrimPrefix(manifest.DidYouMean(d.Name, sameKind), ": ")
 }
 
 // mayBeMeant reports whether a patch may be meant for an object of another kind: a custom kind, or one of the same
@@ -239,14 +244,13 @@ func mayBeMeant(d source.Document, gvk resid.Gvk) bool {
 // any name.
 func candidatesByFolder(paths *Paths, built []manifest.Object) map[string][]buildpath.Candidate {
 	candidates := map[string][]buildpath.Candidate{}
-	builtFrom, mentioned := map[*Path]manifest.Object{}, paths.Mentioned()
+	builtFrom := map[*Path]manifest.Object{}
 	for _, o := range built {
 		if path := paths.Find(o); path != nil {
 			builtFrom[path] = o
 			continue
 		}
-		c := buildpath.NewCandidate(o)
-		c.Identities = nil
+		c := buildpath.Candidate{GVK: buildpath.GVKOf(o), Built: o}
 		for at := range paths.Sources.Kustomizations {
 			candidates[at] = append(candidates[at], c)
 		}
@@ -258,11 +262,8 @@ func candidatesByFolder(paths *Paths, built []manifest.Object) map[string][]buil
 				len(paths.Sources.Kustomizations[at].Replacements) == 0 {
 				continue
 			}
-			c, o := paths.Candidate(*path, i), builtFrom[path]
-			before := paths.BeforePatches(*path, i, o, mentioned)
-			if c.Before, c.Path, c.Index = &before, path, i; o.Unstructured != nil {
-				c.Added = append(c.Added, o.GetLabels(), o.GetAnnotations())
-			}
+			c := paths.Candidate(path, i)
+			c.Built = builtFrom[path]
 			candidates[at] = append(candidates[at], c)
 		}
 	}

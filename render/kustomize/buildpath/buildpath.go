@@ -5,6 +5,7 @@ package buildpath
 import (
 	"regexp"
 	"slices"
+	"sync"
 
 	"sigs.k8s.io/kustomize/kyaml/resid"
 
@@ -42,6 +43,8 @@ type Paths struct {
 	Generators map[string][]Generator
 	Patches    map[string][]Patch
 
+	mentioned func() map[string]bool // see findMentioned
+
 	// The keys are final identities, with and without the namespace.
 	byIdentity, byName map[manifest.ID][]*Path
 }
@@ -55,6 +58,7 @@ func Find(s *source.Sources, folder string) *Paths {
 	for _, k := range s.Kustomizations {
 		p.Generators[k.Folder], p.Patches[k.Folder] = findGenerators(s, k), findPatches(k)
 	}
+	p.mentioned = sync.OnceValue(p.findMentioned)
 	p.follow(folder, nil)
 	p.byIdentity, p.byName = make(map[manifest.ID][]*Path, len(p.All)), make(map[manifest.ID][]*Path, len(p.All))
 	for i := range p.All {

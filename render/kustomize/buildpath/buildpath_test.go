@@ -76,7 +76,7 @@ func TestFindFollowsEachObject(t *testing.T) {
 // TestPatchSeesObjectsBeforeItsKustomization asks whether a target of a patch in prod selects the Service of base.
 func TestPatchSeesObjectsBeforeItsKustomization(t *testing.T) {
 	paths := find(t)
-	service := *paths.Find(objectOf("Service", "shop", "a-web-prod"))
+	service := paths.Find(objectOf("Service", "shop", "a-web-prod"))
 	const inProd = 2 // the index of its folder
 	for _, test := range []struct {
 		target        types.Selector
@@ -94,7 +94,7 @@ func TestPatchSeesObjectsBeforeItsKustomization(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := selector.Selects(paths.BeforePatches(service, inProd, manifest.Object{}, nil)); got != test.before {
+		if got := (buildpath.Patch{Selector: selector}).Changes(paths.Candidate(service, inProd)); got != test.before {
 			t.Errorf("%+v before: got %t", test.target, got)
 		}
 		if got := selector.Selects(paths.Candidate(service, inProd)); got != test.after {

@@ -18,38 +18,55 @@ import (
 // Entry is an entry of a kustomization that may change objects.
 type Entry struct {
 	Kustomization *source.Kustomization
+	Field         string   // of the kustomization, as patches
+	Index         int      // in a list
 	Name          string   // as patches[0], or namespace
 	Keys          []string // of the entry in the kustomization
 	Loads         string   // the path of a file in the entry, if any
-	field         string   // of types.Kustomization
-	index         int      // in a list
+	// Patch and Generator are the entry as one of these, or nil.
+	Patch     *Patch
+	Generator *Generator
 }
 
 // changing are the fields of a kustomization that change objects, in the order of configureBuiltinTransformers in
 // api/internal/target of kustomize.
 var changing = []string{
-	"ConfigMapGenerator", "SecretGenerator", "PatchesStrategicMerge", "Patches", "Namespace", "NamePrefix",
-	"NameSuffix", "Labels",
-	"CommonLabels", "CommonAnnotations", "PatchesJson6902", "Replicas", "Images", "Replacements", "Transformers",
-	"Vars", "BuildMetadata",
+	"configMapGenerator", "secretGenerator", "patchesStrategicMerge", "patches", "namespace", "namePrefix",
+	"nameSuffix", "labels", "commonLabels", "commonAnnotations", "patchesJson6902", "replicas", "images",
+	"replacements", "transformers", "vars", "buildMetadata",
+}
+
+// valueOf returns the value of one of these fields.
+func valueOf(k *types.Kustomization, field string) reflect.Value {
+	return reflect.ValueOf(k).Elem().FieldByName(strings.ToUpper(field[:1]) + field[1:])
 }
 
 // Entries returns the entries of kustomizations that change objects, in the order of kustomize.
 func (p *Paths) Entries(folders ...string) (all []Entry) {
 	for i, folder := range folders {
+		if slices.Contains(folders[:i], folder) { // a component may be in several kustomizations
+			continue
+		}
 		k := p.Sources.Kustomizations[folder]
+		generators, patches := p.Generators[folder], p.Patches[folder] // in the same order
 		for _, field := range changing {
-			value := reflect.ValueOf(k.Kustomization).FieldByName(field)
-			name := strings.ToLower(field[:1]) + field[1:]
-			switch {
-			case slices.Contains(folders[:i], folder): // a component may be in several kustomizations
-			case value.Kind() == reflect.Slice:
-				for i := range value.Len() {
-					all = append(all, Entry{k, fmt.Sprintf("%s[%d]", name, i), []string{name, strconv.Itoa(i)},
-						fileOf(k, value.Index(i)), field, i})
+			value := valueOf(&k.Kustomization, field)
+			if value.Kind() != reflect.Slice {
+				if !value.IsZero() {
+					all = append(all, Entry{Kustomization: k, Field: field, Name: field, Keys: []string{field}})
 				}
-			case !value.IsZero():
-				all = append(all, Entry{k, name, []string{name}, "", field, 0})
+				continue
+			}
+			for i := range value.Len() {
+				e := Entry{Kustomization: k, Field: field, Index: i, Name: fmt.Sprintf("%s[%d]", field, i),
+					Keys: []string{field, strconv.Itoa(i)}, Loads: fileOf(k, value.Index(i))}
+				if len(patches) > 0 && patches[0].Field == field && patches[0].Index == i {
+					e.Patch, patches = &patches[0], patches[1:]
+				}
+				if len(generators) > 0 && generators[0].Field() == field && generators[0].Index == i {
+					e.Generator, generators = &generators[0], generators[1:]
+				}
+				all = append(all, e)
 			}
 		}
 	}
@@ -80,11 +97,11 @@ func (p *Paths) Until(folders []string, last *Entry) (*Paths, error) {
 			continue
 		}
 		for _, field := range changing {
-			value := reflect.ValueOf(&k.Kustomization).Elem().FieldByName(field)
+			value := valueOf(&k.Kustomization, field)
 			if isLater {
 				cut(value, 0)
-			} else if isLater = field == last.field; isLater {
-				cut(value, last.index+1)
+			} else if isLater = field == last.Field; isLater {
+				cut(value, last.Index+1)
 			}
 		}
 		if k.IsEmpty() { // kustomize refuses it
@@ -129,7 +146,7 @@ func (p *Paths) Overrides(folder string) []string {
 // Changing returns the kustomizations that may change the object of a path, in the order of their changes.
 func (p *Paths) Changing(path Path) (found []*source.Kustomization) {
 	for i, folder := range path.Folders {
-		if k := p.Sources.Kustomizations[folder]; p.mayChange(k, p.Candidate(path, i), k.File) {
+		if k := p.Sources.Kustomizations[folder]; p.mayChange(k, p.Candidate(&path, i), k.File) {
 			found = append(found, k)
 		}
 	}
@@ -142,7 +159,7 @@ func (p *Paths) Uses(path Path, file string) bool {
 		return true
 	}
 	for i, folder := range path.Folders {
-		if p.mayChange(p.Sources.Kustomizations[folder], p.Candidate(path, i), file) {
+		if p.mayChange(p.Sources.Kustomizations[folder], p.Candidate(&path, i), file) {
 			return true
 		}
 	}
@@ -161,19 +178,14 @@ func (p *Paths) OverridesUse(folder string, rendered manifest.Object, file strin
 // kustomization loads for the candidate.
 func (p *Paths) mayChange(k *source.Kustomization, c Candidate, file string) bool {
 	isLoaded := func(entry string) bool { return entry != "" && k.Paths[entry] == file }
-	if slices.ContainsFunc(p.Generators[k.Folder], func(g Generator) bool {
-		return g.matches(c) && slices.ContainsFunc(g.Files(), isLoaded)
-	}) {
-		return true
-	}
-	isOther := map[string]bool{}
-	for _, g := range p.Generators[k.Folder] {
-		isOther[g.Entry()] = !g.changes(c)
-	}
-	for _, patch := range p.Patches[k.Folder] {
-		isOther[patch.Entry()] = !patch.Selects(c)
-	}
 	return slices.ContainsFunc(p.Entries(k.Folder), func(e Entry) bool {
-		return !isOther[e.Name] && (k.File == file || isLoaded(e.Loads))
+		g := e.Generator
+		switch {
+		case g != nil && g.matches(c) && slices.ContainsFunc(g.Files(), isLoaded):
+			return true
+		case g != nil && !g.changes(c), e.Patch != nil && !e.Patch.Selects(c):
+			return false
+		}
+		return k.File == file || isLoaded(e.Loads)
 	})
 }

@@ -1,7 +1,6 @@
 package buildpath
 
 import (
-	"fmt"
 	"slices"
 
 	"sigs.k8s.io/kustomize/api/types"
@@ -44,9 +43,6 @@ func (g Generator) Field() string {
 	}
 	return "configMapGenerator"
 }
-
-// Entry returns the position of the generator in its kustomization, as configMapGenerator[0].
-func (g Generator) Entry() string { return fmt.Sprintf("%s[%d]", g.Field(), g.Index) }
 
 // creates reports whether the generator creates an object instead of changing one. kustomize
 // ignores an unknown behavior.

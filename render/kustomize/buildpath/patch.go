@@ -53,9 +53,8 @@ func findPatches(k *source.Kustomization) (all []Patch) {
 	return all
 }
 
-// PatchesIn returns the patches of transformers in an entry of a kustomization, which is their Field. Load returns the
-// documents of a file.
-func PatchesIn(transformers []source.Document, entry string, load func(file string) []source.Document) (all []Patch) {
+// PatchesIn returns the patches of transformers. Load returns the documents of a file.
+func PatchesIn(transformers []source.Document, load func(file string) []source.Document) (all []Patch) {
 	for _, d := range transformers {
 		var k struct {
 			Kind, Patch, JSONOp, Path string
@@ -66,7 +65,7 @@ func PatchesIn(transformers []source.Document, entry string, load func(file stri
 			continue
 		}
 		add := func(documents []source.Document) {
-			p := Patch{Field: entry, Documents: documents}
+			p := Patch{Documents: documents}
 			if k.Target != nil {
 				p.Selector, p.Err = NewSelector(k.Target)
 			}
@@ -78,6 +77,15 @@ func PatchesIn(transformers []source.Document, entry string, load func(file stri
 		for _, file := range append(k.Paths, k.Path) {
 			add(load(file))
 		}
+	}
+	return all
+}
+
+// Each returns a patch for each document of the patch.
+func (p Patch) Each() (all []Patch) {
+	for _, d := range p.Documents {
+		p.Documents = []source.Document{d}
+		all = append(all, p)
 	}
 	return all
 }
@@ -95,8 +103,8 @@ func (p Patch) Selects(c Candidate) bool {
 // Changes reports whether the patch may change a candidate when kustomize applies it: before the other fields of the
 // kustomization, unless it is of patchesJson6902.
 func (p Patch) Changes(c Candidate) bool {
-	if c.Before != nil && p.Field != "patchesJson6902" {
-		c = *c.Before
+	if p.Field != "patchesJson6902" {
+		c.transformed = c.Index
 	}
 	return p.Selects(c)
 }

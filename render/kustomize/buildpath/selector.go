@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/kustomize/api/types"
@@ -19,69 +20,77 @@ import (
 // Candidate is an object that patches and generators of a kustomization may change: with all of its
 // identities and metadata up to there.
 type Candidate struct {
-	GVK        resid.Gvk
-	Identities []Identity // nil if they are unknown
-	// Added are sets that may be added to the labels and to the annotations.
-	Added               []labels.Set
-	labels, annotations labels.Set
-	// Before is the candidate before other fields than patches of the kustomization change it, if that differs.
-	Before *Candidate
+	GVK resid.Gvk
+	// Built is the built object, if it is known.
+	Built manifest.Object
 	// Path is its build path, and Index that of the folder there, if they are known.
 	Path  *Path
 	Index int
+
+	identities []Identity // without a path; nil if they are unknown
+	paths      *Paths     // of the path
+	// transformed is the number of folders whose other fields than patches changed it: all, or all but the last.
+	transformed int
 }
 
 // NewCandidate returns a built object as a candidate.
 func NewCandidate(o manifest.Object) Candidate {
 	id := IDOf(o)
-	return Candidate{GVK: id.Gvk, Identities: []Identity{id.Identity}, labels: o.GetLabels(),
-		annotations: o.GetAnnotations()}
+	return Candidate{GVK: id.Gvk, Built: o, identities: []Identity{id.Identity}}
 }
 
 // Candidate returns the object of a path as the kustomization in path.Folders[i] may see it.
-func (p *Paths) Candidate(path Path, i int) Candidate {
-	d := path.Document
-	c := Candidate{GVK: path.GVK, Identities: path.Identities(i + 1), labels: d.Labels(), annotations: d.Annotations()}
-	for _, folder := range path.Folders[:i+1] {
-		for _, pairs := range p.AddedMetadata(p.Sources.Kustomizations[folder]) {
-			c.Added = append(c.Added, pairs)
-		}
-	}
-	return c
+func (p *Paths) Candidate(path *Path, i int) Candidate {
+	return Candidate{GVK: path.GVK, Path: path, Index: i, paths: p, transformed: i + 1}
 }
 
-// BeforePatches returns the object of a path as the patches of path.Folders[i] see it: kustomize compares its first and
-// its last identity, before namespace, namePrefix, nameSuffix, labels and annotations of that kustomization. If it
-// is known, built has the labels and annotations that other patches may have added, which are among mentioned.
-func (p *Paths) BeforePatches(path Path, i int, built manifest.Object, mentioned map[string]bool) Candidate {
-	c := p.Candidate(path, i)
-	before := path.Steps[i]
-	c.Identities = []Identity{path.Steps[0][0], before[len(before)-1]}
-	c.Added = nil
-	for _, folder := range path.Folders[:i] {
-		c.Added = append(c.Added, toSets(p.AddedMetadata(p.Sources.Kustomizations[folder]))...)
+// Identities returns the identities of the candidate, or nil if they are unknown. Patches come before the other fields
+// of their kustomization, and compare the first and the last identity.
+func (c Candidate) Identities() []Identity {
+	switch {
+	case c.Path == nil:
+		return c.identities
+	case c.transformed > c.Index:
+		return c.Path.Identities(c.Index + 1)
 	}
-	c.Added = append(c.Added, toSets(p.generatedMetadata(p.Sources.Kustomizations[path.Folders[i]]))...)
-	if built.Unstructured == nil {
-		return c
+	before := c.Path.Steps[c.Index]
+	return []Identity{c.Path.Steps[0][0], before[len(before)-1]}
+}
+
+// added returns sets that may be added to the labels and to the annotations of the candidate: by kustomizations, and by
+// patches of the built object.
+func (c Candidate) added() (sets []map[string]string) {
+	if c.Path == nil {
+		return nil
 	}
-	for _, pairs := range []labels.Set{built.GetLabels(), built.GetAnnotations()} {
-		for _, folder := range path.Folders[i:] {
-			for _, later := range transformerMetadata(p.Sources.Kustomizations[folder]) {
-				maps.DeleteFunc(pairs, func(key, _ string) bool {
-					_, isLater := later[key]
-					return isLater && !mentioned[key]
-				})
+	isLater := map[string]bool{}
+	for i, folder := range c.Path.Folders {
+		k := c.paths.Sources.Kustomizations[folder]
+		if i <= c.Index {
+			sets = append(sets, c.paths.generatedMetadata(k)...)
+		}
+		if i < c.transformed {
+			sets = append(sets, transformerMetadata(k)...)
+			continue
+		}
+		for _, pairs := range transformerMetadata(k) {
+			for key := range pairs {
+				isLater[key] = !c.paths.mentioned()[key]
 			}
 		}
-		c.Added = append(c.Added, pairs)
 	}
-	return c
+	if c.Built.Unstructured != nil {
+		for _, pairs := range []map[string]string{c.Built.GetLabels(), c.Built.GetAnnotations()} {
+			maps.DeleteFunc(pairs, func(key, _ string) bool { return isLater[key] })
+			sets = append(sets, pairs)
+		}
+	}
+	return sets
 }
 
-// Mentioned returns the texts in all patches, and the last keys of JSON pointers: labels and annotations that patches
-// may set are among them.
-func (p *Paths) Mentioned() map[string]bool {
+// findMentioned returns the texts in all patches, and the last keys of JSON pointers: labels and annotations that
+// patches may set are among them.
+func (p *Paths) findMentioned() map[string]bool {
 	mentioned := map[string]bool{}
 	for _, patches := range p.Patches {
 		for _, patch := range patches {
@@ -97,13 +106,6 @@ func (p *Paths) Mentioned() map[string]bool {
 		}
 	}
 	return mentioned
-}
-
-func toSets(all []map[string]string) (sets []labels.Set) {
-	for _, pairs := range all {
-		sets = append(sets, pairs)
-	}
-	return sets
 }
 
 // AddedMetadata returns the labels and annotations that a kustomization adds to objects. They are not
@@ -139,14 +141,16 @@ func (p *Paths) generatedMetadata(k *source.Kustomization) (added []map[string]s
 // isNamed reports whether the candidate may have a name in a namespace. An empty namespace is the
 // default one.
 func (c Candidate) isNamed(name, namespace string) bool {
-	return c.Identities == nil || slices.Contains(c.Identities, NewIdentity(c.GVK, name, namespace))
+	identities := c.Identities()
+	return identities == nil || slices.Contains(identities, NewIdentity(c.GVK, name, namespace))
 }
 
-// mayMeet reports whether the candidate's labels or annotations, or added ones, meet requirements.
-func (c Candidate) mayMeet(requirements labels.Requirements, own labels.Set) bool {
-	return !slices.ContainsFunc(requirements, func(r labels.Requirement) bool {
-		return !r.Matches(own) && !slices.ContainsFunc(c.Added, func(added labels.Set) bool { return r.Matches(added) })
-	})
+// metadata returns the labels and annotations of the candidate itself.
+func (c Candidate) metadata() (labels, annotations map[string]string) {
+	if c.Path != nil {
+		return c.Path.Document.Labels(), c.Path.Document.Annotations()
+	}
+	return c.Built.GetLabels(), c.Built.GetAnnotations()
 }
 
 // Selector selects the targets of a patch or of a replacement.
@@ -154,7 +158,7 @@ type Selector struct {
 	*types.SelectorRegex
 	name, namespace     string
 	labels, annotations labels.Requirements
-	matches             map[resid.Gvk]bool // caches MatchGvk
+	matches             sync.Map // caches MatchGvk
 }
 
 // NewSelector compiles the target of a patch or of a replacement.
@@ -165,23 +169,48 @@ func NewSelector(target *types.Selector) (*Selector, error) {
 	if err := errors.Join(err, labelsErr, annotationsErr); err != nil {
 		return nil, err
 	}
-	return &Selector{regex, target.Name, target.Namespace, withLabels, withAnnotations, map[resid.Gvk]bool{}}, nil
+	return &Selector{SelectorRegex: regex, name: target.Name, namespace: target.Namespace, labels: withLabels,
+		annotations: withAnnotations}, nil
 }
 
 // Selects reports whether the selector may select a candidate.
 func (s *Selector) Selects(c Candidate) bool {
-	return s.MatchGvk(c.GVK) && (c.Identities == nil || s.selectsIdentity(c.Identities)) &&
-		c.mayMeet(s.labels, c.labels) && c.mayMeet(s.annotations, c.annotations)
+	switch {
+	case !s.MatchGvk(c.GVK) || !s.selectsIdentity(c.Identities()):
+		return false
+	case len(s.labels)+len(s.annotations) == 0:
+		return true
+	}
+	added := slices.Clip(c.added())
+	ownLabels, ownAnnotations := c.metadata()
+	return meets(s.labels, append(added, ownLabels)) && meets(s.annotations, append(added, ownAnnotations))
+}
+
+// meets reports whether each requirement is met by one of some sets.
+func meets(requirements labels.Requirements, sets []map[string]string) bool {
+	return !slices.ContainsFunc(requirements, func(r labels.Requirement) bool {
+		return !slices.ContainsFunc(sets, func(set map[string]string) bool { return r.Matches(labels.Set(set)) })
+	})
+}
+
+// MatchGvk reports whether the selector selects a kind.
+func (s *Selector) MatchGvk(gvk resid.Gvk) bool {
+	matches, isKnown := s.matches.Load(gvk)
+	if !isKnown {
+		matches = s.SelectorRegex.MatchGvk(gvk)
+		s.matches.Store(gvk, matches)
+	}
+	return matches.(bool)
 }
 
 // plainName matches names that are not regular expressions.
 var plainName = regexp.MustCompile(`^[a-z0-9-]+$`)
 
-// selectsIdentity reports whether the selector may select an object with some identities. kustomize
-// compares the first and the last of them.
+// selectsIdentity reports whether the selector may select an object with some identities, nil if they are unknown.
+// kustomize compares the first and the last of them.
 func (s *Selector) selectsIdentity(identities []Identity) bool {
 	isPlain := plainName.MatchString(s.name)
-	return slices.ContainsFunc(identities, func(id Identity) bool {
+	return identities == nil || slices.ContainsFunc(identities, func(id Identity) bool {
 		return id.Name == s.name || !isPlain && s.MatchName(id.Name)
 	}) &&
 		slices.ContainsFunc(identities, func(id Identity) bool { return s.MatchNamespace(id.Namespace) })
@@ -193,13 +222,7 @@ func (s *Selector) HasNamespace() bool { return s.namespace != "" }
 // HasPattern reports whether the selector has a pattern of names.
 func (s *Selector) HasPattern() bool { return s.name != "" && !plainName.MatchString(s.name) }
 
-// MaySelect reports whether the selector may select an object with some identities. It ignores labels
-// and annotations, and is not safe for concurrent use.
+// MaySelect reports whether the selector may select an object with some identities. It ignores labels and annotations.
 func (s *Selector) MaySelect(gvk resid.Gvk, identities []Identity) bool {
-	matches, isKnown := s.matches[gvk]
-	if !isKnown {
-		matches = s.MatchGvk(gvk)
-		s.matches[gvk] = matches
-	}
-	return matches && s.selectsIdentity(identities)
+	return s.MatchGvk(gvk) && s.selectsIdentity(identities)
 }
