@@ -2,15 +2,13 @@ package entry
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/tools/txtar"
 
-	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/test/sources"
 )
 
 // fleet has a cluster, an app that it lists, one that is switched off, and one whose folder is gone.
@@ -145,21 +143,6 @@ spec: {source: {path: clusters/c}}
 // open returns the repository of an archive.
 func open(t *testing.T, archive string) Repository {
 	t.Helper()
-	dir := t.TempDir()
-	for _, f := range txtar.Parse([]byte(archive)).Files {
-		file := filepath.Join(dir, f.Name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, f.Data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = root.Close() })
-	disk := source.Disk(root, dir)
-	return Repository{Files: source.NewFileSystem(disk, dir, nil), Tree: disk}
+	tree, files := sources.Open(t, t.TempDir(), txtar.Parse([]byte(archive)).Files)
+	return Repository{Files: files, Tree: tree}
 }

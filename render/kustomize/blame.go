@@ -302,7 +302,7 @@ func (b *blame) setByEntry(e candidateEntry) *cause {
 		set := fieldOfImage(k.Images[e.Entry.Index], text)
 		isCause, keys = b.isImage() && set != "", append(keys, set)
 	case "replacements":
-		return b.setByReplacement(e, b.paths.Sources.Replacements(k))
+		return b.setByReplacement(e, source.ReplacementsOf(k))
 	case "transformers":
 		documents := b.paths.Sources.Documents(k.Paths[e.Loads])
 		found := b.setByReplacement(e, source.ReplacementsIn(documents, e.Name, b.loader(e)))

@@ -66,7 +66,7 @@ func unmatchedTargets(paths *Paths, overrides string, built, rendered []manifest
 			line := s.Line(k.File, p.Field, strconv.Itoa(p.Index), "target")
 			warnings = append(warnings, idleWarning(k.File, line, p.Entry()+".target", "selects nothing: "+advice))
 		}
-		warnings = append(warnings, unmatchedReplacements(paths, k, candidates)...)
+		warnings = append(warnings, unmatchedReplacements(k, candidates)...)
 	}
 	return warnings
 }
@@ -90,11 +90,10 @@ func adviceFor(by *types.Selector, candidates []buildpath.Candidate, otherwise s
 
 // unmatchedReplacements warns of targets of replacements that select none of some candidates. A file outside of the
 // folder of its kustomization may be for others, too.
-func unmatchedReplacements(paths *Paths, k *source.Kustomization,
-	candidates []buildpath.Candidate) (warnings []manifest.Problem) {
-	for _, r := range paths.Sources.Replacements(k) {
+func unmatchedReplacements(k *source.Kustomization, candidates []buildpath.Candidate) (warnings []manifest.Problem) {
+	for _, r := range source.ReplacementsOf(k) {
 		for i, t := range r.Targets {
-			if r.Node == nil || t == nil || t.Select == nil || !source.IsWithin(r.File, k.Folder) {
+			if t == nil || t.Select == nil || !source.IsWithin(r.File, k.Folder) {
 				continue
 			}
 			selected, err := selectedBy(candidates, t.Select)

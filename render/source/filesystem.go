@@ -261,14 +261,6 @@ type resolution struct {
 	err   error
 }
 
-// add adds what another reading of the revision saw.
-func (s *seen) add(other *seen) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	maps.Copy(s.resolved, other.resolved)
-	maps.Copy(s.files, other.files)
-}
-
 func (s *seen) resolve(name string) (string, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

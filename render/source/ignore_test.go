@@ -1,32 +1,31 @@
-package source
+package source_test
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"example.com/gatehouse/test/sources"
 )
 
 // An artifact lacks Flux's own list of files, unless .sourceignore or spec.ignore names others.
 func TestArtifactLacksIgnoredFiles(t *testing.T) {
-	dir := t.TempDir()
-	for name, content := range map[string]string{"a/b.yaml": "", "a/.sops.yaml": "", "a/logo.png": "",
-		"own/.sourceignore": "*.yaml\n!kept.yaml\n# a comment\n", "own/kept.yaml": "", "own/b.yaml": "",
-		"own/deep/.sourceignore": "/kept.yaml", "own/deep/kept.yaml": "", "own/deep/more/kept.yaml": ""} {
-		file := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = root.Close() }()
-	files := NewFileSystem(Disk(root, dir), dir, nil)
+	_, files := sources.Open(t, t.TempDir(), txtar.Parse([]byte(`
+-- a/b.yaml --
+-- a/.sops.yaml --
+-- a/logo.png --
+-- own/.sourceignore --
+*.yaml
+!kept.yaml
+# a comment
+-- own/kept.yaml --
+-- own/b.yaml --
+-- own/deep/.sourceignore --
+/kept.yaml
+-- own/deep/kept.yaml --
+-- own/deep/more/kept.yaml --
+`)).Files)
 	for _, test := range []struct {
 		folder, ignore string
 		want           []string

@@ -1,18 +1,21 @@
-package source
+package source_test
 
 import (
-	"os"
-	"path/filepath"
+	"maps"
 	"slices"
 	"testing"
 
+	"golang.org/x/tools/txtar"
+
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
+	"example.com/gatehouse/test/sources"
 )
 
 // counted counts the times that a file is read.
 type counted struct {
-	Revision
+	source.Revision
 	times map[string]int
 }
 
@@ -24,42 +27,44 @@ func (c counted) ReadFile(name string) ([]byte, error) {
 // Two environments on one base read it once, and each has all looks of its own reading.
 func TestEnvironmentsShareTheReadingOfARevision(t *testing.T) {
 	dir := t.TempDir()
-	for name, content := range map[string]string{
-		"base/kustomization.yaml": "resources: [c.yaml]\n", "base/c.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n",
-		"a/kustomization.yaml": "resources: [../base]\n", "b/kustomization.yaml": "resources: [../base]\nnamePrefix: b-\n"} {
-		file := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = root.Close() }()
-	read := func(revision Revision, folder string) (*Sources, *Looks, []string) {
-		looks := &Looks{}
-		files, noted := NewFileSystem(revision, dir, looks.Add).Noting()
-		noCluster := func(*Kustomization, []manifest.Object) charts.Cluster { return charts.Cluster{} }
-		s := Read(nil, nil, files, nil, noCluster, nil, folder)
+	tree, _ := sources.Open(t, dir, txtar.Parse([]byte(`
+-- base/kustomization.yaml --
+resources: [c.yaml]
+-- base/c.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: c}
+-- a/kustomization.yaml --
+resources: [../base]
+-- b/kustomization.yaml --
+resources: [../base]
+namePrefix: b-
+`)).Files)
+	read := func(revision source.Revision, folder string) (s *source.Sources, looked []string, noted *source.Looks) {
+		looks := map[string]bool{}
+		files, noted := source.NewFileSystem(revision, dir, func(name string) { looks[source.Relative(name)] = true }).Noting()
+		noCluster := func(*source.Kustomization, []manifest.Object) charts.Cluster { return charts.Cluster{} }
+		s = source.Read(nil, nil, files, nil, noCluster, nil, folder)
 		if manifest.HasErrors(s.Problems) {
 			t.Fatal(s.Problems)
 		}
-		return s, looks, append(sortedLooks(noted), s.FS.FilesRead()...)
+		return s, slices.Sorted(maps.Keys(looks)), noted
 	}
-	disk := counted{Disk(root, dir), map[string]int{}}
-	revision := Once(disk)
+	disk := counted{tree, map[string]int{}}
+	revision := source.Once(disk)
 	for _, folder := range []string{"/a", "/b"} {
-		shared, looks, noted := read(revision, folder)
-		_, ownLooks, own := read(Disk(root, dir), folder)
-		if got, want := sortedLooks(looks), sortedLooks(ownLooks); !slices.Equal(got, want) {
-			t.Errorf("%s looks at %q, want %q", folder, got, want)
+		shared, looked, noted := read(revision, folder)
+		own, want, alone := read(tree, folder)
+		if !slices.Equal(looked, want) {
+			t.Errorf("%s looks at %q, want %q", folder, looked, want)
 		}
-		if !slices.Equal(noted, own) {
-			t.Errorf("%s notes %q, want %q", folder, noted, own)
+		for _, name := range want {
+			if noted.Has(name) != alone.Has(name) {
+				t.Errorf("%s notes %s: %t", folder, name, noted.Has(name))
+			}
+		}
+		if got, want := shared.FS.FilesRead(), own.FS.FilesRead(); !slices.Equal(got, want) {
+			t.Errorf("%s reads %q, want %q", folder, got, want)
 		}
 		if shared.Kustomizations["/base"] == nil || shared.Kustomizations[folder] == nil {
 			t.Errorf("%s has kustomizations %v", folder, shared.Kustomizations)
@@ -70,12 +75,4 @@ func TestEnvironmentsShareTheReadingOfARevision(t *testing.T) {
 			t.Errorf("%s is read %d times", name, n)
 		}
 	}
-}
-
-func sortedLooks(l *Looks) (names []string) {
-	for name := range l.paths {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

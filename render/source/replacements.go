@@ -9,8 +9,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/types"
-	sigsyaml "sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source/node"
 )
 
@@ -20,38 +20,15 @@ type Replacement struct {
 	// Entry is the entry of the kustomization, as replacements[0].
 	Entry string
 	File  string
-	Node  *yaml.Node // nil if it is unknown
+	Node  *yaml.Node
 }
 
-// Replacements returns the replacements of a kustomization that can be read.
-func (s *Sources) Replacements(k *Kustomization) []Replacement { return replacementsOf(s.FS, k) }
-
-func replacementsOf(files *FileSystem, k *Kustomization) (all []Replacement) {
-	entry := ""
-	add := func(file string, list *yaml.Node, found ...types.Replacement) {
-		for i, r := range found {
-			all = append(all, Replacement{r, entry, file, node.Item(list, i)})
-		}
-	}
-	for i, field := range k.Replacements {
-		entry = fmt.Sprintf("replacements[%d]", i)
-		if field.Path == "" {
-			add(k.File, node.Item(node.Field(k.root, "replacements"), i), field.Replacement)
-			continue
-		}
-		file := k.Paths[field.Path]
-		_, content, _ := files.find(file)
-		var root *yaml.Node
-		for _, d := range k.Documents[field.Path] {
-			root = d.Node()
-		}
-		var several []types.Replacement
-		var one types.Replacement
-		switch {
-		case sigsyaml.Unmarshal(content, &several) == nil:
-			add(file, root, several...)
-		case sigsyaml.Unmarshal(content, &one) == nil:
-			add(file, root, one)
+// ReplacementsOf returns the replacements of a kustomization.
+func ReplacementsOf(k *Kustomization) (all []Replacement) {
+	for _, list := range node.Fields(k.root, "replacements") {
+		for i, entry := range node.Items(list) {
+			all = append(all, readReplacements(entry, fmt.Sprintf("replacements[%d]", i), k.File,
+				func(path string) []Document { return k.Documents[path] })...)
 		}
 	}
 	return all
@@ -60,33 +37,39 @@ func replacementsOf(files *FileSystem, k *Kustomization) (all []Replacement) {
 // ReplacementsIn returns the replacements of transformers in an entry of a kustomization. Load returns the documents of
 // a file.
 func ReplacementsIn(transformers []Document, entry string, load func(file string) []Document) (all []Replacement) {
-	add := func(file string, at *yaml.Node) {
-		var r types.Replacement
-		if content, err := yaml.Marshal(at); at != nil && err == nil && sigsyaml.Unmarshal(content, &r) == nil {
-			all = append(all, Replacement{r, entry, file, at})
-		}
-	}
 	for _, d := range transformers {
 		for _, item := range node.Items(node.Field(d.Node(), "replacements")) {
-			name := node.Text(item, "path")
-			if name == "" {
-				add(d.File, item)
-				continue
-			}
-			for _, loaded := range load(name) {
-				for _, at := range node.Items(loaded.Node()) {
-					add(loaded.File, at)
-				}
-			}
+			all = append(all, readReplacements(item, entry, d.File, load)...)
 		}
 	}
 	return all
 }
 
+// readReplacements returns the replacement at a node of a file, or the replacements in the file that it names.
+func readReplacements(at *yaml.Node, entry, file string, load func(file string) []Document) (all []Replacement) {
+	if at == nil {
+		return nil
+	}
+	if name := node.Text(at, "path"); name != "" {
+		for _, d := range load(name) {
+			for _, item := range node.Items(d.Node()) {
+				all = append(all, readReplacements(item, entry, d.File, load)...)
+			}
+		}
+		return all
+	}
+	var content any
+	var r types.Replacement
+	if at.Decode(&content) != nil || manifest.Decode(content, &r) != nil {
+		return nil
+	}
+	return []Replacement{{r, entry, file, at}}
+}
+
 // FindReplacement returns the position of the replacement in an error of kustomize, or "".
 func (s *Sources) FindReplacement(message string) (file string, line int) {
 	for _, k := range s.sorted() {
-		for _, r := range replacementsOf(s.FS, k) {
+		for _, r := range ReplacementsOf(k) {
 			if r.Source != nil &&
 				(strings.HasSuffix(message, " "+r.Source.String()) ||
 					strings.HasSuffix(message, " "+r.Source.ResId.String())) {
@@ -109,7 +92,7 @@ func (s *Sources) FindReplacement(message string) (file string, line int) {
 // selector. An empty selector selects everything.
 func incompleteReplacements(replacements []Replacement) (found problems) {
 	for _, r := range replacements {
-		isEmpty := r.Node != nil && node.IsNull(r.Node) // checkItems reports it
+		isEmpty := node.IsNull(r.Node) // checkItems reports it
 		if !isEmpty && (r.Source == nil && r.SourceValue == nil || r.Targets == nil) {
 			found.add(r.File, node.Line(r.Node),
 				"a replacement needs source or sourceValue, and targets: write what is missing")

@@ -50,6 +50,14 @@ type once struct {
 	memo memo.Memo
 }
 
+// shared returns the memo of the environments that read a revision once, unless this one has other files.
+func (f *FileSystem) shared() *memo.Memo {
+	if o, isShared := f.revision.(*once); isShared && len(f.standIns) == 0 && f.ignoring == nil {
+		return &o.memo
+	}
+	return nil
+}
+
 func (o *once) Lstat(name string) (fs.FileInfo, error) {
 	type key string
 	return keep(o, key(name), o.Revision.Lstat)

@@ -86,7 +86,7 @@ func Read(own, shared *memo.Memo, fileSystem *FileSystem, configuration []byte, 
 			s.documents[k.File] = generators(k.File, k.root)
 		}
 		problems = slices.Concat(problems, k.problems, checkPatches(k), checkGenerators(k),
-			incompleteReplacements(replacementsOf(s.FS, k)))
+			incompleteReplacements(ReplacementsOf(k)))
 		s.patches = append(s.patches, k.patches...)
 	}
 	s.addCharts(ofCharts)
@@ -139,7 +139,7 @@ func (w *walk) visit(folder, namespace string, isConfig bool) {
 }
 
 // readShared is readKustomization, once for all environments that share a revision. Each reads its own kustomization
-// for itself, one with charts, which the walk replaces, and one beside files that are not in the revision.
+// for itself, one with charts, which the walk replaces, and one with problems, which may look at more.
 func readShared(files *FileSystem, folder, file string, isRoot, isConfig bool) *Kustomization {
 	type key struct {
 		folder   string
@@ -147,31 +147,28 @@ func readShared(files *FileSystem, folder, file string, isRoot, isConfig bool) *
 	}
 	type reading struct {
 		*Kustomization
-		files  *FileSystem
 		looked *Looks
+		read   []string
 	}
-	if revision, is := files.revision.(*once); is && !isRoot && len(files.standIns) == 0 && files.ignoring == nil {
-		r := memo.Get(&revision.memo, key{folder, isConfig}, func() reading {
-			r := reading{looked: &Looks{}}
-			r.files, _ = NewFileSystem(revision, files.dir, func(name string) {
-				r.looked.Add(name)
-				files.look(name)
-			}).Noting()
-			r.Kustomization = readKustomization(r.files, folder, file, isRoot, isConfig)
-			return r
-		})
-		if len(r.HelmCharts) == 0 {
-			files.add(r.files.seen)
-			for name := range r.looked.paths {
-				files.look(name)
-			}
-			for name := range r.files.noted.paths {
-				files.noted.Add(name)
-			}
-			return r.Kustomization
-		}
+	shared := files.shared()
+	if shared == nil || isRoot {
+		return readKustomization(files, folder, file, isRoot, isConfig)
 	}
-	return readKustomization(files, folder, file, isRoot, isConfig)
+	r := memo.Get(shared, key{folder, isConfig}, func() reading {
+		alone, looked := NewFileSystem(files.revision, files.dir, files.look).Noting()
+		k := readKustomization(alone, folder, file, isRoot, isConfig)
+		return reading{k, looked, alone.FilesRead()}
+	})
+	if len(r.HelmCharts)+len(r.problems) > 0 {
+		return readKustomization(files, folder, file, isRoot, isConfig)
+	}
+	for name := range r.looked.paths {
+		_, _, _ = files.Resolve(name) // as this reading does
+	}
+	for _, name := range r.read {
+		_, _ = files.ReadAny(name)
+	}
+	return r.Kustomization
 }
 
 // manifestFiles returns the files of objects, in the order of the walk, each once.

@@ -20,9 +20,8 @@ type T interface {
 	Fatal(args ...any)
 }
 
-// Read writes files to dir and reads the kustomization of a folder there, with the configuration of the kinds. The path
-// of the folder begins with a slash.
-func Read(t T, dir string, files []txtar.File, folder string) *source.Sources {
+// Open writes files to dir and returns them as a tree and as a file system.
+func Open(t T, dir string, files []txtar.File) (source.Revision, *source.FileSystem) {
 	t.Helper()
 	for _, f := range files {
 		name := filepath.Join(dir, f.Name)
@@ -42,9 +41,17 @@ func Read(t T, dir string, files []txtar.File, folder string) *source.Sources {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = root.Close() })
+	disk := source.Disk(root, dir)
+	return disk, source.NewFileSystem(disk, dir, nil)
+}
+
+// Read writes files to dir and reads the kustomization of a folder there, with the configuration of the kinds. The path
+// of the folder begins with a slash.
+func Read(t T, dir string, files []txtar.File, folder string) *source.Sources {
+	t.Helper()
 	newest := func(*source.Kustomization, []manifest.Object) charts.Cluster {
 		return charts.Cluster{Kubernetes: "1.37.0"}
 	}
-	disk := source.NewFileSystem(source.Disk(root, dir), dir, nil)
+	_, disk := Open(t, dir, files)
 	return source.Read(nil, nil, disk, gatehouse.All().KustomizeConfig(), newest, nil, folder)
 }

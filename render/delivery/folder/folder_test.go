@@ -2,7 +2,6 @@ package folder
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
+	"example.com/gatehouse/test/sources"
 )
 
 const kustomization = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps, namespace: flux-system}\n"
@@ -33,22 +33,8 @@ func object(t *testing.T, content string) manifest.Object {
 // repository returns the files of an archive.
 func repository(t *testing.T, archive string) *source.FileSystem {
 	t.Helper()
-	dir := t.TempDir()
-	for _, f := range txtar.Parse([]byte(archive)).Files {
-		file := filepath.Join(dir, f.Name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, f.Data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = root.Close() })
-	return source.NewFileSystem(source.Disk(root, dir), dir, nil)
+	_, files := sources.Open(t, t.TempDir(), txtar.Parse([]byte(archive)).Files)
+	return files
 }
 
 func TestPlacesAreTheFoldersThatAToolBuilds(t *testing.T) {
