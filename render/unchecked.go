@@ -3,7 +3,6 @@ package render
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -30,7 +29,7 @@ func (p *pipeline) unchecked(objects []manifest.Object) (all []Unchecked) {
 	elsewhere := p.elsewhere()
 	for _, o := range objects {
 		gvk := o.GroupVersionKind()
-		if _, isKnown := p.checker.IsNamespaced(gvk); isKnown || elsewhere.IsElsewhere(apiServiceOf(gvk)) {
+		if _, isKnown := p.checker.IsNamespaced(gvk); isKnown || elsewhere.Has(apiServiceOf(gvk)) {
 			continue
 		}
 		if byKind[gvk.GroupKind()] == nil {
@@ -85,25 +84,22 @@ type uncheckedTotal struct {
 // warnUnchecked adds warnings of kinds without a definition to the first environment that has objects of them: one for
 // all kinds whose definition a cluster may have, and one for each other kind.
 func (u *Update) warnUnchecked() {
-	totals := map[schema.GroupKind]*uncheckedTotal{}
+	var totals, rest []*uncheckedTotal
+	byKind := map[schema.GroupKind]*uncheckedTotal{}
 	for i, e := range u.Environments {
 		for _, unchecked := range e.Unchecked {
-			t := totals[unchecked.GroupKind()]
+			t := byKind[unchecked.GroupKind()]
 			if t == nil {
 				t = &uncheckedTotal{Unchecked: unchecked, first: i}
-				t.Objects, totals[unchecked.GroupKind()] = 0, t
+				t.Objects, t.First.Warning, t.First.Object = 0, true, ""
+				byKind[unchecked.GroupKind()] = t
+				totals = append(totals, t)
 			}
-			t.Objects, t.environments = t.Objects+unchecked.Objects, append(t.environments, e.Name)
+			t.Objects += unchecked.Objects
+			t.environments = append(t.environments, e.Name)
 		}
 	}
 	for _, t := range totals {
-		t.First.Warning, t.First.Object = true, ""
-	}
-	byName := func(a, b *uncheckedTotal) int {
-		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
-	}
-	var rest []*uncheckedTotal
-	for _, t := range slices.SortedFunc(maps.Values(totals), byName) {
 		switch count := fmt.Sprintf("%d, in %s", t.Objects, manifest.FirstOf(3, t.environments)); {
 		case unserved[t.Group] != "":
 			u.warnOf(t, fmt.Sprintf("%s is in files for %s (%s): no cluster serves it, and the sync would fail: take "+

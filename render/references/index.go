@@ -7,16 +7,14 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
 )
 
 // Index has the objects of an environment, with the objects that they make.
 type Index struct {
-	objects map[string]map[string][]manifest.Object // by kind and name
-	names   map[manifest.ID][]string                // of all objects in a namespace, by kind: an ID without a name
+	objects map[manifest.ID][]manifest.Object // by an ID without namespace
+	names   map[manifest.ID][]string          // of all objects in a namespace, by kind: an ID without a name
 	made    map[manifest.ID]bool
 	// operated are the names and values of custom resources that may make any object.
 	operated   map[string]bool
@@ -29,7 +27,7 @@ type Index struct {
 // NewIndex returns the index of the objects of an environment, with those that charts install, and with the fields that
 // are configured to name objects.
 func NewIndex(objects []manifest.Object, configured ...Configured) *Index {
-	in := &Index{map[string]map[string][]manifest.Object{}, map[manifest.ID][]string{}, map[manifest.ID]bool{},
+	in := &Index{map[manifest.ID][]manifest.Object{}, map[manifest.ID][]string{}, map[manifest.ID]bool{},
 		map[string]bool{}, map[scope][]Labelled{}, configured, false}
 	isKnown := map[manifest.ID]bool{} // releases whose objects are among the others
 	for _, o := range objects {
@@ -38,11 +36,9 @@ func NewIndex(objects []manifest.Object, configured ...Configured) *Index {
 		}
 	}
 	for _, o := range objects {
-		kind := kindOf(o)
-		if in.objects[kind] == nil {
-			in.objects[kind] = map[string][]manifest.Object{}
-		}
-		in.objects[kind][o.GetName()] = append(in.objects[kind][o.GetName()], o)
+		id := o.ID()
+		id.Namespace = ""
+		in.objects[id] = append(in.objects[id], o)
 		in.addName(o.IDInNamespace())
 		in.addMade(o)
 		in.addLabelled(o)
@@ -93,7 +89,7 @@ func isOperated(o manifest.Object) bool {
 	}
 	group := o.GroupVersionKind().Group
 	return strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io") &&
-		byKind()[kindOf(o)] == nil && byMaker()[kindOf(o)] == nil
+		readTable().fields[kindOf(o)] == nil && readTable().makers[kindOf(o)] == nil
 }
 
 func isInstaller(kind string) bool {
@@ -103,7 +99,7 @@ func isInstaller(kind string) bool {
 // HasAllClasses reports whether an ID is of a class of Ingresses, of which the environment brings all: it has some, no
 // chart may install others, and no platform has one of this name.
 func (in *Index) HasAllClasses(id manifest.ID) bool {
-	return id.Kind == "IngressClass" && len(in.objects[groupKind(id)]) > 0 && !in.isOpen &&
+	return id.Kind == "IngressClass" && len(in.names[manifest.ID{Group: id.Group, Kind: id.Kind}]) > 0 && !in.isOpen &&
 		!slices.Contains([]string{"alb", "openshift-default", "public", "traefik"}, id.Name)
 }
 
@@ -115,7 +111,7 @@ func (in *Index) addMade(o manifest.Object) {
 	}) {
 		return
 	}
-	for _, f := range byMaker()[kindOf(o)] {
+	for _, f := range readTable().makers[kindOf(o)] {
 		id := manifest.ID{Kind: f.to, Namespace: o.NamespaceOrDefault(), Name: o.GetName()}
 		Visit(o.Object, f.parent, nil, func(parent map[string]any, _ []string) {
 			if name, _ := parent[f.path[len(f.path)-1]].(string); name != "" {
@@ -133,7 +129,7 @@ func (in *Index) addMade(o manifest.Object) {
 
 // Find returns the objects that an ID may name. An object without a namespace may get any.
 func (in *Index) Find(id manifest.ID) (found []manifest.Object) {
-	for _, o := range in.objects[groupKind(id)][id.Name] {
+	for _, o := range in.objects[manifest.ID{Group: id.Group, Kind: id.Kind, Name: id.Name}] {
 		if o.GetNamespace() == id.Namespace || o.GetNamespace() == "" || id.Namespace == "" {
 			found = append(found, o)
 		}
@@ -192,41 +188,30 @@ func (in *Index) Lacks(r Reference) (missing []Needed) {
 
 // PartsOf returns the names of all parts of an object, if they are known: keys, ports by name and number, listeners.
 func PartsOf(o manifest.Object, part Part) (names []string, isKnown bool) {
-	kind := kindOf(o)
-	switch isGateway := kind == "Gateway.gateway.networking.k8s.io"; {
+	const gateway = "Gateway.gateway.networking.k8s.io"
+	switch kind := kindOf(o); {
 	case part == Key && (kind == "ConfigMap" || kind == "Secret"):
-		for _, field := range []string{"data", "binaryData", "stringData"} {
-			data, _, _ := unstructured.NestedMap(o.Object, field)
-			names = slices.AppendSeq(names, maps.Keys(data))
+		if o.Object["type"] != "kubernetes.io/service-account-token" && !isCompleted(o) {
+			for _, field := range []string{"data", "binaryData", "stringData"} {
+				data, _ := o.Object[field].(map[string]any)
+				names = slices.AppendSeq(names, maps.Keys(data))
+			}
 		}
-		of, _, _ := unstructured.NestedString(o.Object, "type")
-		return names, len(names) > 0 && of != "kubernetes.io/service-account-token" && !isCompleted(o)
 	case part == Port && kind == "Service":
-		of, _, _ := unstructured.NestedString(o.Object, "spec", "type")
-		names, isKnown = partsOfItems(o, "ports", "name", "port")
-		return names, isKnown && of != "ExternalName"
-	case part == Port && isGateway:
-		return partsOfItems(o, "listeners", "port")
+		if decoding.At(o.Object, []string{"spec", "type"}) != "ExternalName" {
+			names = fieldsOfItems(o, []string{"spec", "ports", ""}, "name", "port")
+		}
+	case part == Port && kind == gateway:
+		names = fieldsOfItems(o, []string{"spec", "listeners", ""}, "port")
+	case part == Listener && kind == gateway:
+		names = fieldsOfItems(o, []string{"spec", "listeners", ""}, "name")
 	case part == Container:
-		return containersOf(o)
-	case part == Listener && isGateway:
-		return partsOfItems(o, "listeners", "name")
+		template, ok := podTemplate(o)
+		if ok && !(Labelled{Object: o, Template: template}).IsInjected() {
+			names = fieldsOfItems(o, append(template, "spec", "containers|initContainers", ""), "name")
+		}
 	}
-	return nil, false
-}
-
-// partsOfItems returns fieldsOfItems, and whether there are any and none has a variable.
-func partsOfItems(o manifest.Object, list string, fields ...string) (names []string, isKnown bool) {
-	names = fieldsOfItems(o, list, fields...)
 	return names, len(names) > 0 && !hasVariable(names)
-}
-
-// containersOf returns the names of the containers of an object's Pods, if no program adds others.
-func containersOf(o manifest.Object) (names []string, isKnown bool) {
-	template, ok := podTemplate(o)
-	Visit(decoding.At(o.Object, append(template, "spec")), []string{"containers|initContainers", ""}, nil,
-		func(container map[string]any, _ []string) { names = append(names, fmt.Sprint(container["name"])) })
-	return names, ok && len(names) > 0 && !hasVariable(names) && !(Labelled{Object: o, Template: template}).IsInjected()
 }
 
 // ofMesh matches the names of ports and containers that programs add to Pods, as a service mesh.
@@ -235,9 +220,9 @@ var ofMesh = regexp.MustCompile(`^(http-envoy|linkerd-|dapr|istio|vault-agent)`)
 // IsOfMesh reports whether a port or a container has the name of one that a program adds to Pods.
 func IsOfMesh(name string) bool { return ofMesh.MatchString(name) }
 
-// fieldsOfItems returns the values of fields of the items of a list in the spec of an object.
-func fieldsOfItems(o manifest.Object, list string, fields ...string) (values []string) {
-	Visit(o.Object, []string{"spec", list, ""}, nil, func(item map[string]any, _ []string) {
+// fieldsOfItems returns the values of fields of the items of a list.
+func fieldsOfItems(o manifest.Object, list []string, fields ...string) (values []string) {
+	Visit(o.Object, list, nil, func(item map[string]any, _ []string) {
 		for _, field := range fields {
 			if value := item[field]; value != nil {
 				values = append(values, fmt.Sprint(value))

@@ -53,7 +53,7 @@ func (in *Index) Of(o manifest.Object) (found []Reference) {
 	if template, ok := podTemplate(o); ok {
 		spec := append(slices.Clip(template), "spec")
 		first := len(found)
-		for _, f := range byKind()[pods] {
+		for _, f := range readTable().fields[pods] {
 			found = append(found, f.find(o, spec)...)
 		}
 		addSubPaths(found[first:], decoding.At(o.Object, spec), spec)
@@ -65,7 +65,7 @@ func (in *Index) Of(o manifest.Object) (found []Reference) {
 // several kinds names the one that is there.
 func (in *Index) ofFields(o manifest.Object) (found []Reference) {
 	isKnown, isThere := map[string]bool{}, map[string]bool{}
-	for _, f := range byKind()[kindOf(o)] {
+	for _, f := range readTable().fields[kindOf(o)] {
 		for _, r := range f.find(o, nil) {
 			isKnown[manifest.JoinField(r.Path)] = true
 			found = append(found, r)
@@ -77,7 +77,7 @@ func (in *Index) ofFields(o manifest.Object) (found []Reference) {
 		if !from.IsSelected(&c.From) {
 			continue
 		}
-		to := groupKind(manifest.ID{Group: cmp.Or(c.To.Group, groups()[c.To.Kind]), Kind: c.To.Kind})
+		to := groupKind(manifest.ID{Group: cmp.Or(c.To.Group, readTable().groups[c.To.Kind]), Kind: c.To.Kind})
 		for _, r := range newField(c.Path, to).find(o, nil) {
 			if at := manifest.JoinField(r.Path); !isKnown[at] {
 				isThere[at] = isThere[at] || in.Has(r.To)
@@ -187,7 +187,7 @@ func (f field) target(o manifest.Object, parent map[string]any, name string) man
 	}
 	if kind := text("kind"); kind != "" && kind != id.Kind {
 		id.Kind = kind
-		if group, isKnown := groups()[kind]; isKnown {
+		if group, isKnown := readTable().groups[kind]; isKnown {
 			id.Group = group
 		}
 	}

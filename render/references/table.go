@@ -45,33 +45,42 @@ func newField(path []string, to string) field {
 	return field{path: path, parent: path[:len(path)-1], to: to}
 }
 
-// readTable returns the rows of the table by kind: fields that name objects, or objects that are made.
-func readTable(wantMakers bool) map[string][]field {
-	all, kinds := map[string][]field{}, []string{}
-	isMaker := false
+// rows are the rows of the table by kind: the fields that name objects, and those that name objects to make.
+type rows struct {
+	fields, makers map[string][]field
+	groups         map[string]string // by kind
+}
+
+// readTable reads the table, once.
+var readTable = sync.OnceValue(func() rows {
+	all := rows{map[string][]field{}, map[string][]field{}, map[string]string{}}
+	section, kinds, group := all.fields, "", ""
 	for line := range strings.Lines(table) {
 		words := strings.Fields(line)
 		switch {
 		case len(words) == 0 || words[0] == "#":
 		case line[0] != ' ':
-			isMaker = words[0] == "makes"
-			names, group, _ := strings.Cut(words[len(words)-1], ".")
-			kinds = nil
-			for name := range strings.SplitSeq(names, "|") {
-				kinds = append(kinds, groupKind(manifest.ID{Group: group, Kind: name}))
+			section = all.fields
+			if words[0] == "makes" {
+				section = all.makers
 			}
-		case isMaker == wantMakers:
+			kinds, group, _ = strings.Cut(words[len(words)-1], ".")
+		default:
 			f := newField(manifest.SplitField(words[0]), strings.Trim(words[1], "-"))
 			for _, word := range words[2:] {
 				f.parts = append(f.parts, newPartField(word))
 			}
-			for _, kind := range kinds {
-				all[kind] = append(all[kind], f)
+			kind, groupOfKind, _ := strings.Cut(f.to, ".")
+			all.groups[kind] = groupOfKind
+			for kind := range strings.SplitSeq(kinds, "|") {
+				all.groups[kind] = group
+				name := groupKind(manifest.ID{Group: group, Kind: kind})
+				section[name] = append(section[name], f)
 			}
 		}
 	}
 	return all
-}
+})
 
 // newPartField reads a part of a row, as port:port=443.
 func newPartField(word string) (p partField) {
@@ -81,22 +90,3 @@ func newPartField(word string) (p partField) {
 	p.Part, p.path = Part(part), manifest.SplitField(path)
 	return p
 }
-
-var (
-	byKind  = sync.OnceValue(func() map[string][]field { return readTable(false) })
-	byMaker = sync.OnceValue(func() map[string][]field { return readTable(true) })
-)
-
-// groups has the group of each kind of the table.
-var groups = sync.OnceValue(func() map[string]string {
-	all := map[string]string{}
-	for from, fields := range byKind() {
-		for _, f := range fields {
-			for _, kind := range []string{from, f.to} {
-				kind, group, _ := strings.Cut(kind, ".")
-				all[kind] = group
-			}
-		}
-	}
-	return all
-})

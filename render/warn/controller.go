@@ -24,14 +24,12 @@ func missingController(in Input) []manifest.Problem {
 		return k != nil && k.Gate() != ""
 	}
 	gated := slices.IndexFunc(in.Objects, isGated)
-	if gated < 0 || len(in.controllers) > 0 || in.isElsewhere(controllerID) {
+	if gated < 0 || len(in.controllers) > 0 || in.Elsewhere.Has(controllerID) {
 		return nil
 	}
 	o := in.Objects[gated]
-	return []manifest.Problem{warning(o, "", nil,
-		"no Gatehouse controller in the environment: without it no %s starts: add environments/base/gatehouse, or, "+
-			"if it exists elsewhere, annotate the kustomization with %s: %s", o.GetKind(), ElsewhereAnnotation,
-		controllerID)}
+	return []manifest.Problem{warning(o, "", "no Gatehouse controller in the environment: without it no %s starts: "+
+		"add environments/base/gatehouse, %s", o.GetKind(), orAnnotate(controllerID))}
 }
 
 // gatePolicyID is the policy in environments/base/gatehouse that lets only the controller open gates.
@@ -45,13 +43,12 @@ func missingGatePolicy(in Input) []manifest.Problem {
 		return o.GetKind() == gatePolicyID.Kind && strings.Contains(o.GetName(), gatePolicyID.Name)
 	}
 	if len(in.controllers) == 0 || len(in.Kinds.Gates()) == 0 || slices.ContainsFunc(in.Objects, isPolicy) ||
-		in.isElsewhere(gatePolicyID) {
+		in.Elsewhere.Has(gatePolicyID) {
 		return nil
 	}
-	return []manifest.Problem{warning(in.controllers[0], "", nil,
-		"no %s in the environment: without it anyone who may change Pods can open gates: add "+
-			"environments/base/gatehouse/gate-policy.yaml, or, if it exists elsewhere, annotate the kustomization "+
-			"with %s: %[1]s", gatePolicyID, ElsewhereAnnotation)}
+	return []manifest.Problem{warning(in.controllers[0], "", "no %s in the environment: without it anyone who may "+
+		"change Pods can open gates: add environments/base/gatehouse/gate-policy.yaml, %s", gatePolicyID,
+		orAnnotate(gatePolicyID))}
 }
 
 // LocalImage is the controller's image if it is built from this repository.
@@ -72,15 +69,15 @@ func unpinnedController(in Input) (warnings []manifest.Problem) {
 		switch {
 		case image == "" || strings.Contains(image, "@sha256:"):
 			continue
-		case !strings.Contains(image, "/") && in.isElsewhere(id):
+		case !strings.Contains(image, "/") && in.Elsewhere.Has(id):
 			continue
 		case !strings.Contains(image, "/"):
 			message = fmt.Sprintf("%s has no registry, so no cluster can pull it: push it, and set its name and "+
 				"digest in images:, or, if the nodes of a lab have it, annotate the kustomization with %s: %s", image,
 				ElsewhereAnnotation, id)
 		}
-		warnings = append(warnings, warning(o, fmt.Sprintf("spec.template.spec.containers[%d].image", i), image,
-			"%s", message))
+		field := fmt.Sprintf("spec.template.spec.containers[%d].image", i)
+		warnings = append(warnings, warning(o, field, "%s", message))
 	}
 	return warnings
 }

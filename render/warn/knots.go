@@ -11,48 +11,43 @@ import (
 // knot is a group of steps that wait for each other, and for nothing else.
 type knot []*step
 
-// knots returns the groups of steps that wait for each other alone, by Tarjan's algorithm: a group is found once all
-// that it waits for is.
+// knots returns the groups of blocked steps that wait for each other alone: each step waits for all of its group.
 func knots(all []*step) (found []knot) {
-	var stack knot
-	count, groups := 0, 0
-	var visit func(s *step)
-	visit = func(s *step) {
-		count++
-		s.order, s.lowest = count, count
-		stack = append(stack, s)
-		for _, l := range (knot{s}).links() {
-			if l.to != nil && l.to.order == 0 {
-				visit(l.to)
-			}
-			if l.to != nil && l.to.group == 0 {
-				s.lowest = min(s.lowest, l.to.lowest)
-			}
-		}
-		if s.lowest < s.order {
-			return
-		}
-		at := slices.Index(stack, s)
-		group := slices.Clone(stack[at:])
-		stack, groups = stack[:at], groups+1
-		for _, member := range group {
-			member.group = groups
-		}
-		if group.isLast() {
-			found = append(found, group)
-		}
-	}
+	isKnown := map[*step]bool{}
 	for _, s := range all {
-		if !s.isDone && s.order == 0 {
-			visit(s)
+		if s.isDone || isKnown[s] {
+			continue
 		}
+		group, _ := s.waitsFor()
+		if slices.ContainsFunc(group, func(other *step) bool { return !other.isBlockedBy(s) }) {
+			continue
+		}
+		for _, member := range group {
+			isKnown[member] = true
+		}
+		found = append(found, group)
 	}
 	return found
 }
 
-// isLast reports whether no step of a group waits for one of another group, and one waits.
-func (k knot) isLast() bool {
-	return !slices.ContainsFunc(k.links(), func(l link) bool { return l.to != nil && l.to.group != l.of.group })
+func (s *step) isBlockedBy(other *step) bool {
+	_, by := s.waitsFor()
+	_, isBlocked := by[other]
+	return isBlocked
+}
+
+// waitsFor returns a step and all steps that it waits for, the nearest first, with the first link to each.
+func (s *step) waitsFor() (all knot, by map[*step]link) {
+	all, by = knot{s}, map[*step]link{nil: {}, s: {}}
+	for i := 0; i < len(all); i++ {
+		for _, l := range all[i : i+1].links() {
+			if _, isKnown := by[l.to]; !isKnown {
+				by[l.to] = l
+				all = append(all, l.to)
+			}
+		}
+	}
+	return all, by
 }
 
 // link is a need of a step, and a step that may meet it.
@@ -82,7 +77,7 @@ func (k knot) warning() manifest.Problem {
 	links := k.links()
 	first := links[0]
 	if first.how == missing {
-		return warning(first.object, "spec.dependsOn", nil, "there is no %s, so Flux never applies it: name one that "+
+		return warning(first.object, "spec.dependsOn", "there is no %s, so Flux never applies it: name one that "+
 			"is there, or annotate the kustomization with %s: %[1]s", first.what, ElsewhereAnnotation)
 	}
 	circle, o, also := first.circle(), first.object, ""
@@ -104,7 +99,7 @@ func (k knot) warning() manifest.Problem {
 	if first.of.of.isOf("HelmRelease") {
 		o = first.of.of.Object
 	}
-	return warning(o, "", nil, "never comes up in an empty cluster%s: %s: %s", also, because, first.remedy(circle))
+	return warning(o, "", "never comes up in an empty cluster%s: %s: %s", also, because, first.remedy(circle))
 }
 
 // name names a delivery.
@@ -125,32 +120,25 @@ func (l link) reason() string {
 }
 
 // circle returns the fewest links from the target of a link back to the link's own step.
-func (l link) circle() []link {
-	paths := map[*step][]link{l.to: {}}
-	for next := []*step{l.to}; len(next) > 0 && next[0] != l.of; next = next[1:] {
-		for _, other := range (knot{next[0]}).links() {
-			if _, isKnown := paths[other.to]; !isKnown {
-				paths[other.to] = append(slices.Clone(paths[next[0]]), other)
-				next = append(next, other.to)
-			}
-		}
+func (l link) circle() (links []link) {
+	_, by := l.to.waitsFor()
+	for at := l.of; at != l.to; at = by[at].of {
+		links = append(links, by[at])
 	}
-	return paths[l.of]
+	slices.Reverse(links)
+	return links
 }
 
 // remedy says how to untie the knot of a link and its circle.
 func (l link) remedy(circle []link) string {
-	find := func(how how) *progress {
-		i := slices.IndexFunc(circle, func(other link) bool { return other.how == how })
-		if i < 0 {
-			return nil
+	first := map[how]*progress{}
+	for _, other := range slices.Backward(circle) {
+		first[other.how] = other.of.of
+		if other.how == asApplied {
+			first[asApplied] = other.to.of
 		}
-		if how == asApplied {
-			return circle[i].to.of
-		}
-		return circle[i].of.of
 	}
-	depending, waiting, applying := find(dependsOn), find(forHealth), find(asApplied)
+	depending, waiting, applying := first[dependsOn], first[forHealth], first[asApplied]
 	by, wait := l.to.of, ""
 	if by.isOf("HelmRelease") && applying != nil && !l.of.of.isOf("HelmRelease") {
 		if by = applying; !by.Wait && by.Unstructured != nil {

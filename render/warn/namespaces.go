@@ -22,7 +22,7 @@ func missingNamespaces(in Input) (warnings []manifest.Problem) {
 	}
 	for _, o := range in.sources {
 		id := manifest.ID{Kind: "Namespace", Name: o.GetNamespace()}
-		if id.Name == "" || isKnown[id.Name] || isInEveryCluster(id.Name) || in.isElsewhere(id) {
+		if id.Name == "" || isKnown[id.Name] || isInEveryCluster(id.Name) || in.Elsewhere.Has(id) {
 			continue
 		}
 		if namespaced, isDefined := in.IsNamespaced(o.GroupVersionKind()); isDefined && !namespaced {
@@ -33,9 +33,8 @@ func missingNamespaces(in Input) (warnings []manifest.Problem) {
 		if hint := manifest.DidYouMean(id.Name, defined); hint != "" {
 			remedy = hint + " Otherwise add it"
 		}
-		warnings = append(warnings, warning(o, "metadata.namespace", id.Name,
-			"%s is not defined here%s, or, if it exists elsewhere, annotate the kustomization with %s: %[1]s", id,
-			remedy, ElsewhereAnnotation))
+		warnings = append(warnings, warning(o, "metadata.namespace", "%s is not defined here%s, %s", id, remedy,
+			orAnnotate(id)))
 	}
 	return warnings
 }

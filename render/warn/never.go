@@ -23,17 +23,18 @@ import (
 )
 
 // neverWorking warns of objects that the API server accepts and whose controller never does what they say.
-func neverWorking(in Input) (warnings []manifest.Problem) {
-	rules := map[string]func(manifest.Object) []manifest.Problem{
-		"StatefulSet.apps": longStatefulSet, "CronJob.batch": neverDue, "Service": ignoredSelector,
-		"ConfigMap": missingContent, "Secret": missingContent,
+func neverWorking(_ Input, o manifest.Object) []manifest.Problem {
+	switch o.GroupVersionKind().GroupKind().String() {
+	case "StatefulSet.apps":
+		return longStatefulSet(o)
+	case "CronJob.batch":
+		return neverDue(o)
+	case "Service":
+		return ignoredSelector(o)
+	case "ConfigMap", "Secret":
+		return missingContent(o)
 	}
-	for _, o := range in.sources {
-		if rule := rules[o.GroupVersionKind().GroupKind().String()]; rule != nil {
-			warnings = append(warnings, rule(o)...)
-		}
-	}
-	return warnings
+	return nil
 }
 
 // longStatefulSet warns of a StatefulSet with too long a name: its Pods get the label controller-revision-hash, of the
@@ -44,7 +45,7 @@ func longStatefulSet(o manifest.Object) []manifest.Problem {
 	if len(o.GetName()) <= most || strings.Contains(o.GetName(), "$") {
 		return nil
 	}
-	return []manifest.Problem{warning(o, "metadata.name", o.GetName(),
+	return []manifest.Problem{warning(o, "metadata.name",
 		"has %d characters, so no Pod starts: with a hash it is the value of their label controller-revision-hash: "+
 			"write at most %d", len(o.GetName()), most)}
 }
@@ -58,7 +59,7 @@ func neverDue(o manifest.Object) []manifest.Problem {
 	if err != nil || !schedule.Next(beforeLeapYear).IsZero() {
 		return nil
 	}
-	return []manifest.Problem{warning(o, "spec.schedule", text, "%q never comes: correct the day or the month", text)}
+	return []manifest.Problem{warning(o, "spec.schedule", "%q never comes: correct the day or the month", text)}
 }
 
 // ignoredSelector warns of a selector of a Service of type ExternalName:
@@ -68,7 +69,7 @@ func ignoredSelector(o manifest.Object) []manifest.Problem {
 	if decoding.At(o.Object, []string{"spec", "type"}) != "ExternalName" || len(selector) == 0 {
 		return nil
 	}
-	return []manifest.Problem{warning(o, "spec.selector", nil,
+	return []manifest.Problem{warning(o, "spec.selector",
 		"has no effect on a Service of type ExternalName: remove it, or the type")}
 }
 
@@ -85,7 +86,7 @@ func missingContent(o manifest.Object) (warnings []manifest.Problem) {
 			}
 			if strings.HasPrefix(text, "version https://git-lfs.github.com/spec/v1\n") &&
 				strings.Contains(text, "\noid sha256:") {
-				warnings = append(warnings, warning(o, manifest.JoinField([]string{field, key}), nil,
+				warnings = append(warnings, warningAt(o, []string{field, key},
 					"is a pointer of Git LFS, not the file: run git lfs pull before render"))
 			}
 		}
@@ -108,7 +109,7 @@ func scaledByTwo(in Input) (warnings []manifest.Problem) {
 			first[a.Target] = o
 			continue
 		}
-		warnings = append(warnings, warning(o, "spec.scaleTargetRef.name", a.Target.Name,
+		warnings = append(warnings, warning(o, "spec.scaleTargetRef.name",
 			"%s scales %s %s as well, so neither of the two does: remove one, or join their metrics", other,
 			a.Target.Kind, a.Target.Name))
 	}
@@ -117,27 +118,24 @@ func scaledByTwo(in Input) (warnings []manifest.Problem) {
 
 // blockedEvictions warns of a PodDisruptionBudget that requires all Pods of the only workload that it selects: no
 // node can be drained. See getExpectedPodCount in pkg/controller/disruption/disruption.go of Kubernetes.
-func blockedEvictions(in Input) (warnings []manifest.Problem) {
-	for _, o := range in.sources {
-		selectors := references.SelectorsOf(o)
-		if o.GetKind() != "PodDisruptionBudget" || len(selectors) == 0 {
-			continue
-		}
-		selected := in.index.Selected(selectors[0])
-		if len(selected) != 1 || len(in.autoscalers[pod.WorkloadOf(selected[0].Unstructured)]) > 0 {
-			continue
-		}
-		workload := selected[0].GetKind()
-		replicas := pod.Number(selected[0].Unstructured, 1, "spec", "replicas")
-		field, advice := requiresAll(o, int(replicas))
-		if workload != "Deployment" && workload != "StatefulSet" || field == "" {
-			continue
-		}
-		warnings = append(warnings, warning(o, "spec."+field, decoding.At(o.Object, []string{"spec", field}),
-			"%s has %s, so no node with one of them can be drained: %s %s, or run more",
-			selected[0].Object, kind.Count(replicas, "Pod"), advice, field))
+func blockedEvictions(in Input, o manifest.Object) []manifest.Problem {
+	selectors := references.SelectorsOf(o)
+	if o.GetKind() != "PodDisruptionBudget" || len(selectors) == 0 {
+		return nil
 	}
-	return warnings
+	selected := in.index.Selected(selectors[0])
+	if len(selected) != 1 || len(in.autoscalers[pod.WorkloadOf(selected[0].Unstructured)]) > 0 {
+		return nil
+	}
+	workload := selected[0].GetKind()
+	replicas := pod.Number(selected[0].Unstructured, 1, "spec", "replicas")
+	field, advice := requiresAll(o, int(replicas))
+	if workload != "Deployment" && workload != "StatefulSet" || field == "" {
+		return nil
+	}
+	return []manifest.Problem{warning(o, "spec."+field,
+		"%s has %s, so no node with one of them can be drained: %s %s, or run more", selected[0].Object,
+		kind.Count(replicas, "Pod"), advice, field)}
 }
 
 // requiresAll returns the field by which a PodDisruptionBudget requires all Pods of a number, and what to do with it.
@@ -162,41 +160,32 @@ func requiresAll(budget manifest.Object, replicas int) (field, advice string) {
 // unspreadPods warns of a topology spread constraint whose labels no Pods of the environment have, also not those
 // that it is to spread: it spreads nothing. See calPreFilterState in
 // pkg/scheduler/framework/plugins/podtopologyspread/filtering.go of Kubernetes.
-func unspreadPods(in Input) (warnings []manifest.Problem) {
-	for _, o := range in.sources {
-		const selectors = "topologySpreadConstraints[].labelSelector"
-		references.VisitPods(o, selectors, func(selector map[string]any, at []string) {
-			wanted, _, err := unstructured.NestedStringMap(selector, "matchLabels")
-			s := references.Selector{From: o, Labels: wanted, Selects: "Pod",
-				Namespaces: []string{o.NamespaceOrDefault()}}
-			if err != nil || len(wanted) == 0 || len(selector) > 1 || strings.Contains(fmt.Sprint(wanted), "$") ||
-				len(in.index.Selected(s)) > 0 {
-				return
-			}
-			template, _ := manifest.PodTemplatePath(o.GetKind())
-			own, _, _ := unstructured.NestedStringMap(o.Object,
-				slices.Concat(template, []string{"metadata", "labels"})...)
-			warnings = append(warnings, warning(o, manifest.JoinField(at), nil,
-				"selects no Pods here, also not its own, so it spreads nothing: write labels of the Pods, %s",
-				metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: own})))
-		})
-	}
+func unspreadPods(in Input, o manifest.Object) (warnings []manifest.Problem) {
+	const selectors = "topologySpreadConstraints[].labelSelector"
+	references.VisitPods(o, selectors, func(selector map[string]any, at []string) {
+		wanted, _, err := unstructured.NestedStringMap(selector, "matchLabels")
+		s := references.Selector{From: o, Labels: wanted, Selects: "Pod", Namespaces: []string{o.NamespaceOrDefault()}}
+		if err != nil || len(wanted) == 0 || len(selector) > 1 || strings.Contains(fmt.Sprint(wanted), "$") ||
+			len(in.index.Selected(s)) > 0 {
+			return
+		}
+		template, _ := manifest.PodTemplatePath(o.GetKind())
+		own, _, _ := unstructured.NestedStringMap(o.Object, slices.Concat(template, []string{"metadata", "labels"})...)
+		warnings = append(warnings, warningAt(o, at,
+			"selects no Pods here, also not its own, so it spreads nothing: write labels of the Pods, %s",
+			metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: own})))
+	})
 	return warnings
 }
 
 // repeatedJobs warns of Jobs that the cluster deletes when they have ended. A kind decides about its own.
-func repeatedJobs(in Input) (warnings []manifest.Problem) {
-	const field = "spec.ttlSecondsAfterFinished"
-	for _, o := range in.sources {
-		if delivery.RunsAgain(o.Unstructured) {
-			ttl := decoding.At(o.Object, manifest.SplitField(field))
-			warnings = append(warnings, warning(o, field, ttl,
-				"the cluster deletes the Job after its end, and each sync creates it again, so it runs again and "+
-					"again: "+
-					"leave the field out, or write a CronJob"))
-		}
+func repeatedJobs(_ Input, o manifest.Object) []manifest.Problem {
+	if !delivery.RunsAgain(o.Unstructured) {
+		return nil
 	}
-	return warnings
+	return []manifest.Problem{warning(o, "spec.ttlSecondsAfterFinished",
+		"the cluster deletes the Job after its end, and each sync creates it again, so it runs again and again: "+
+			"leave the field out, or write a CronJob")}
 }
 
 // scaledTwice warns of workloads with both spec.replicas and an autoscaler: each sync undoes the
@@ -220,15 +209,14 @@ func scaledTwice(in Input) (warnings []manifest.Problem) {
 func scaledBy(autoscaler, workload manifest.Object) manifest.Problem {
 	replicas := decoding.At(workload.Object, []string{"spec", "replicas"})
 	if !workload.IsRendered() {
-		return warning(workload, "spec.replicas", replicas,
+		return warning(workload, "spec.replicas",
 			"is %v, and %s scales it: each sync sets it back to %[1]v: leave replicas out", replicas, autoscaler)
 	}
-	field, name := "spec.scaleTargetRef.name", any(workload.GetName())
+	field := "spec.scaleTargetRef.name"
 	if autoscaler.IsRendered() {
-		field, name = "", nil
+		field = ""
 	}
-	return warning(autoscaler, field, name,
-		"scales %s, which is rendered from %s with spec.replicas %v: each sync sets it back to %[3]v: remove "+
-			"spec.replicas there by a patch in overrides/, or leave the autoscaler out", workload,
+	return warning(autoscaler, field, "scales %s, which is rendered from %s with spec.replicas %v: each sync sets it "+
+		"back to %[3]v: remove spec.replicas there by a patch in overrides/, or leave the autoscaler out", workload,
 		workload.Source(), replicas)
 }

@@ -17,18 +17,12 @@ import (
 
 // project has the fields of an AppProject that admit Applications.
 type project struct {
-	Spec struct {
-		SourceRepos  []string      `json:"sourceRepos"`
-		Destinations []destination `json:"destinations"`
-	} `json:"spec"`
+	SourceRepos  []string
+	Destinations []destination
 }
 
 // destination is where an Application goes, or the patterns of it in an AppProject.
-type destination struct {
-	Name      string `json:"name"`
-	Server    string `json:"server"`
-	Namespace string `json:"namespace"`
-}
+type destination struct{ Name, Server, Namespace string }
 
 // refusedApplications warns of Applications whose AppProject does not admit their destination or repository:
 // Argo CD syncs nothing of them. See ValidatePermissions in util/argo/argo.go of Argo CD.
@@ -41,22 +35,22 @@ func refusedApplications(in Input) (warnings []manifest.Problem) {
 		name, _ := decoding.At(o.Object, []string{"spec", "project"}).(string)
 		found := in.index.Find(manifest.ID{Group: "argoproj.io", Kind: "AppProject", Namespace: o.GetNamespace(),
 			Name: name})
-		if len(found) != 1 || hasGlobalProjects() {
+		var p project
+		if len(found) != 1 || manifest.Decode(found[0].Object["spec"], &p) != nil || hasGlobalProjects() {
 			continue
 		}
-		p := manifest.As[project](found[0].Unstructured)
-		say := func(field, what, list string, mapping map[string]any, at []string) {
+		say := func(at []string, field, what, list string) {
 			if field != "" {
-				warnings = append(warnings, warning(o, manifest.JoinField(append(at, field)), mapping[field],
+				warnings = append(warnings, warningAt(o, append(at, field),
 					"%s does not admit this %s, so Argo CD does not sync it: add it to spec.%s there, or correct it",
 					found[0], what, list))
 			}
 		}
 		references.Visit(o.Object, []string{"spec", "destination"}, nil, func(to map[string]any, at []string) {
-			say(p.refusesDestination(to), "destination", "destinations", to, at)
+			say(at, p.refusesDestination(to), "destination", "destinations")
 		})
 		references.Visit(o.Object, []string{"spec", "source|sources"}, nil, func(s map[string]any, at []string) {
-			say(p.refusesSource(s), "repository", "sourceRepos", s, at)
+			say(at, p.refusesSource(s), "repository", "sourceRepos")
 		})
 	}
 	return warnings
@@ -78,14 +72,13 @@ func hasVariable(text string) bool {
 // isDestinationMatched in pkg/apis/application/v1alpha1/app_project_types.go of Argo CD. A Secret tells the name of a
 // server.
 func (p project) refusesDestination(mapping map[string]any) (field string) {
-	text := func(key string) string { value, _ := mapping[key].(string); return value }
-	d := destination{text("name"), text("server"), text("namespace")}
+	var d destination
+	if manifest.Decode(mapping, &d) != nil || hasVariable(d.Name+d.Server+d.Namespace) {
+		return ""
+	}
 	field = "server"
 	if d.Server == "" {
 		field = "name"
-	}
-	if hasVariable(d.Name + d.Server + d.Namespace) {
-		return ""
 	}
 	if delivery.IsInCluster(d.Name, d.Server) {
 		d.Server = delivery.InCluster
@@ -96,7 +89,7 @@ func (p project) refusesDestination(mapping map[string]any) (field string) {
 // refusedField returns the field of a destination that the project does not admit, by default the given one.
 func (p project) refusedField(d destination, field string) string {
 	isAdmitted := false
-	for _, item := range p.Spec.Destinations {
+	for _, item := range p.Destinations {
 		isServer, isCluster := item.admitsCluster(d)
 		isNamespace := matches(item.Namespace, d.Namespace)
 		if isCluster && !isNamespace {
@@ -132,7 +125,7 @@ func (d destination) denies(isServer, isNamespace bool) bool {
 func (p project) refusesSource(mapping map[string]any) string {
 	repository, _ := mapping["repoURL"].(string)
 	isAdmitted := false
-	for _, pattern := range p.Spec.SourceRepos {
+	for _, pattern := range p.SourceRepos {
 		rest, isDenied := strings.CutPrefix(pattern, "!")
 		pattern = normalizeURL(rest)
 		if isDenied {

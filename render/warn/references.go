@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/references"
 )
@@ -26,7 +25,7 @@ func unresolvedReferences(in Input) (warnings []manifest.Problem) {
 		for _, r := range in.index.Of(o) {
 			meant := r.To
 			switch {
-			case in.isElsewhere(r.To):
+			case in.Elsewhere.Has(r.To):
 			case !in.index.Has(r.To):
 				if meant.Name = in.index.Similar(r.To); isOutside(meant) {
 					warnings = append(warnings, in.missingTarget(r)...)
@@ -44,40 +43,32 @@ func unresolvedReferences(in Input) (warnings []manifest.Problem) {
 // missingTarget returns the warning of a reference to an object that is not in the environment, if that is surely
 // a mistake.
 func (in Input) missingTarget(r references.Reference) []manifest.Problem {
-	field := manifest.JoinField(r.Path)
-	value := decoding.At(r.From.Object, r.Path)
-	if in.Renamed != nil {
-		if now, ok := in.Renamed(r.From, r.To); ok {
-			said := fmt.Sprintf("there is no %s: kustomize makes it %s, and does not know this field: write the new "+
-				"name, or add the field to a nameReference of configurations", r.To, now)
-			if now.Namespace == "" && r.To.Namespace != "" {
-				said = fmt.Sprintf("there is no %s: kustomize generates %s, which has no namespace: give its "+
-					"generator namespace: %s", r.To, now, r.To.Namespace)
-			}
-			return []manifest.Problem{warning(r.From, field, value, "%s", said)}
-		}
-	}
+	now, isRenamed := in.Renamed(r.From, r.To)
 	similar := in.index.Similar(r.To)
+	said := ""
 	switch {
-	case similar == "" && in.index.HasAllClasses(r.To):
-		return []manifest.Problem{warning(r.From, field, value,
-			"no %s here: the environment brings other classes, and not this one, so no controller takes the Ingress: "+
-				"name one of them, or, if it exists elsewhere, annotate the kustomization with %s: %[1]s", r.To,
-			ElsewhereAnnotation)}
-	case similar == "":
+	case isRenamed && now.Namespace == "" && r.To.Namespace != "":
+		said = fmt.Sprintf("there is no %s: kustomize generates %s, which has no namespace: give its generator "+
+			"namespace: %s", r.To, now, r.To.Namespace)
+	case isRenamed:
+		said = fmt.Sprintf("there is no %s: kustomize makes it %s, and does not know this field: write the new name, "+
+			"or add the field to a nameReference of configurations", r.To, now)
+	case similar != "":
+		said = fmt.Sprintf("there is no %s here: did you mean %q? Otherwise add it, %s", r.To, similar,
+			orAnnotate(r.To))
+	case in.index.HasAllClasses(r.To):
+		said = fmt.Sprintf("no %s here: the environment brings other classes, and not this one, so no controller "+
+			"takes the Ingress: name one of them, %s", r.To, orAnnotate(r.To))
+	default:
 		return nil
 	}
-	return []manifest.Problem{warning(r.From, field, value,
-		"there is no %s here: did you mean %q? Otherwise add it, or, if it exists elsewhere, annotate the "+
-			"kustomization with %s: %[1]s", r.To, similar, ElsewhereAnnotation)}
+	return []manifest.Problem{warningAt(r.From, r.Path, "%s", said)}
 }
 
 // missingPart returns the warning of a part that the object of a reference lacks.
 func (in Input) missingPart(r references.Reference, n references.Needed) manifest.Problem {
 	target := in.index.Find(r.To)[0]
 	names, _ := references.PartsOf(target, n.Part)
-	field := manifest.JoinField(n.Path)
-	value := decoding.At(r.From.Object, n.Path)
 	consequence := ""
 	switch {
 	case n.Path[len(n.Path)-1] == "subPath": // makeMounts in pkg/kubelet/kubelet_pods.go of Kubernetes
@@ -85,7 +76,7 @@ func (in Input) missingPart(r references.Reference, n references.Needed) manifes
 	case n.Part == references.Key && manifest.MakesPods(r.From.Unstructured):
 		consequence = ", so no Pod starts"
 	}
-	return warning(r.From, field, value, "%s has no %s %s%s%s", target, n.Part, n.Name, consequence,
+	return warningAt(r.From, n.Path, "%s has no %s %s%s%s", target, n.Part, n.Name, consequence,
 		instead(n.Name, names))
 }
 
@@ -94,17 +85,15 @@ const mostSelectable = 1000
 
 // idleSelectors warns of selectors that select nothing in the environment because of a typing error, and of ports that
 // nothing of what is selected has.
-func idleSelectors(in Input) (warnings []manifest.Problem) {
-	for _, o := range in.sources {
-		if in.isElsewhere(o.ID()) {
-			continue
-		}
-		for _, s := range references.SelectorsOf(o) {
-			if selected := in.index.Selected(s); len(selected) > 0 {
-				warnings = append(warnings, unknownPorts(s, selected)...)
-			} else if all := in.index.Selectable(s); len(all) <= mostSelectable {
-				warnings = append(warnings, nothingSelected(s, all)...)
-			}
+func idleSelectors(in Input, o manifest.Object) (warnings []manifest.Problem) {
+	if in.Elsewhere.Has(o.ID()) {
+		return nil
+	}
+	for _, s := range references.SelectorsOf(o) {
+		if selected := in.index.Selected(s); len(selected) > 0 {
+			warnings = append(warnings, unknownPorts(s, selected)...)
+		} else if all := in.index.Selectable(s); len(all) <= mostSelectable {
+			warnings = append(warnings, nothingSelected(s, all)...)
 		}
 	}
 	return warnings
@@ -112,21 +101,20 @@ func idleSelectors(in Input) (warnings []manifest.Problem) {
 
 // nothingSelected returns the warning of a selector that selects none of some objects, if that is surely a mistake.
 func nothingSelected(s references.Selector, all []references.Labelled) []manifest.Problem {
-	const otherwise = "Otherwise annotate the kustomization with %s: %s"
+	otherwise := fmt.Sprintf("Otherwise annotate the kustomization with %s: %s", ElsewhereAnnotation, s.From)
 	for _, l := range all {
 		if key, meant := s.Misses(l.Labels); key != "" {
-			field := manifest.JoinField(append(slices.Clone(s.Path), key))
-			return []manifest.Problem{warning(s.From, field, s.Labels[key],
-				"selects no %s here by %s: %s: did you mean %s, as in %s? "+otherwise, s.Selects, key, s.Labels[key],
-				meant, l.Object, ElsewhereAnnotation, s.From)}
+			return []manifest.Problem{warningAt(s.From, append(slices.Clip(s.Path), key),
+				"selects no %s here by %s: %s: did you mean %s, as in %s? %s", s.Selects, key, s.Labels[key], meant,
+				l.Object, otherwise)}
 		}
 	}
 	for _, l := range all {
 		if s.Selects == "Pod" && len(l.Template) > 0 && s.Meets(l.GetLabels()) {
-			return []manifest.Problem{warning(s.From, manifest.JoinField(s.Path), nil,
-				"selects no Pod here: %s has these labels, but its Pods do not: add them to %s. "+otherwise, l.Object,
-				manifest.JoinField(append(slices.Clone(l.Template), "metadata", "labels")), ElsewhereAnnotation,
-				s.From)}
+			labels := manifest.JoinField(slices.Concat(l.Template, []string{"metadata", "labels"}))
+			return []manifest.Problem{warningAt(s.From, s.Path,
+				"selects no Pod here: %s has these labels, but its Pods do not: add them to %s. %s", l.Object, labels,
+				otherwise)}
 		}
 	}
 	return nil
@@ -134,13 +122,13 @@ func nothingSelected(s references.Selector, all []references.Labelled) []manifes
 
 // unknownPorts warns of named ports of a Service or a monitor that nothing of what it selects has.
 func unknownPorts(s references.Selector, selected []references.Labelled) (warnings []manifest.Problem) {
+	consequence := "is never scraped"
+	if s.From.GetKind() == "Service" {
+		consequence = "has no endpoints"
+	}
 	for _, m := range s.MissingPorts(selected) {
-		consequence := "is never scraped"
-		if s.From.GetKind() == "Service" {
-			consequence = "has no endpoints"
-		}
-		warnings = append(warnings, warning(s.From, manifest.JoinField(m.Path), m.Name, "%s, so this port %s%s", m,
-			consequence, instead(m.Name, m.Others)))
+		warnings = append(warnings, warningAt(s.From, m.Path, "%s, so this port %s%s", m, consequence,
+			instead(m.Name, m.Others)))
 	}
 	return warnings
 }
@@ -158,48 +146,42 @@ func instead(name string, names []string) string {
 
 // unknownProbePorts warns of probes and hooks with a named port that their container does not have: the kubelet looks
 // it up in that container alone.
-func unknownProbePorts(in Input) (warnings []manifest.Problem) {
-	for _, o := range in.sources {
-		references.VisitPods(o, "containers|initContainers[]", func(container map[string]any, at []string) {
-			names := references.PortsOf(container, "")
-			look := func(action map[string]any, at []string) {
-				port, _ := action["port"].(string)
-				if port == "" || strings.Contains(port, "$") || slices.Contains(names, port) {
-					return
-				}
-				warnings = append(warnings, warning(o, manifest.JoinField(append(slices.Clone(at), "port")), port,
+func unknownProbePorts(_ Input, o manifest.Object) (warnings []manifest.Problem) {
+	references.VisitPods(o, "containers|initContainers[]", func(container map[string]any, at []string) {
+		names := references.PortsOf(container, "")
+		look := func(action map[string]any, at []string) {
+			port, _ := action["port"].(string)
+			if port != "" && !strings.Contains(port, "$") && !slices.Contains(names, port) {
+				warnings = append(warnings, warningAt(o, append(at, "port"),
 					"the container has no port %s, so it always fails%s", port, instead(port, names)))
 			}
-			const probes, handlers = "livenessProbe|readinessProbe|startupProbe", "httpGet|tcpSocket"
-			references.Visit(container, []string{probes, handlers}, at, look)
-			references.Visit(container, []string{"lifecycle", "postStart|preStop", handlers}, at, look)
-		})
-	}
+		}
+		const probes, handlers = "livenessProbe|readinessProbe|startupProbe", "httpGet|tcpSocket"
+		references.Visit(container, []string{probes, handlers}, at, look)
+		references.Visit(container, []string{"lifecycle", "postStart|preStop", handlers}, at, look)
+	})
 	return warnings
 }
 
 // emptyMounts warns of mounts of a path that the items of their volume do not have: the kubelet makes a folder for it.
 // See makeMounts in pkg/kubelet/kubelet_pods.go of Kubernetes.
-func emptyMounts(in Input) (warnings []manifest.Problem) {
-	for _, o := range in.sources {
-		files := map[any][]string{} // by the name of their volume
-		references.VisitPods(o, "volumes[]", func(volume map[string]any, _ []string) {
-			references.Visit(volume, []string{"configMap|secret", "items"}, nil, func(item map[string]any, _ []string) {
-				files[volume["name"]] = append(files[volume["name"]], path.Clean(fmt.Sprint(item["path"])))
-			})
+func emptyMounts(_ Input, o manifest.Object) (warnings []manifest.Problem) {
+	files := map[any][]string{} // by the name of their volume
+	references.VisitPods(o, "volumes[]", func(volume map[string]any, _ []string) {
+		references.Visit(volume, []string{"configMap|secret", "items"}, nil, func(item map[string]any, _ []string) {
+			files[volume["name"]] = append(files[volume["name"]], path.Clean(fmt.Sprint(item["path"])))
 		})
-		references.VisitPods(o, "containers|initContainers[].volumeMounts[]", func(mount map[string]any, at []string) {
-			text, _ := mount["subPath"].(string)
-			names := files[mount["name"]]
-			if text == "" || len(names) == 0 || strings.Contains(text+strings.Join(names, ""), "$") ||
-				slices.ContainsFunc(names, func(name string) bool {
-					return strings.HasPrefix(name+"/", path.Clean(text)+"/")
-				}) {
-				return
-			}
-			warnings = append(warnings, warning(o, manifest.JoinField(append(slices.Clone(at), "subPath")), text,
+	})
+	references.VisitPods(o, "containers|initContainers[].volumeMounts[]", func(mount map[string]any, at []string) {
+		text, _ := mount["subPath"].(string)
+		names := files[mount["name"]]
+		isThere := slices.ContainsFunc(names, func(name string) bool {
+			return strings.HasPrefix(name+"/", path.Clean(text)+"/")
+		})
+		if text != "" && len(names) > 0 && !isThere && !strings.Contains(text+strings.Join(names, ""), "$") {
+			warnings = append(warnings, warningAt(o, append(at, "subPath"),
 				"the volume has no file %s, so the container gets an empty folder%s", text, instead(text, names)))
-		})
-	}
+		}
+	})
 	return warnings
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/warn"
 	"example.com/gatehouse/test/changes"
 )
@@ -93,7 +94,8 @@ func TestReferencesOfEachGroupAreFound(t *testing.T) {
 				{"settings", "metrics"}: "", {"settingz", "metricz"}: row.field, {`"${NAME}"`, `"${PART}"`}: "",
 			} {
 				text := strings.NewReplacer("NAME", spelling[0], "PART", spelling[1]).Replace(row.object)
-				in := warn.Input{Kinds: &registry.Kinds{}, Objects: changes.Objects(t, text+"\n---\n"+row.target)}
+				in := warn.Input{Kinds: &registry.Kinds{}, Objects: changes.Objects(t, text+"\n---\n"+row.target),
+					Renamed: func(manifest.Object, manifest.ID) (now manifest.ID, ok bool) { return now, false }}
 				var fields []string
 				for _, w := range in.Warnings() {
 					if w.Field != "metadata.namespace" {

@@ -2,7 +2,6 @@ package warn
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -50,8 +49,6 @@ type step struct {
 	of     *progress
 	needs  []need
 	isDone bool
-	// order and lowest are of the search for knots, and group is the number of its group, from 1.
-	order, lowest, group int
 }
 
 // need is a condition of a step, which each of some steps meets.
@@ -85,16 +82,14 @@ type startup struct {
 	Input
 	all      []*progress
 	of       map[manifest.ID]*progress
-	bringing map[manifest.ID][]*step
-	defining map[schema.GroupKind][]*step
+	bringing map[any][]*step // by IDInNamespace of an object, and by schema.GroupKind of its definition
 	open     []*step
 }
 
 // neverStarting warns of deliveries that wait for each other, or for one that is not there: once for each group. People
 // who install something by helmfile may bring what is missing.
 func neverStarting(in Input) (warnings []manifest.Problem) {
-	s := startup{Input: in, of: map[manifest.ID]*progress{}, bringing: map[manifest.ID][]*step{},
-		defining: map[schema.GroupKind][]*step{}}
+	s := startup{Input: in, of: map[manifest.ID]*progress{}, bringing: map[any][]*step{}}
 	for i := range in.Deliveries {
 		s.add(&in.Deliveries[i])
 	}
@@ -129,10 +124,7 @@ func (s *startup) add(d *Delivery) {
 	p.starts.of, p.applies.of, p.isReady.of = p, p, p
 	s.all = append(s.all, p)
 	if d.Unstructured != nil {
-		content, err := json.Marshal(d.Object.Object["spec"])
-		if err == nil {
-			_ = json.Unmarshal(content, &p.deliverySpec) // a wrong type is an error of the definition
-		}
+		_ = manifest.Decode(d.Object.Object["spec"], &p.deliverySpec) // a wrong type is an error of the definition
 		s.of[d.IDInNamespace()] = p
 		if id := namespaceID(p.TargetNamespace); p.Install.CreateNamespace && p.TargetNamespace != d.GetNamespace() {
 			s.bringing[id] = append(s.bringing[id], &p.starts)
@@ -143,10 +135,12 @@ func (s *startup) add(d *Delivery) {
 		if i < len(d.First) || d.IsApart {
 			by = &p.starts
 		}
-		s.bringing[o.IDInNamespace()] = append(s.bringing[o.IDInNamespace()], by)
-		definition := manifest.ID{Kind: "CustomResourceDefinition", Name: o.GetName()}
-		if crd.Is(o.Unstructured) && !s.isElsewhere(definition) {
-			s.defining[crd.Kind(o.Unstructured)] = append(s.defining[crd.Kind(o.Unstructured)], by)
+		brings := []any{o.IDInNamespace()}
+		if crd.Is(o.Unstructured) && !s.Elsewhere.Has(manifest.ID{Kind: o.GetKind(), Name: o.GetName()}) {
+			brings = append(brings, crd.Kind(o.Unstructured))
+		}
+		for _, key := range brings {
+			s.bringing[key] = append(s.bringing[key], by)
 		}
 	}
 	if d.IsOpen {
@@ -177,7 +171,7 @@ func (s *startup) start(p *progress) {
 			n.by = []*step{&dependency.starts}
 		case dependency != nil:
 			n.by = []*step{&dependency.isReady}
-		case s.all[0].Unstructured == nil, len(s.openTo("")) > 0, flux.HasVariables(id.Name), s.isElsewhere(id):
+		case s.all[0].Unstructured == nil, len(s.openTo("")) > 0, flux.HasVariables(id.Name), s.Elsewhere.Has(id):
 			continue // it may be there
 		default:
 			n.how = missing
@@ -200,19 +194,22 @@ func (s *startup) openTo(kind string) (steps []*step) {
 // one by one.
 func (s *startup) apply(p *progress) {
 	p.applies.needs = append(p.applies.needs, need{how: inOrder, by: []*step{&p.starts}})
-	known := map[any]bool{}
+	if p.IsApart {
+		return
+	}
+	isKnown := map[any]bool{}
 	for _, o := range p.Then {
 		kind, id := o.GroupVersionKind().GroupKind(), namespaceID(o.GetNamespace())
-		if by := s.defining[kind]; len(by) > 0 && !p.IsApart && !known[kind] && !s.isDefined(kind) && !p.skips(o, by) {
-			known[kind] = true
+		if by := s.bringing[kind]; len(by) > 0 && !isKnown[kind] && !s.isDefined(kind) && !p.skips(o, by) {
+			isKnown[kind] = true
 			p.applies.needs = append(p.applies.needs, need{ofKind, o, "kind " + kind.Kind,
 				slices.Concat(by, s.openTo("CustomResourceDefinition"))})
 		}
-		isNamespaced, isKnown := s.IsNamespaced(o.GroupVersionKind())
-		if by := s.bringing[id]; len(by) > 0 && !p.IsApart && !p.isOf("Application") && !known[id] &&
-			(isNamespaced || !isKnown) && !isInEveryCluster(id.Name) &&
-			!s.isElsewhere(manifest.ID{Kind: id.Kind, Name: id.Name}) {
-			known[id] = true
+		isNamespaced, isDefined := s.IsNamespaced(o.GroupVersionKind())
+		if by := s.bringing[id]; len(by) > 0 && !isKnown[id] && !p.isOf("Application") &&
+			(isNamespaced || !isDefined) && !isInEveryCluster(id.Name) &&
+			!s.Elsewhere.Has(manifest.ID{Kind: id.Kind, Name: id.Name}) {
+			isKnown[id] = true
 			p.applies.needs = append(p.applies.needs, need{inNamespace, o, "Namespace " + id.Name,
 				slices.Concat(by, s.openTo(id.Kind))})
 		}

@@ -85,18 +85,28 @@ func (in Input) Warnings() (warnings []manifest.Problem) {
 		{manifest.MissingController, missingController}, {manifest.MissingController, missingGatePolicy},
 		{manifest.InvalidImage, unpinnedController}, {manifest.InvalidImage, invalidImages},
 		{manifest.ScaledTwice, scaledTwice}, {manifest.ScaledTwice, scaledByTwo},
-		{manifest.RunsAgain, repeatedJobs},
-		{manifest.MissingObject, unresolvedReferences}, {manifest.MissingObject, unknownProbePorts},
-		{manifest.MissingObject, emptyMounts},
-		{manifest.NothingSelected, idleSelectors},
-		{manifest.NeverWorks, neverWorking}, {manifest.NeverWorks, blockedEvictions},
-		{manifest.NeverWorks, unspreadPods},
+		{manifest.RunsAgain, ofSources(repeatedJobs)},
+		{manifest.MissingObject, unresolvedReferences}, {manifest.MissingObject, ofSources(unknownProbePorts)},
+		{manifest.MissingObject, ofSources(emptyMounts)},
+		{manifest.NothingSelected, ofSources(idleSelectors)},
+		{manifest.NeverWorks, ofSources(neverWorking)}, {manifest.NeverWorks, ofSources(blockedEvictions)},
+		{manifest.NeverWorks, ofSources(unspreadPods)},
 		{manifest.NeverStarts, neverStarting}, {manifest.NeverStarts, refusedApplications},
 		{manifest.OfKind, ofKinds},
 	}
 	found := make([][]manifest.Problem, len(rules))
 	parallel.For(len(rules), func(i int) { found[i] = manifest.AllAs(rules[i].code, rules[i].find(in)) })
 	return slices.Concat(found...)
+}
+
+// ofSources returns the rule of all source objects by that of one.
+func ofSources(find func(Input, manifest.Object) []manifest.Problem) func(Input) []manifest.Problem {
+	return func(in Input) (warnings []manifest.Problem) {
+		for _, o := range in.sources {
+			warnings = append(warnings, find(in, o)...)
+		}
+		return warnings
+	}
 }
 
 func ofKinds(in Input) (warnings []manifest.Problem) {
@@ -127,8 +137,7 @@ func ofKinds(in Input) (warnings []manifest.Problem) {
 			if !ok || isOld { // the rule made the object up, or was told before
 				continue
 			}
-			warnings = append(warnings, warning(o, w.Field, decoding.At(o.Object, manifest.SplitField(w.Field)),
-				"%s", w.Message))
+			warnings = append(warnings, warning(o, w.Field, "%s", w.Message))
 		}
 	}
 	return warnings
@@ -142,24 +151,28 @@ func untyped(objects []manifest.Object) []*unstructured.Unstructured {
 	return all
 }
 
-// warning returns a warning about a field of an object and its value.
-func warning(o manifest.Object, field string, value any, format string, args ...any) manifest.Problem {
-	message := fmt.Sprintf(format, args...)
+// warning returns a warning about a field of an object.
+func warning(o manifest.Object, field, format string, args ...any) manifest.Problem {
+	message, value := fmt.Sprintf(format, args...), manifest.Value{}
 	if field != "" {
 		message = field + ": " + message
+		value.Is = decoding.At(o.Object, manifest.SplitField(field))
 	}
-	w := manifest.NewProblem(o, field, manifest.Value{Is: value}, message)
+	w := manifest.NewProblem(o, field, value, message)
 	w.Warning = true
 	return w
+}
+
+// warningAt is warning for the path of a field.
+func warningAt(o manifest.Object, path []string, format string, args ...any) manifest.Problem {
+	return warning(o, manifest.JoinField(path), format, args...)
 }
 
 // Elsewhere has values of ElsewhereAnnotation.
 type Elsewhere []string
 
-func (in Input) isElsewhere(id manifest.ID) bool { return in.Elsewhere.IsElsewhere(id) }
-
-// IsElsewhere reports whether a list has an object.
-func (e Elsewhere) IsElsewhere(id manifest.ID) bool {
+// Has reports whether a list has an object.
+func (e Elsewhere) Has(id manifest.ID) bool {
 	for _, list := range e {
 		for entry := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == '\n' }) {
 			if strings.Join(strings.Fields(entry), " ") == id.String() {
@@ -168,4 +181,9 @@ func (e Elsewhere) IsElsewhere(id manifest.ID) bool {
 		}
 	}
 	return false
+}
+
+// orAnnotate is the end of a warning of an object that is not in the environment.
+func orAnnotate(id manifest.ID) string {
+	return fmt.Sprintf("or, if it exists elsewhere, annotate the kustomization with %s: %s", ElsewhereAnnotation, id)
 }
