@@ -37,13 +37,9 @@ type generator struct {
 		Template map[string]any
 	}
 	Git *struct {
-		Directories []struct {
-			Path    string
-			Exclude bool
-		}
-		Files    []struct{ Path string }
-		Values   map[string]string
-		Template map[string]any
+		Directories, Files []pattern
+		Values             map[string]string
+		Template           map[string]any
 	}
 	Clusters *clusterGenerator
 	Matrix   *applicationSet
@@ -52,6 +48,12 @@ type generator struct {
 		MergeKeys []string
 	}
 	Selector *metav1.LabelSelector
+}
+
+// pattern selects folders or files, or excludes them.
+type pattern struct {
+	Path    string
+	Exclude bool
 }
 
 // maxGenerated bounds the Applications of an ApplicationSet.
@@ -149,11 +151,23 @@ func (e expansion) parameters(g generator, outer params) (all []params, own map[
 }
 
 // ofGit returns the parameters of the folders or files that a generator selects.
-func (e expansion) ofGit(g generator, outer params) ([]params, error) {
+func (e expansion) ofGit(g generator, outer params) (all []params, err error) {
 	if len(g.Git.Directories) > 0 {
-		return e.directories(g, outer)
+		names, err := e.matching(g.Git.Directories, "folder", outer)
+		for _, name := range names {
+			all = append(all, e.withPath(nil, name, ""))
+		}
+		return all, err
 	}
-	return e.filesOf(g, outer)
+	names, err := e.matching(g.Git.Files, "file", outer)
+	for _, name := range names {
+		found, err := e.readFile(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, err
 }
 
 // matrix returns each pair of parameters of two generators.
@@ -179,71 +193,45 @@ func (e expansion) matrix(generators []generator) (all []params, err error) {
 	return all, nil
 }
 
-// directories returns the parameters of the folders that patterns select.
-func (e expansion) directories(g generator, outer params) (all []params, err error) {
+// matching returns the names that patterns select, of each folder or each file.
+func (e expansion) matching(all []pattern, sort string, outer params) ([]string, error) {
 	var patterns, excluded []string
-	for _, d := range g.Git.Directories {
-		pattern, err := e.text(d.Path, outer)
+	for _, p := range all {
+		text, err := e.text(p.Path, outer)
 		if err != nil {
 			return nil, err
 		}
-		if d.Exclude {
-			excluded = append(excluded, pattern)
+		if p.Exclude {
+			excluded = append(excluded, text)
 		} else {
-			patterns = append(patterns, pattern)
+			patterns = append(patterns, text)
 		}
 	}
-	for _, name := range e.files.Find(func(name string, isDir bool) bool {
-		return isDir && matchesAny(patterns, name) && !matchesAny(excluded, name)
-	}) {
-		p := params{}
-		e.setPath(p, name)
-		all = append(all, p)
+	names := e.files.Find(func(name string, isDir bool) bool {
+		return isDir == (sort == "folder") && matchesAny(patterns, name) && !matchesAny(excluded, name)
+	})
+	if len(names) == 0 { // perhaps of another repository
+		return nil, fmt.Errorf("no %s of this repository matches %s", sort, strings.Join(patterns, ", "))
 	}
-	if len(all) == 0 { // perhaps of another repository
-		return nil, errors.New("no folder of this repository matches " + strings.Join(patterns, ", "))
-	}
-	return all, nil
+	return names, nil
 }
 
-// filesOf returns the parameters in the files that patterns select.
-func (e expansion) filesOf(g generator, outer params) (all []params, err error) {
-	var patterns []string
-	for _, f := range g.Git.Files {
-		pattern, err := e.text(f.Path, outer)
-		if err != nil {
-			return nil, err
-		}
-		patterns = append(patterns, pattern)
+// readFile returns the parameters in a file: one mapping, or a list of them.
+func (e expansion) readFile(name string) (all []params, err error) {
+	content, err := e.files.ReadFile(name)
+	if err != nil {
+		return nil, err
 	}
-	for _, name := range e.files.Find(func(name string, isDir bool) bool {
-		return !isDir && matchesAny(patterns, name)
-	}) {
-		content, err := e.files.ReadFile(name)
-		if err != nil {
-			return nil, err
+	var list []map[string]any
+	if err := yaml.Unmarshal(content, &list); err != nil {
+		var one map[string]any
+		if err := yaml.Unmarshal(content, &one); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		var list []map[string]any
-		if err := yaml.Unmarshal(content, &list); err != nil {
-			var one map[string]any
-			if err := yaml.Unmarshal(content, &one); err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
-			}
-			list = append(list, one)
-		}
-		for _, values := range list {
-			p := e.flat(values, "")
-			e.setPath(p, path.Dir(name))
-			if at, ok := p["path"].(map[string]any); ok {
-				at["filename"] = path.Base(name)
-			} else {
-				p["path.filename"] = path.Base(name)
-			}
-			all = append(all, p)
-		}
+		list = append(list, one)
 	}
-	if len(all) == 0 {
-		return nil, errors.New("no file of this repository matches " + strings.Join(patterns, ", "))
+	for _, values := range list {
+		all = append(all, e.withPath(values, path.Dir(name), path.Base(name)))
 	}
 	return all, nil
 }
@@ -268,25 +256,35 @@ func matchesAny(patterns []string, name string) bool {
 	})
 }
 
-// setPath adds the parameters of a folder.
-func (e expansion) setPath(p params, name string) {
-	segments, base := strings.Split(name, "/"), path.Base(name)
-	normalized := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(base), "-"), "-")
-	if e.GoTemplate {
-		list := make([]any, len(segments))
-		for i, s := range segments {
-			list[i] = s
+// withPath returns parameters with those of a folder, and of a file in it if there is one.
+func (e expansion) withPath(values map[string]any, folder, file string) params {
+	base, segments := path.Base(folder), []any{}
+	p, at := e.flat(values, ""), map[string]any{"basename": base, "basenameNormalized": normalize(base)}
+	if file != "" {
+		at["filename"], at["filenameNormalized"] = file, normalize(file)
+	}
+	for i, segment := range strings.Split(folder, "/") {
+		segments = append(segments, segment)
+		if !e.GoTemplate {
+			p["path["+strconv.Itoa(i)+"]"] = segment
 		}
-		p["path"] = map[string]any{"path": name, "basename": base, "basenameNormalized": normalized, "segments": list}
-		return
 	}
-	p["path"], p["path.basename"], p["path.basenameNormalized"] = name, base, normalized
-	for i, s := range segments {
-		p["path["+strconv.Itoa(i)+"]"] = s
+	if e.GoTemplate {
+		at["path"], at["segments"] = folder, segments
+		p["path"] = at
+		return p
 	}
+	maps.Copy(p, e.flat(at, "path."))
+	p["path"] = folder
+	return p
 }
 
-var notInNames = regexp.MustCompile("[^-a-z0-9.]+")
+var notInNames = regexp.MustCompile("[^-a-z0-9.]")
+
+// normalize returns a text as a part of names (SanitizeName of Argo CD).
+func normalize(text string) string {
+	return strings.Trim(notInNames.ReplaceAllString(strings.ToLower(text), "-"), "-.")
+}
 
 // flat returns parameters as templates take them: Go templates as they are, and others by their joined names.
 func (e expansion) flat(values map[string]any, prefix string) params {
@@ -359,9 +357,7 @@ func (e expansion) text(text string, p params) (string, error) {
 		content, err := yaml.Marshal(v)
 		return strings.TrimSuffix(string(content), "\n"), err
 	}
-	functions["normalize"] = func(s string) string {
-		return strings.Trim(notInNames.ReplaceAllString(strings.ToLower(s), "-"), "-.")
-	}
+	functions["normalize"] = normalize
 	t, err := template.New("").Funcs(functions).Option(e.GoTemplateOptions...).Parse(text)
 	if err != nil {
 		return "", fmt.Errorf("spec.template: %w", err)

@@ -19,7 +19,7 @@ const setFiles = `
 -- environments/prod/kustomization.yaml --
 resources: []
 -- apps/web/a.txt --
--- apps/Data_Base/a.txt --
+-- apps/Data__Base/a.txt --
 -- apps/old/a.txt --
 -- config/eu/prod.yaml --
 region: {name: eu}
@@ -63,7 +63,7 @@ func TestApplicationSetMakesApplications(t *testing.T) {
 		},
 		"folders": {
 			spec: `{generators: [{git: {directories: [{path: apps/*}, {path: apps/old, exclude: true}]}}], template: {metadata: {name: "{{path.basenameNormalized}}"}, spec: {project: "{{path[0]}} {{path}}"}}}`,
-			want: "data-base apps apps/Data_Base, web apps apps/web",
+			want: "data--base apps apps/Data__Base, web apps apps/web",
 		},
 		"Go templates": {
 			spec: `{goTemplate: true, generators: [{git: {directories: [{path: apps/web}]}}], template: {metadata: {name: "{{.path.basename | upper}}"}, spec: {project: "{{index .path.segments 0}}{{if .none}}x{{end}}"}}}`,
@@ -72,6 +72,10 @@ func TestApplicationSetMakesApplications(t *testing.T) {
 		"files": {
 			spec: `{generators: [{git: {files: [{path: "config/**/prod.yaml"}]}}], template: {metadata: {name: "{{region.name}}"}, spec: {project: "{{path}} {{path.filename}}"}}}`,
 			want: "eu config/eu prod.yaml, us1 config/us prod.yaml, us2 config/us prod.yaml",
+		},
+		"files, but for some": {
+			spec: `{generators: [{git: {files: [{path: "config/**/prod.yaml"}, {path: "config/us/*", exclude: true}]}}], template: {metadata: {name: "{{region.name}}"}, spec: {project: "{{path.filenameNormalized}}"}}}`,
+			want: "eu prod.yaml",
 		},
 		"a matrix, whose second part takes the first": {
 			spec: `{goTemplate: true, generators: [{matrix: {generators: [{list: {elements: [{r: eu}, {r: us}]}}, {git: {files: [{path: "config/{{.r}}/*.yaml"}]}}]}}], template: {metadata: {name: "{{.region.name}}"}, spec: {project: "{{.r}}"}}}`,

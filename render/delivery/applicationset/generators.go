@@ -148,7 +148,7 @@ func (e expansion) ofClusters(g clusterGenerator) (all []params, err error) {
 	add := func(name, server, project string, metadata map[string]any) {
 		p := e.flat(map[string]any{"metadata": metadata}, "")
 		p["name"], p["server"], p["project"] = name, server, project
-		p["nameNormalized"] = strings.Trim(notInNames.ReplaceAllString(strings.ToLower(name), "-"), "-.")
+		p["nameNormalized"] = normalize(name)
 		all = append(all, p)
 	}
 	hasOwn := g.Selector.Size() > 0
@@ -173,7 +173,7 @@ func (e expansion) ofClusters(g clusterGenerator) (all []params, err error) {
 		add(name, server, secretText(o, "project"), metadata)
 	}
 	if !hasOwn {
-		add("in-cluster", "https://kubernetes.default.svc", "", nil)
+		add("in-cluster", delivery.InCluster, "", nil)
 	}
 	if err := e.addValues(all, g.Values); err != nil || !g.FlatList {
 		return all, err
