@@ -36,12 +36,8 @@ func (m Metadata) Setter(p manifest.Problem) []string {
 }
 
 // AddEntries adds entries to a map of metadata.
-func AddEntries(get func() map[string]string, set func(map[string]string), added ...map[string]string) {
-	entries := map[string]string{}
-	for _, more := range append([]map[string]string{get()}, added...) {
-		maps.Copy(entries, more)
-	}
-	if len(entries) > 0 {
-		set(entries)
+func AddEntries(get func() map[string]string, set func(map[string]string), added map[string]string) {
+	if len(added) > 0 {
+		set(merged(get(), added))
 	}
 }

@@ -117,8 +117,8 @@ func Settings(o *unstructured.Unstructured, tools ...Tool) (found []Setting) {
 	if slices.Contains(tools, Argo) {
 		found = append(recreate(o, found), argoHooks(o)...)
 	}
-	if slices.Contains(tools, Helm) {
-		found = append(found, helmHooks(o)...)
+	if value, isHook := o.GetAnnotations()[helmHook]; isHook && slices.Contains(tools, Helm) {
+		found = append(found, hooks(o, Setting{Tool: Helm, Key: helmHook, Value: value})...)
 	}
 	return found
 }
@@ -226,15 +226,6 @@ func argoHooks(o *unstructured.Unstructured) []Setting {
 		return []Setting{hook.at(o)}
 	}
 	return hooks(o, hook)
-}
-
-// helmHooks returns the settings of a hook of Helm.
-func helmHooks(o *unstructured.Unstructured) []Setting {
-	value, isHook := o.GetAnnotations()[helmHook]
-	if !isHook {
-		return nil
-	}
-	return hooks(o, Setting{Tool: Helm, Key: helmHook, Value: value})
 }
 
 // hooks returns the settings of a hook that runs. It stays in the cluster when it leaves git, unless its tool deletes

@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/manifest"
 )
 
@@ -123,12 +124,7 @@ func Protect(o manifest.Object) manifest.Object {
 		return o
 	}
 	o = o.Copy()
-	annotations := o.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[Switch] = Off
-	o.SetAnnotations(annotations)
+	delivery.AddEntries(o.GetAnnotations, o.SetAnnotations, map[string]string{Switch: Off})
 	return o
 }
 

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/fluxcd/pkg/envsubst"
@@ -15,6 +14,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
 )
@@ -214,27 +214,24 @@ type use struct {
 	text string
 }
 
-// uses returns the texts with variables in an object, in the order of fields.
+// uses returns the texts and keys with variables in an object, in the order of fields.
 func uses(o manifest.Object) (all []use) {
-	var visit func(field []string, content any)
-	visit = func(field []string, content any) {
-		switch content := content.(type) {
-		case string:
-			if strings.Contains(content, "${") {
-				all = append(all, use{Use{Field: slices.Clone(field)}, content})
-			}
-		case map[string]any:
-			for _, key := range slices.Sorted(maps.Keys(content)) {
-				visit(field, key)
-				visit(append(field, key), content[key])
-			}
-		case []any:
-			for i, item := range content {
-				visit(append(field, strconv.Itoa(i)), item)
-			}
+	add := func(field []string, text string) {
+		if strings.Contains(text, "${") {
+			all = append(all, use{Use{Field: field}, text})
 		}
 	}
-	visit(nil, o.Object)
+	decoding.Walk(o.Object, func(field []string, value any) bool {
+		switch value := value.(type) {
+		case string:
+			add(field, value)
+		case map[string]any:
+			for _, key := range slices.Sorted(maps.Keys(value)) {
+				add(field, key)
+			}
+		}
+		return true
+	})
 	return all
 }
 

@@ -15,51 +15,43 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// application has the fields of an Application that select its objects.
+// application has the fields of an Application that select its objects. Their names do not depend on case.
 type application struct {
-	Spec struct {
-		Source      applicationSource   `json:"source"`
-		Sources     []applicationSource `json:"sources"`
-		Destination struct {
-			Name      string `json:"name"`
-			Server    string `json:"server"`
-			Namespace string `json:"namespace"`
-		} `json:"destination"`
-	} `json:"spec"`
+	Source      applicationSource
+	Sources     []applicationSource
+	Destination struct{ Name, Server, Namespace string }
 }
 
 type applicationSource struct {
-	RepoURL        string `json:"repoURL"`
-	Path           string `json:"path"`
-	Chart          string `json:"chart"`
-	Ref            string `json:"ref"`
-	TargetRevision string `json:"targetRevision"`
-	Helm           struct {
-		ReleaseName   string         `json:"releaseName"`
-		Namespace     string         `json:"namespace"`
-		ValueFiles    []string       `json:"valueFiles"`
-		IgnoreMissing bool           `json:"ignoreMissingValueFiles"`
-		Values        string         `json:"values"`
-		ValuesObject  map[string]any `json:"valuesObject"`
-		Parameters    []struct {
-			Name        string `json:"name"`
-			Value       string `json:"value"`
-			ForceString bool   `json:"forceString"`
-		} `json:"parameters"`
-		FileParameters       []any    `json:"fileParameters"`
-		SkipCRDs             bool     `json:"skipCrds"`
-		SkipSchemaValidation bool     `json:"skipSchemaValidation"`
-		KubeVersion          string   `json:"kubeVersion"`
-		APIVersions          []string `json:"apiVersions"`
-	} `json:"helm"`
+	RepoURL, Path, Chart, Ref, TargetRevision string
+	Helm                                      struct {
+		ReleaseName, Namespace string
+		ValueFiles             []string
+		IgnoreMissing          bool `json:"ignoreMissingValueFiles"`
+		Values                 string
+		ValuesObject           map[string]any
+		Parameters             []struct {
+			Name, Value string
+			ForceString bool
+		}
+		FileParameters       []any
+		SkipCRDs             bool
+		SkipSchemaValidation bool
+		KubeVersion          string
+		APIVersions          []string
+	}
 }
 
 // ofApplication returns the releases of an Application.
 func ofApplication(o manifest.Object) (all []Release) {
-	spec := manifest.As[application](o.Unstructured).Spec
+	spec := specOf[application](o)
 	field := "spec.sources[%d]"
 	if len(spec.Sources) == 0 {
 		spec.Sources, field = []applicationSource{spec.Source}, "spec.source%.0d"
+	}
+	refs := map[string]bool{} // names by which sources refer to the repositories of others
+	for _, s := range spec.Sources {
+		refs["$"+s.Ref] = s.Ref != ""
 	}
 	for i, s := range spec.Sources {
 		if s.Chart == "" && s.Path == "" {
@@ -84,7 +76,7 @@ func ofApplication(o manifest.Object) (all []Release) {
 		if to := spec.Destination; !delivery.IsInCluster(to.Name, to.Server) {
 			r.Unjudged = "spec.destination is another cluster: " + cmp.Or(to.Name, to.Server)
 		}
-		r.refs = refsOf(spec.Sources)
+		r.refs = refs
 		r.addSource(s, helm)
 		all = append(all, r)
 	}
@@ -112,17 +104,6 @@ func (r *Release) addSource(s applicationSource, helm string) {
 	if len(s.Helm.FileParameters) > 0 {
 		r.Unknown, r.unknownField = append(r.Unknown, "fileParameters"), helm+"fileParameters"
 	}
-}
-
-// refsOf returns the names by which sources refer to the repositories of others.
-func refsOf(sources []applicationSource) map[string]bool {
-	refs := map[string]bool{}
-	for _, s := range sources {
-		if s.Ref != "" {
-			refs["$"+s.Ref] = true
-		}
-	}
-	return refs
 }
 
 // addValueFile adds a file of values, as Argo CD resolves its name: in the chart, or anywhere in the repository of the

@@ -15,60 +15,41 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// helmRelease has the fields of a HelmRelease that select its objects.
+// helmRelease has the fields of a HelmRelease that select its objects. Their names do not depend on case.
 type helmRelease struct {
-	Spec struct {
-		Chart *struct {
-			Spec chartTemplate `json:"spec"`
-		} `json:"chart"`
-		ChartRef        reference         `json:"chartRef"`
-		KubeConfig      map[string]any    `json:"kubeConfig"`
-		Suspend         bool              `json:"suspend"`
-		ReleaseName     string            `json:"releaseName"`
-		TargetNamespace string            `json:"targetNamespace"`
-		Values          map[string]any    `json:"values"`
-		ValuesFrom      []valuesReference `json:"valuesFrom"`
-		PostRenderers   []struct {
-			Kustomize map[string]any `json:"kustomize"`
-		} `json:"postRenderers"`
-		CommonMetadata delivery.Metadata `json:"commonMetadata"`
-		Install        struct {
-			CRDs                    string `json:"crds"`
-			SkipCRDs                bool   `json:"skipCRDs"`
-			DisableSchemaValidation bool   `json:"disableSchemaValidation"`
-		} `json:"install"`
-		Upgrade struct {
-			CRDs string `json:"crds"`
-		} `json:"upgrade"`
-	} `json:"spec"`
+	Chart                        *struct{ Spec chartTemplate }
+	ChartRef                     reference
+	KubeConfig                   map[string]any
+	Suspend                      bool
+	ReleaseName, TargetNamespace string
+	Values                       map[string]any
+	ValuesFrom                   []valuesReference
+	PostRenderers                []struct{ Kustomize map[string]any }
+	CommonMetadata               delivery.Metadata
+	Install                      struct {
+		CRDs                              string
+		SkipCRDs, DisableSchemaValidation bool
+	}
+	Upgrade struct{ CRDs string }
 }
 
 type valuesReference struct {
-	Kind       string `json:"kind"`
-	Name       string `json:"name"`
-	ValuesKey  string `json:"valuesKey"`
-	TargetPath string `json:"targetPath"`
-	Literal    bool   `json:"literal"`
-	Optional   bool   `json:"optional"`
+	Kind, Name, ValuesKey, TargetPath string
+	Literal, Optional                 bool
 }
 
 // chartTemplate is spec.chart.spec of a HelmRelease, and spec of a HelmChart.
 type chartTemplate struct {
-	Chart       string    `json:"chart"`
-	Version     string    `json:"version"`
-	SourceRef   reference `json:"sourceRef"`
-	ValuesFiles []string  `json:"valuesFiles"`
+	Chart, Version string
+	SourceRef      reference
+	ValuesFiles    []string
 }
 
-type reference struct {
-	Kind      string `json:"kind"`
-	Name      string `json:"name"`
-	Namespace string `json:"namespace"`
-}
+type reference struct{ Kind, Name, Namespace string }
 
 // ofHelmRelease returns the release of a HelmRelease.
 func (in index) ofHelmRelease(o manifest.Object) []Release {
-	spec := manifest.As[helmRelease](o.Unstructured).Spec
+	spec := specOf[helmRelease](o)
 	r := Release{
 		Source: o, isChart: true, valuesField: "spec.values", filesField: "spec.chart.spec.valuesFiles[0]",
 		Values:      map[string]any{},
@@ -85,14 +66,12 @@ func (in index) ofHelmRelease(o manifest.Object) []Release {
 	}
 	ref := spec.ChartRef
 	ref.Namespace = cmp.Or(ref.Namespace, o.NamespaceOrDefault())
-	switch chart := in.source(ref); {
+	switch chart := in[sourceID(ref)]; {
 	case spec.Chart != nil:
 		spec.Chart.Spec.SourceRef.Namespace = cmp.Or(spec.Chart.Spec.SourceRef.Namespace, o.NamespaceOrDefault())
 		in.setChart(&r, spec.Chart.Spec)
 	case ref.Kind == "HelmChart" && chart.Unstructured != nil:
-		template := manifest.As[struct {
-			Spec chartTemplate `json:"spec"`
-		}](chart.Unstructured).Spec
+		template := specOf[chartTemplate](chart)
 		template.SourceRef.Namespace = ref.Namespace
 		in.setChart(&r, template)
 	case ref.Kind == "OCIRepository" && chart.Unstructured != nil:
@@ -141,9 +120,7 @@ func (in index) addValues(r *Release, from valuesReference) {
 	}
 }
 
-// source returns the source that a reference names.
-func (in index) source(ref reference) manifest.Object { return in[sourceID(ref)] }
-
+// sourceID returns the ID of the source that a reference names.
 func sourceID(ref reference) manifest.ID {
 	return manifest.ID{Group: "source.toolkit.fluxcd.io", Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
 }

@@ -128,14 +128,22 @@ func Misfits(o manifest.Object) (problems []manifest.Problem) {
 	if isHelmRelease(o) {
 		t = reflect.TypeFor[helmRelease]()
 	}
-	for _, wrong := range decoding.Find(o.Object, t, decoding.Options{}) {
+	for _, wrong := range decoding.Find(o.Object["spec"], t, decoding.Options{FoldCase: true}) {
 		if !wrong.Unknown {
-			field := manifest.JoinField(wrong.Path)
+			field := manifest.JoinField(append([]string{"spec"}, wrong.Path...))
 			problems = append(problems, manifest.NewProblem(o, field, manifest.Value{}, field+": has to be of type "+
 				strings.Join(wrong.Wants, " or ")).As(metav1.CauseTypeTypeInvalid))
 		}
 	}
 	return problems
+}
+
+// specOf returns the fields of an object; none if one has a wrong type, see Misfits.
+func specOf[T any](o manifest.Object) (spec T) {
+	if manifest.Decode(o.Object["spec"], &spec) != nil {
+		return *new(T)
+	}
+	return spec
 }
 
 // Is reports whether a controller may install a chart by an object.
