@@ -62,15 +62,11 @@ func (r Repository) All() []string {
 // Synced returns the names of the folders that tools sync clusters by: the path of a Kustomization of Flux in the
 // folder itself, the path that a FluxInstance names, and a folder of Kustomizations or Applications that no other one
 // delivers.
-func (r Repository) Synced() []string {
-	const isOwn = false
-	return r.synced(isOwn)
-}
+func (r Repository) Synced() []string { return r.synced(false) }
 
 // Clusters returns the folders in another one, or the folder itself, that have their own sync.
 func (r Repository) Clusters(folder string) []string {
-	const isOwn = true
-	return slices.DeleteFunc(r.synced(isOwn), func(name string) bool {
+	return slices.DeleteFunc(r.synced(true), func(name string) bool {
 		return path.Clean(folder) != "." && !source.IsWithin(path.Clean(name), path.Clean(folder))
 	})
 }
@@ -86,8 +82,8 @@ func (r Repository) SyncsOf(folder string) (files []string, isDirectory bool) {
 	return slices.Compact(files), isDirectory
 }
 
-// synced returns the folders that tools sync clusters by, see Synced: those with their own sync, or all. An app that
-// is switched off is none where there are others.
+// synced returns the folders that tools sync clusters by, see Synced: those with their own sync alone, if isOwn, or
+// all. An app that is switched off is none where there are others.
 func (r Repository) synced(isOwn bool) []string {
 	entries, delivered, folders, apps := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	files := r.Files
@@ -155,16 +151,13 @@ func isBelowAny(folder string, others map[string]bool) bool {
 
 // overlays returns the folders with a kustomization that no other kustomization lists.
 func (r Repository) overlays() (names []string) {
-	files := r.Files
 	listed, overlays := map[string]bool{}, []string{}
 	addFolder := func(folder string) {
-		var k types.Kustomization
-		content, err := files.ReadAny(files.KustomizationFile("/" + folder))
-		if err != nil || yaml.Unmarshal(content, &k) != nil { // an invalid one may be of anything
+		k, err := readKustomization(r.Files, folder)
+		if err != nil { // an invalid one may be of anything
 			return
 		}
-		all := slices.Concat(k.Resources, k.Components, k.Bases) //nolint:staticcheck // people use bases
-		for _, name := range all {
+		for _, name := range slices.Concat(k.Resources, k.Components, k.Bases) { //nolint:staticcheck // people use bases
 			listed[path.Join(folder, name)] = true
 		}
 		if k.Kind != types.ComponentKind && folder != "." {
@@ -184,4 +177,31 @@ func (r Repository) overlays() (names []string) {
 		}
 	}
 	return names
+}
+
+// readKustomization reads the kustomization of a folder.
+func readKustomization(files *source.FileSystem, folder string) (k types.Kustomization, err error) {
+	content, err := files.ReadAny(files.KustomizationFile("/" + folder))
+	if err == nil {
+		err = yaml.Unmarshal(content, &k)
+	}
+	return k, err
+}
+
+// addDelivered adds a folder, and those that its kustomization lists.
+func addDelivered(files *source.FileSystem, delivered map[string]bool, folder string) {
+	if !delivered[folder] && filepath.IsLocal(folder) {
+		delivered[folder] = true
+		addListed(files, delivered, folder)
+	}
+}
+
+// addListed adds the folders that the kustomization of a folder lists.
+func addListed(files *source.FileSystem, delivered map[string]bool, folder string) {
+	k, _ := readKustomization(files, folder) // rendering reports the error
+	for _, name := range slices.Concat(k.Resources, k.Components) {
+		if name = path.Join(folder, name); filepath.IsLocal(name) && files.IsDir("/"+name) {
+			addDelivered(files, delivered, name)
+		}
+	}
 }

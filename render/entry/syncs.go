@@ -3,10 +3,7 @@ package entry
 import (
 	"bytes"
 	"path"
-	"path/filepath"
-	"slices"
 
-	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/manifest"
@@ -61,45 +58,24 @@ func syncsIn(folder string, content []byte) (all []folderSync) {
 		if yaml.Unmarshal(document, &o) != nil {
 			continue
 		}
+		add := func(s folderSync, within string) {
+			s.folder, s.path = folder, path.Join(".", within)
+			all = append(all, s)
+		}
 		switch manifest.Group(o.APIVersion) + "/" + o.Kind {
 		case "kustomize.toolkit.fluxcd.io/Kustomization":
-			s := folderSync{folder: folder, path: path.Join(".", o.Spec.Path), kind: o.Spec.SourceRef.Kind}
-			all = append(all, s)
+			add(folderSync{kind: o.Spec.SourceRef.Kind}, o.Spec.Path)
 		case "fluxcd.controlplane.io/FluxInstance":
-			all = append(all, folderSync{folder: folder, path: path.Join(".", o.Spec.Sync.Path), isInstance: true})
+			add(folderSync{isInstance: true}, o.Spec.Sync.Path)
 		case "helm.toolkit.fluxcd.io/HelmRelease": // the chart flux-instance
 			if name := o.Spec.Values.Instance.Sync.Path; name != "" {
-				all = append(all, folderSync{folder: folder, path: path.Join(".", name), isInstance: true})
+				add(folderSync{isInstance: true}, name)
 			}
 		case "argoproj.io/Application":
 			for _, from := range append(o.Spec.Sources, o.Spec.Source) {
-				all = append(all, folderSync{folder: folder, path: path.Join(".", from.Path),
-					isDirectory: from.Directory != nil})
+				add(folderSync{isDirectory: from.Directory != nil}, from.Path)
 			}
 		}
 	}
 	return all
-}
-
-// addDelivered adds a folder, and those that its kustomization lists.
-func addDelivered(files *source.FileSystem, delivered map[string]bool, folder string) {
-	if !delivered[folder] && filepath.IsLocal(folder) {
-		delivered[folder] = true
-		addListed(files, delivered, folder)
-	}
-}
-
-// addListed adds the folders that the kustomization of a folder lists.
-func addListed(files *source.FileSystem, delivered map[string]bool, folder string) {
-	content, err := files.ReadAny(files.KustomizationFile("/" + folder))
-	if err != nil {
-		return
-	}
-	var k types.Kustomization
-	_ = yaml.Unmarshal(content, &k) // rendering reports the error
-	for _, name := range slices.Concat(k.Resources, k.Components) {
-		if name = path.Join(folder, name); filepath.IsLocal(name) && files.IsDir("/"+name) {
-			addDelivered(files, delivered, name)
-		}
-	}
 }
