@@ -30,6 +30,7 @@ func (in *input) setOf(repository *Repository, files *source.FileSystem, o manif
 		made.File = made.Origin
 		f.built = append(f.built, made)
 	}
+	f.committed = f.built
 	return f, nil
 }
 
@@ -71,7 +72,7 @@ func (in *input) generated(set manifest.ID, name, text string) (file string, lin
 			continue
 		}
 		manifest.EachScalar(generators, nil, func(scalar *yamlv3.Node, keys []string, isKey bool) {
-			hasName := keys[len(keys)-1] == name
+			hasName := len(keys) > 0 && keys[len(keys)-1] == name // another document may have a text
 			if scalar.Value == text && !isKey && (file == "" || hasName && !isNamed) {
 				file, line, isNamed = source.Relative(d.File), scalar.Line, hasName
 			}

@@ -68,6 +68,7 @@ func (in *input) build(repository *Repository) (b built, problems []manifest.Pro
 	b.checker.PostBuild, b.checker.RuntimeConfig = in.postBuild, in.runtimeConfig
 	for _, f := range b.followed {
 		f.setNamespace(b.checker)
+		f.setRendered(b.checker)
 	}
 	if in.by != nil {
 		b.checker.KeepCreated()

@@ -1,7 +1,9 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -9,60 +11,57 @@ import (
 	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
+	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/verdict"
 )
 
 // A cluster is rendered with all that its deliveries bring: each has a folder in the folder of the environment, and its
 // object points to that folder, without the fields that the rendered objects show. The other fields stay, as does all
 // that the tool knows its objects by. So the cluster moves in, or out, by the path of its own sync.
 
-// staysFor returns the reason that a delivery stays as it is in git, or nothing.
+// setRendered sets the folder of the rendered objects of a delivery in that of the environment, if this is a cluster, or
+// the reason why the delivery stays as it is in git. A delivery that delivers it has both.
+func (f *followed) setRendered(checker *verdict.Checker) {
+	if f.isSet() {
+		return
+	}
+	o := f.InCluster
+	if parent, isDelivered := f.Of.Delivery.(*followed); isDelivered {
+		o = checker.WithNamespace(o, parent.DefaultNamespace)
+		switch {
+		case parent.isSet():
+			f.stays = "an ApplicationSet makes it"
+		case parent.stays != "":
+			f.stays = "it is in the folder of " + parent.Of.GetName()
+		}
+	}
+	f.stays = cmp.Or(f.stays, f.staysFor())
+	if f.stays != "" || f.entry == "" {
+		return
+	}
+	f.rendered = tree.DeliveryFolder(o, checker.IsNamespaced)
+	if f.Nth >= 0 {
+		f.rendered = path.Join(f.rendered, strconv.Itoa(f.Nth))
+	}
+}
+
+// staysFor returns the reason of the delivery itself to stay as it is in git, or nothing.
 func (f *followed) staysFor() string {
-	parent, isDelivered := f.Of.Delivery.(*followed)
+	generates := func(k *source.Kustomization) bool { return len(k.SecretGenerator) > 0 }
 	switch {
-	case isDelivered && parent.isSet():
-		return "an ApplicationSet makes it"
-	case isDelivered && parent.staysFor() != "":
-		return "it is in the folder of " + parent.Of.GetName()
 	case f.IsPart:
 		return "its source has a part of the repository"
 	case f.overlay.HasBuildMetadata():
 		return "its objects have annotations of their build"
-	case f.IsDecrypted && f.generatesSecrets():
+	case f.IsDecrypted && slices.ContainsFunc(slices.Collect(maps.Values(f.sources.Kustomizations)), generates):
 		return "the hash in the name of a Secret is that of its decrypted files"
 	}
 	return f.Unsure(f.outer != nil && f.outer.Values == nil)
 }
 
-// generatesSecrets reports whether kustomize generates a Secret from files.
-func (f *followed) generatesSecrets() bool {
-	for _, k := range f.sources.Kustomizations {
-		if len(k.SecretGenerator) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // isSet reports whether the object is an ApplicationSet, which has no folder.
 func (f *followed) isSet() bool { return f.Folder == "" }
-
-// writtenTo returns the folder of the rendered objects of a delivery, in the folder of the environment. It is empty for
-// one that stays as it is.
-func (p *pipeline) writtenTo(f *followed) string {
-	if p.entry == "" || f.isSet() || f.staysFor() != "" {
-		return ""
-	}
-	o := f.InCluster
-	if parent, isDelivered := f.Of.Delivery.(*followed); isDelivered && parent.DefaultNamespace != "" {
-		o = p.checker.WithNamespace(o, parent.DefaultNamespace)
-	}
-	folder := tree.DeliveryFolder(o, p.checker.IsNamespaced)
-	if f.Nth >= 0 {
-		folder = path.Join(folder, strconv.Itoa(f.Nth))
-	}
-	return folder
-}
 
 // followedFolders returns the followed folders, without ApplicationSets.
 func (p *pipeline) followedFolders() (all []Followed) {
@@ -72,8 +71,8 @@ func (p *pipeline) followedFolders() (all []Followed) {
 		}
 		of := Followed{Delivery: f.InCluster, Folders: []string{f.Folder}, Objects: f.applied,
 			PostBuild: f.postBuild}
-		if folder := p.writtenTo(f); folder != "" {
-			of.Folders = append(of.Folders, path.Join(p.renderedFolder(), folder))
+		if f.rendered != "" {
+			of.Folders = append(of.Folders, path.Join(p.renderedFolder(), f.rendered))
 		}
 		all = append(all, of)
 	}
@@ -87,11 +86,8 @@ func (p *pipeline) asWritten(o manifest.Object) manifest.Object {
 	}
 	written := o.Copy()
 	for _, f := range p.followed {
-		if f.isSet() || !f.isOf(o) {
-			continue
-		}
-		if folder := p.writtenTo(f); folder != "" {
-			f.PointTo(written, path.Join(tree.Folder, p.name, folder))
+		if f.rendered != "" && f.isOf(o) {
+			f.PointTo(written, path.Join(tree.Folder, p.name, f.rendered))
 		}
 	}
 	return written
@@ -113,7 +109,7 @@ func (r *Repository) Delivers(folder string) bool {
 		return false
 	}
 	b, _ := in.build(r) // rendering reports the problems
-	return slices.ContainsFunc(b.followed, func(f *followed) bool { return !f.isSet() && f.staysFor() == "" })
+	return slices.ContainsFunc(b.followed, func(f *followed) bool { return !f.isSet() && f.stays == "" })
 }
 
 // PlainCluster is PlainBuild for the entry of a cluster and its deliveries, which point to rendered/.
@@ -125,7 +121,7 @@ func (r *Repository) PlainCluster(environment string) (objects []manifest.Object
 		return nil, err
 	}
 	for _, f := range p.followed {
-		if p.writtenTo(f) == "" {
+		if f.rendered == "" {
 			continue
 		}
 		all, err := plainObjects(f.sources, f.Folder)
@@ -134,10 +130,8 @@ func (r *Repository) PlainCluster(environment string) (objects []manifest.Object
 		}
 		for _, o := range all {
 			f.CommonMetadata.SetIn(o)
-			if o.Delivery = f; f.DefaultNamespace != "" {
-				o = p.checker.WithNamespace(o, f.DefaultNamespace)
-			}
-			objects = append(objects, o)
+			o.Delivery = f
+			objects = append(objects, p.checker.WithNamespace(o, f.DefaultNamespace))
 		}
 	}
 	for i := range objects {
@@ -153,16 +147,16 @@ func (p *pipeline) layOutDelivered() (files []tree.File, problems []manifest.Pro
 	}
 	found, wrong := make([][]tree.File, len(p.followed)), make([][]manifest.Problem, len(p.followed))
 	parallel.For(len(p.followed), func(i int) {
-		if folder := p.writtenTo(p.followed[i]); folder != "" {
-			found[i], wrong[i] = p.layOutFolder(p.followed[i], folder)
+		if f := p.followed[i]; f.rendered != "" {
+			found[i], wrong[i] = p.layOutFolder(f)
 		}
 	})
 	var stay []string
 	for _, f := range p.followed {
-		if f.isSet() || f.staysFor() == "" {
+		if f.stays == "" {
 			continue
 		}
-		stay = append(stay, fmt.Sprintf("%s (%s)", f.Of.GetName(), f.staysFor()))
+		stay = append(stay, fmt.Sprintf("%s (%s)", f.Of.GetName(), f.stays))
 		if len(stay) == 1 {
 			problems = warning(f.Of, "")
 		}
@@ -174,7 +168,7 @@ func (p *pipeline) layOutDelivered() (files []tree.File, problems []manifest.Pro
 }
 
 // layOutFolder returns the files of a delivery, in a folder in the folder of the environment.
-func (p *pipeline) layOutFolder(f *followed, folder string) (files []tree.File, problems []manifest.Problem) {
+func (p *pipeline) layOutFolder(f *followed) (files []tree.File, problems []manifest.Problem) {
 	placed := tree.Layout(f.committed, p.checker.IsNamespaced)
 	problems = p.duplicates(placed)
 	names, paths := make([]string, len(placed)), map[manifest.ID]string{}
@@ -185,12 +179,12 @@ func (p *pipeline) layOutFolder(f *followed, folder string) (files []tree.File, 
 				p.name)
 		}
 		problems = append(problems, problemsOfErrors([]manifest.Object{o.Object}, []error{err})...)
-		names[i], paths[o.ID()] = o.Path, path.Join(tree.Folder, p.name, folder, o.Path)
-		files = append(files, tree.File{Path: path.Join(folder, o.Path), Content: content})
+		names[i], paths[o.ID()] = o.Path, path.Join(tree.Folder, p.name, f.rendered, o.Path)
+		files = append(files, tree.File{Path: path.Join(f.rendered, o.Path), Content: content})
 	}
 	for i, o := range f.applied {
 		f.applied[i] = p.asWritten(o)
 		f.applied[i].File = paths[o.Committed().ID()]
 	}
-	return append(files, tree.File{Path: path.Join(folder, tree.IndexFile), Content: tree.FolderIndex(names)}), problems
+	return append(files, tree.File{Path: path.Join(f.rendered, tree.IndexFile), Content: tree.FolderIndex(names)}), problems
 }

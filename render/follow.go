@@ -45,6 +45,8 @@ type followed struct {
 	outer *flux.PostBuild
 	// overlay is the kustomization as the tool builds it; nil for an ApplicationSet.
 	overlay *folder.Kustomization
+	// rendered is the folder of the rendered objects in that of a cluster, and stays the reason why there is none.
+	rendered, stays string
 }
 
 // maxFollowed bounds the folders of an environment that are followed.
@@ -67,7 +69,7 @@ func (in *input) follow(repository *Repository, files *source.FileSystem, object
 	ignore := ""
 	for _, o := range objects {
 		have[o.IDInNamespace()] = o
-		if w.own != "" && folder.SourceName(o.GetKind(), o.GetNamespace(), o.GetName()) == w.own {
+		if o.ID() == w.own {
 			ignore, _, _ = unstructured.NestedString(o.Object, "spec", "ignore")
 		}
 	}
@@ -111,7 +113,7 @@ func (in *input) follow(repository *Repository, files *source.FileSystem, object
 					all = append(all, f)
 					w.add(f.built, in)
 				}
-				if isUnknown(f, found) {
+				if f == nil && len(found) > 0 || manifest.HasErrors(found) { // its objects are not known
 					untold = append(untold, noted)
 				}
 				problems = append(problems, found...)
@@ -127,11 +129,6 @@ func (in *input) follow(repository *Repository, files *source.FileSystem, object
 	return all, untold, append(problems, notFollowed(foreign)...)
 }
 
-// isUnknown reports whether a folder has problems that hide its objects.
-func isUnknown(f *followed, found []manifest.Problem) bool {
-	return f == nil && len(found) > 0 || manifest.HasErrors(found)
-}
-
 // notFollowed returns one warning about the places in other sources.
 func notFollowed(foreign []folder.Place) []manifest.Problem {
 	if len(foreign) == 0 {
@@ -139,7 +136,7 @@ func notFollowed(foreign []folder.Place) []manifest.Problem {
 	}
 	var names []string
 	for _, p := range foreign {
-		names = append(names, p.Of.GetName()+" in "+p.Source)
+		names = append(names, p.Of.GetName()+" in "+p.Source.String())
 	}
 	return warning(foreign[0].Of, "is not followed, as its objects are in another source than this repository: "+
 		manifest.FirstOf(3, names))
@@ -147,17 +144,18 @@ func notFollowed(foreign []folder.Place) []manifest.Problem {
 
 // isForeign reports whether another source than that of the environment, own, has the folder of a place. An external
 // artifact has parts of other sources, perhaps of this repository, and a source in the world may be this repository.
-func (w *world) isForeign(p folder.Place, own string, files *source.FileSystem) bool {
-	isArtifact := p.SourceKind() == "ExternalArtifact"
+func (w *world) isForeign(p folder.Place, own manifest.ID, files *source.FileSystem) bool {
+	isArtifact := p.Source.Kind == "ExternalArtifact"
+	_, isThere := w.objects[p.Source]
 	switch {
 	case !p.IsFlux || p.IsElsewhere:
 		return false
-	case own != "" && !isArtifact:
+	case own != (manifest.ID{}) && !isArtifact:
 		return p.Source != own
 	case files.IsDir(p.Folder):
 		return false
 	}
-	return isArtifact || w.names[p.Source]
+	return isArtifact || isThere
 }
 
 // dropRepeated drops the objects of a folder that the environment has already, and warns where they differ.
@@ -179,7 +177,8 @@ func (in *input) dropRepeated(f *followed, have map[manifest.ID]manifest.Object,
 		if !reflect.DeepEqual(o.Object, other.Object) {
 			where := in.locate(manifest.NewProblem(other, "", manifest.Value{}, "")).Position()
 			p := f.Blame(manifest.NewProblem(o, "", manifest.Value{}, fmt.Sprintf("is in %s as well, with other "+
-				"content: the tool applies one over the other, again and again; remove or rename one", where)))
+				"content: the tool applies one over the other, again and again; remove or rename one", where)).
+				As(manifest.DuplicateObject))
 			p.Warning = true
 			warnings = append(warnings, p)
 		}
@@ -190,7 +189,7 @@ func (in *input) dropRepeated(f *followed, have map[manifest.ID]manifest.Object,
 
 // open reads the folder of a place. It returns nothing if the folder is of another repository, or if another cluster
 // or nobody gets its objects.
-func (in *input) open(files *source.FileSystem, p folder.Place, own string) (*followed, []manifest.Problem) {
+func (in *input) open(files *source.FileSystem, p folder.Place, own manifest.ID) (*followed, []manifest.Problem) {
 	top, _, _ := strings.Cut(source.Relative(p.Folder), "/")
 	above := strings.TrimSuffix(p.Folder, "/")
 	isOwn := in.isOwn(p.Folder) || isBelow(in.folder, above) || isBelow(in.entry, above)
@@ -198,7 +197,7 @@ func (in *input) open(files *source.FileSystem, p folder.Place, own string) (*fo
 	switch {
 	case isRendered, top == tree.EnvironmentsFolder, isOwn, p.IsElsewhere:
 		return nil, nil
-	case !files.IsDir(p.Folder) && p.IsFlux && (own != "" || IsFolder(in.name)):
+	case !files.IsDir(p.Folder) && p.IsFlux && (own != (manifest.ID{}) || IsFolder(in.name)):
 		return nil, warning(p.Of, fmt.Sprintf("spec.path: no folder %s in this repository",
 			source.Relative(p.Folder)))
 	case !files.IsDir(p.Folder), !p.IsFlux && files.Exists(path.Join(p.Folder, chartutil.ChartfileName)):
@@ -216,7 +215,7 @@ func (in *input) openFolder(files *source.FileSystem, p folder.Place) (*followed
 	var err error
 	if f.overlay, err = p.Kustomization(files); err != nil {
 		return nil, []manifest.Problem{in.locate(manifest.NewProblem(p.Of, p.Field, manifest.Value{},
-			fmt.Sprintf("%s: %v", p.Field, err)))}
+			fmt.Sprintf("%s: %v", p.Field, err)).As(manifest.NotFollowed))}
 	}
 	if f.overlay.File != "" {
 		files = files.With(map[string][]byte{f.overlay.File: f.overlay.Content})
@@ -253,11 +252,7 @@ func remoteEntries(s *source.Sources) (all []string) {
 
 // blame adds the source files and lines of problems.
 func (f *followed) blame(problems []manifest.Problem) []manifest.Problem {
-	located := make([]manifest.Problem, len(problems))
-	for i, p := range problems {
-		located[i] = f.Blame(p)
-	}
-	return located
+	return manifest.Each(problems, f.Blame)
 }
 
 // warning returns a warning about a delivery.
@@ -309,10 +304,7 @@ func (f *followed) Blame(p manifest.Problem) manifest.Problem {
 		return f.blameObject(p, manifest.JoinField(keys), p.Value, p.Object+": "+p.Message)
 	}
 	located := locate(f.input, f.paths, p)
-	if f.overlay.IsInGit(located.File, located.Line) {
-		return located
-	}
-	set := f.overlay.Setter(f.sources, located.Line)
+	set := f.overlay.Setter(f.sources, located.File, located.Line)
 	if located.Line = set.Line; set.Field == "" {
 		return located
 	}
@@ -339,10 +331,10 @@ func (f *followed) blameObject(p manifest.Problem, field string, value manifest.
 // locateEntry returns an entry of a kustomization with its file and line or, if the object sets it, with the object and
 // its field.
 func (f *followed) locateEntry(at manifest.Problem) manifest.Problem {
-	if f.isSet() || f.overlay.IsInGit(at.File, at.Line) {
+	if f.isSet() {
 		return at
 	}
-	set := f.overlay.EntrySetter(f.sources, at.Line)
+	set := f.overlay.EntrySetter(f.sources, at.File, at.Line)
 	if at.Line = set.Line; set.Field == "" {
 		return at
 	}
@@ -414,14 +406,12 @@ func (b *built) isWritten(o manifest.Object, field string) bool {
 
 // blameDeliveries turns problems of delivered objects into ones of their deliveries, or locates them in their files.
 func blameDeliveries(problems []manifest.Problem) []manifest.Problem {
-	blamed := make([]manifest.Problem, 0, len(problems))
-	for _, p := range problems {
+	return manifest.Each(problems, func(p manifest.Problem) manifest.Problem {
 		for p.Subject.Delivery != nil && p.File == "" {
 			p = p.Subject.Delivery.Blame(p)
 		}
-		blamed = append(blamed, p)
-	}
-	return blamed
+		return p
+	})
 }
 
 // installed returns the objects as of releases.

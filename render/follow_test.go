@@ -405,3 +405,33 @@ func sortedNames(objects map[manifest.ID]string) (names []string) {
 	slices.Sort(names)
 	return names
 }
+
+// A value is found in the list of generators, also beside another document of the ApplicationSet without a list.
+func TestAValueOfAGeneratorIsFoundBesideAText(t *testing.T) {
+	const archive = `
+-- environments/prod/kustomization.yaml --
+resources: [text.yaml, list.yaml]
+-- environments/prod/text.yaml --
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: web, namespace: argocd}
+spec: {generators: a}
+-- environments/prod/list.yaml --
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: web, namespace: argocd}
+spec:
+  generators:
+  - list: {elements: [{of: a}]}
+`
+	repository, err := Open(write(t, archive), gatehouse.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repository.Close()
+	in, _ := readInput(repository, "prod", nil)
+	set := manifest.ID{Group: "argoproj.io", Kind: "ApplicationSet", Namespace: "argocd", Name: "web"}
+	if file, line := in.generated(set, "of", "a"); file != "environments/prod/list.yaml" || line != 6 {
+		t.Errorf("at %s:%d", file, line)
+	}
+}

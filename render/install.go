@@ -91,9 +91,9 @@ func (b *built) deliver(in *input, repository *Repository, applied []manifest.Ob
 		if r.Objects == nil {
 			b.untold = append(b.untold, r.Noted)
 		}
-		b.addDefinitions(r.Objects)
 		all = append(all, r.Objects...)
 	}
+	b.addDefinitions(all)
 	b.addDefinitions(in.otherDefinitions(repository, all))
 }
 

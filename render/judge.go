@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict"
@@ -37,7 +37,11 @@ func (in *input) judgeRendered(checker *verdict.Checker, o overridden) (problems
 		switch {
 		case original != nil && !isSameField(*original, p):
 			p.Object = original.String() // overrides use the name before the hash
-			problems = append(problems, in.locateOverride(o.paths, p))
+			blamed, ok := kustomize.BlameOverride(o.paths, in.overrides, p)
+			if !ok {
+				blamed = in.locateInOverrides(p)
+			}
+			problems = append(problems, blamed)
 		case !p.Subject.IsRendered():
 			problems = append(problems, p)
 		default:
@@ -84,26 +88,7 @@ func (in *input) admit(checker *verdict.Checker, objects []manifest.Object, b bu
 	if in.postBuild == nil || in.postBuild.Values == nil {
 		return problems
 	}
-	return append(problems, in.sameNames(tree.Layout(own, checker.IsNamespaced))...)
-}
-
-// sameNames returns the problems of applied objects that are one object in the cluster by the values of
-// their variables.
-func (in *input) sameNames(placed []tree.Placed) (problems []manifest.Problem) {
-	for _, p := range placed {
-		if p.Taken == nil {
-			continue
-		}
-		o, other := p.Committed(), p.Taken.Committed()
-		if o.ID() != other.ID() { // or else the layout finds it
-			where := in.locate(manifest.NewProblem(other, "", manifest.Value{}, "")).Position()
-			message := fmt.Sprintf("duplicate object: with the values of its variables it is %s, like %s in %s; "+
-				"remove or rename one", p.Object, other, where)
-			p := manifest.NewProblem(o, "", manifest.Value{}, message)
-			problems = append(problems, p.As(manifest.DuplicateObject))
-		}
-	}
-	return problems
+	return append(problems, in.duplicates(tree.Layout(own, checker.IsNamespaced))...)
 }
 
 // duplicates returns the problems of objects that share a file.

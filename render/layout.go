@@ -21,12 +21,15 @@ import (
 
 // duplicate returns the problem of an object whose file another object has.
 func (in *input) duplicate(p tree.Placed) manifest.Problem {
-	problem := in.locate(manifest.NewProblem(p.Object, "", manifest.Value{}, ""))
-	other := in.locate(manifest.NewProblem(*p.Taken, "", manifest.Value{}, ""))
+	problem := in.locate(manifest.NewProblem(p.Committed(), "", manifest.Value{}, ""))
+	other := in.locate(manifest.NewProblem(p.Taken.Committed(), "", manifest.Value{}, ""))
 	if cmp.Or(cmp.Compare(other.File, problem.File), cmp.Compare(other.Line, problem.Line)) > 0 {
 		problem, other = other, problem
 	}
 	switch {
+	case problem.Object != other.Object && (p.Object.InGit != nil || p.Taken.InGit != nil):
+		problem.Message = fmt.Sprintf("duplicate object: with the values of its variables it is %s, like %s in %s; "+
+			"remove or rename one", p.Object, other.Object, other.Position())
 	case problem.Object != other.Object:
 		problem.Message = fmt.Sprintf("duplicate object: %s in %s would be the same file, %s; remove or rename one",
 			other.Object, other.Position(), p.Path)

@@ -149,6 +149,21 @@ func (in *input) timeProblems() (problems []manifest.Problem) {
 	return problems
 }
 
+// locate returns a problem with the file and line to change: of the entry of a kustomization that set the field last,
+// or else of the source object. It leaves a problem alone that has a file.
+func locate(in *input, paths *kustomize.Paths, problem manifest.Problem) manifest.Problem {
+	if problem.File == "" && paths != nil {
+		if blamed, ok := kustomize.Blame(paths, problem); ok {
+			return blamed
+		}
+	}
+	return in.locate(problem)
+}
+
+func (p *pipeline) locate(problem manifest.Problem) manifest.Problem {
+	return locate(p.input, p.paths, problem)
+}
+
 // locate returns a problem with the file and line to change. It leaves a problem alone that has
 // a file.
 func (in *input) locate(p manifest.Problem) manifest.Problem {

@@ -169,8 +169,7 @@ func (e *Environment) Objects() (objects []manifest.Object) {
 	f, isFolder := e.Delivery.(*followed)
 	isWritten := !IsFolder(e.Name) && e.Delivery == nil
 	if isFolder {
-		within := e.pipeline.writtenTo(f)
-		folder, isWritten = path.Join(folder, within), within != ""
+		folder, isWritten = path.Join(folder, f.rendered), f.rendered != ""
 	}
 	for _, p := range tree.Layout(e.objects, e.pipeline.checker.IsNamespaced) {
 		if p.File = ""; isWritten {
@@ -191,11 +190,7 @@ func (e *Environment) Deliveries() (all []*Environment) {
 			input: in, objects: objects, pipeline: e.pipeline})
 	}
 	for _, f := range e.pipeline.followed {
-		if f.isSet() {
-			add(f, f.input, nil, f.built)
-		} else {
-			add(f, f.input, f.paths, f.committed)
-		}
+		add(f, f.input, f.paths, f.committed)
 	}
 	for _, r := range e.pipeline.installed {
 		add(r, e.pipeline.input, nil, r.Objects)

@@ -26,7 +26,10 @@ type Selection struct {
 	Changed []string
 }
 
-var environmentName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+var (
+	environmentName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+	word            = regexp.MustCompile(`[-a-z0-9]+`)
+)
 
 // IsEnvironmentName reports whether name is a valid name of an environment.
 func IsEnvironmentName(name string) bool {
@@ -99,9 +102,7 @@ func (r *Repository) CheckedOut(names []string) (checkedOut, leftOut []string, w
 // environments that it contains, as in environments/prod or prod,staging, or one with a similar
 // name. It returns "" without a suggestion.
 func suggestFlags(text string, environments []string) string {
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
-		return !strings.ContainsRune(nameCharacters, r)
-	})
+	words := word.FindAllString(strings.ToLower(text), -1)
 	var flags []string
 	known := make([]string, len(environments))
 	for i, name := range environments {
@@ -120,8 +121,6 @@ func suggestFlags(text string, environments []string) string {
 	}
 	return ""
 }
-
-const nameCharacters = "abcdefghijklmnopqrstuvwxyz0123456789-"
 
 // invalidName returns the error of an invalid name.
 func (r *Repository) invalidName(name string) error {

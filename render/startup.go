@@ -117,26 +117,20 @@ func (p *pipeline) startingReleases() []*release.Installed {
 			defined[crd.Kind(o.Unstructured)] = true
 		}
 	}
-	all, again := slices.Clone(p.installed), []release.Release{}
-	at := []int{}
-	for i, r := range all {
-		if slices.ContainsFunc(r.Objects, func(o manifest.Object) bool {
-			return defined[o.GroupVersionKind().GroupKind()]
-		}) {
-			again, at = append(again, r.Release), append(at, i)
-		}
-	}
+	isDefined := func(o manifest.Object) bool { return defined[o.GroupVersionKind().GroupKind()] }
 	empty := func() charts.Cluster { return clusterOf(p.sources.Kustomizations[p.folder], nil) }
-	starting, _ := p.install(p.sources.FS, empty, again)
-	for i, r := range starting {
-		there := map[string]bool{}
-		for _, o := range r.Objects {
-			there[o.Origin] = true
+	all := slices.Clone(p.installed)
+	for i, r := range all {
+		if !slices.ContainsFunc(r.Objects, isDefined) {
+			continue
 		}
-		r.Objects = slices.DeleteFunc(slices.Clone(all[at[i]].Objects), func(o manifest.Object) bool {
-			return !there[o.Origin]
-		})
-		all[at[i]] = r
+		isThere := map[string]bool{}
+		starting, _ := p.install(p.sources.FS, empty, []release.Release{r.Release})
+		for _, o := range starting[0].Objects {
+			isThere[o.Origin] = true
+		}
+		all[i] = &release.Installed{Release: r.Release, Archive: r.Archive, Objects: slices.Clone(r.Objects)}
+		all[i].Objects = slices.DeleteFunc(all[i].Objects, func(o manifest.Object) bool { return !isThere[o.Origin] })
 	}
 	return all
 }

@@ -18,16 +18,14 @@ import (
 
 // world has the objects of an environment that its deliveries refer to.
 type world struct {
-	configMaps map[manifest.ID]manifest.Object // the first of each ID
-	names      map[string]bool                 // as in folder.SourceName
-	own        string                          // the source of the environment itself, or nothing
-	clusters   []manifest.Object               // Secrets that register clusters of Argo CD
-	scopes     map[schema.GroupKind]bool       // of custom kinds: whether they have a namespace
+	objects  map[manifest.ID]manifest.Object // the first of each ID
+	own      manifest.ID                     // the source of the environment itself, or nothing
+	clusters []manifest.Object               // Secrets that register clusters of Argo CD
+	scopes   map[schema.GroupKind]bool       // of custom kinds: whether they have a namespace
 }
 
 func newWorld(objects []manifest.Object, in *input) *world {
-	w := &world{configMaps: map[manifest.ID]manifest.Object{}, names: map[string]bool{},
-		scopes: map[schema.GroupKind]bool{}}
+	w := &world{objects: map[manifest.ID]manifest.Object{}, scopes: map[schema.GroupKind]bool{}}
 	w.add(objects, in)
 	return w
 }
@@ -35,8 +33,8 @@ func newWorld(objects []manifest.Object, in *input) *world {
 // add adds objects. The Kustomization that syncs the folder of the environment has its source.
 func (w *world) add(objects []manifest.Object, in *input) {
 	for _, o := range objects {
-		if _, isThere := w.configMaps[o.ID()]; !isThere && o.GetKind() == "ConfigMap" {
-			w.configMaps[o.ID()] = o
+		if _, isThere := w.objects[o.ID()]; !isThere {
+			w.objects[o.ID()] = o
 		}
 		if crd.Is(o.Unstructured) {
 			scope, _, _ := unstructured.NestedString(o.Object, "spec", "scope")
@@ -45,22 +43,16 @@ func (w *world) add(objects []manifest.Object, in *input) {
 		if applicationset.IsCluster(o) {
 			w.clusters = append(w.clusters, o)
 		}
-		w.names[folder.SourceName(o.GetKind(), o.GetNamespace(), o.GetName())] = true
-		if w.own != "" || !folder.IsKustomization(o) {
-			continue
-		}
-		for _, p := range folder.Places(o) {
-			if in.isOwn(p.Folder) {
-				w.own = p.Source
-			}
+		if w.own == (manifest.ID{}) && in.syncs(o) {
+			w.own = folder.Places(o)[0].Source
 		}
 	}
 }
 
 // values returns the values of a ConfigMap.
 func (w *world) values(kind, namespace, name string) (values map[string]string, isKnown bool) {
-	o, isKnown := w.configMaps[manifest.ID{Kind: kind, Namespace: namespace, Name: name}]
-	if !isKnown {
+	o, isKnown := w.objects[manifest.ID{Kind: kind, Namespace: namespace, Name: name}]
+	if kind != "ConfigMap" || !isKnown {
 		return nil, false
 	}
 	values = map[string]string{}

@@ -61,12 +61,18 @@ func (p Problem) As(code metav1.CauseType) Problem {
 	return p
 }
 
+// Each returns problems that change changed one by one.
+func Each(problems []Problem, change func(Problem) Problem) []Problem {
+	changed := make([]Problem, len(problems))
+	for i, p := range problems {
+		changed[i] = change(p)
+	}
+	return changed
+}
+
 // AllAs gives problems a code, unless they have one.
 func AllAs(code metav1.CauseType, problems []Problem) []Problem {
-	for i, p := range problems {
-		problems[i] = p.As(code)
-	}
-	return problems
+	return Each(problems, func(p Problem) Problem { return p.As(code) })
 }
 
 // String formats the problem on one line, as compilers do. It escapes characters that would break

@@ -44,8 +44,8 @@ func (c *Checker) installed(o manifest.Object) []manifest.Problem {
 
 // WithNamespace returns an object with a namespace, unless it has one or its kind is in none.
 func (c *Checker) WithNamespace(o manifest.Object, namespace string) manifest.Object {
-	if isNamespaced, isKnown := c.IsNamespaced(o.GroupVersionKind()); o.GetNamespace() != "" ||
-		isKnown && !isNamespaced {
+	isNamespaced, isKnown := c.IsNamespaced(o.GroupVersionKind())
+	if namespace == "" || o.GetNamespace() != "" || isKnown && !isNamespaced {
 		return o
 	}
 	o.Unstructured = &unstructured.Unstructured{Object: o.DeepCopy().Object}

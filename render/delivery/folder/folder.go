@@ -25,8 +25,8 @@ type Place struct {
 	Nth int
 	// Folder is from the root, with a leading slash.
 	Folder string
-	// Source names the source of Flux, see SourceName.
-	Source string
+	// Source is the source of Flux.
+	Source manifest.ID
 	IsFlux bool
 	// IsPart reports whether the source has a part of the repository, see Resolve.
 	IsPart bool
@@ -44,15 +44,6 @@ type Place struct {
 type directory struct {
 	Recurse          bool
 	Include, Exclude string
-}
-
-// SourceName names a source of Flux: KIND/NAMESPACE/NAME.
-func SourceName(kind, namespace, name string) string { return kind + "/" + namespace + "/" + name }
-
-// SourceKind returns the kind of the source of Flux.
-func (p Place) SourceKind() string {
-	kind, _, _ := strings.Cut(p.Source, "/")
-	return kind
 }
 
 // IsKustomization reports whether an object is a Kustomization of Flux.
@@ -100,7 +91,8 @@ func placeOfKustomization(o manifest.Object) []Place {
 	return []Place{{
 		Overlay: spec.Overlay, Of: o.Committed(), InCluster: o, Field: "spec.path", Nth: -1,
 		Folder: path.Join("/", spec.Path), IsFlux: true,
-		Source:      SourceName(ref.Kind, cmp.Or(ref.Namespace, o.GetNamespace()), ref.Name),
+		Source: manifest.ID{Group: "source.toolkit.fluxcd.io", Kind: ref.Kind,
+			Namespace: cmp.Or(ref.Namespace, o.GetNamespace()), Name: ref.Name},
 		IsElsewhere: spec.Suspend || spec.KubeConfig != nil,
 		IsDecrypted: spec.Decryption != nil,
 	}}
@@ -151,7 +143,7 @@ func placesOfApplication(o manifest.Object) (all []Place) {
 // root.
 func (p Place) Resolve(files *source.FileSystem, file string) Place {
 	within := source.Relative(p.Folder)
-	resolved := Resolve(files, p.SourceKind(), path.Dir(file), within)
+	resolved := Resolve(files, p.Source.Kind, path.Dir(file), within)
 	p.Folder, p.IsPart = path.Join("/", resolved), resolved != within
 	return p
 }

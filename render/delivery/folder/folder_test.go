@@ -59,8 +59,8 @@ func TestPlacesAreTheFoldersThatAToolBuilds(t *testing.T) {
 		var got []string
 		for _, p := range Places(object(t, test.object)) {
 			text := p.Folder + " " + p.Field
-			if p.Source != "" {
-				text += " " + p.Source
+			if p.IsFlux {
+				text += " " + p.Source.Kind + "/" + p.Source.Namespace + "/" + p.Source.Name
 			}
 			if p.DefaultNamespace != "" {
 				text += " in " + p.DefaultNamespace
@@ -147,8 +147,8 @@ func setters(made *Kustomization, files *source.FileSystem) string {
 	for i, line := range strings.Split(strings.TrimSpace(string(made.Content)), "\n") {
 		line, at := strings.TrimSpace(line), i+1+strings.Count(string(made.Content[:1]), "\n")
 		what := "git"
-		if !made.IsInGit(source.Relative(made.File), at) {
-			s := made.Setter(sources, at)
+		if file := source.Relative(made.File); !made.isInGit(file, at) {
+			s := made.Setter(sources, file, at)
 			if what = strings.TrimSpace(s.Field + " " + strings.Join(s.Below, " ")); s.Field == "" {
 				what = fmt.Sprint(s.Line)
 			}

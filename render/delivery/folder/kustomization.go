@@ -103,11 +103,6 @@ func (k *Kustomization) write(file string, inGit []byte) {
 // HasBuildMetadata reports whether the objects have annotations of their build.
 func (k *Kustomization) HasBuildMetadata() bool { return k.merged["buildMetadata"] != nil }
 
-// IsInGit reports whether a line of a file, relative to the root, is in git as it is here.
-func (k *Kustomization) IsInGit(file string, line int) bool {
-	return k.File == "" || file != source.Relative(k.File) || line > 0 && line <= k.lines
-}
-
 // Setter is what sets a line of a kustomization: a line of the file in git, or a field of the object.
 type Setter struct {
 	// Line is the line in git. Without a Field it is all that is set.
@@ -119,17 +114,28 @@ type Setter struct {
 	Value manifest.Value
 }
 
-// Setter returns what sets a line of Content. Sources were read with Content.
-func (k *Kustomization) Setter(sources *source.Sources, at int) Setter {
+// Setter returns what sets a line of a file, relative to the root. Sources were read with Content.
+func (k *Kustomization) Setter(sources *source.Sources, file string, at int) Setter {
+	if k.isInGit(file, at) {
+		return Setter{Line: at}
+	}
 	name, index := sources.EntryAt(k.File, at)
 	below, part := sources.PartAt(k.File, at, k.keysOf(name, index)...)
 	return k.setter(name, index, below, part)
 }
 
-// EntrySetter returns what sets the entry at a line of Content: the object if it changes a part of the entry.
-func (k *Kustomization) EntrySetter(sources *source.Sources, at int) Setter {
+// EntrySetter returns what sets the entry at a line of a file: the object if it changes a part of the entry.
+func (k *Kustomization) EntrySetter(sources *source.Sources, file string, at int) Setter {
+	if k.isInGit(file, at) {
+		return Setter{Line: at}
+	}
 	name, index := sources.EntryAt(k.File, at)
 	return k.setter(name, index, nil, "")
+}
+
+// isInGit reports whether a line is in git as it is here.
+func (k *Kustomization) isInGit(file string, line int) bool {
+	return k.File == "" || file != source.Relative(k.File) || line > 0 && line <= k.lines
 }
 
 // keysOf returns the keys of an entry: a field, or an item of it.
