@@ -1,18 +1,15 @@
 package git
 
 import (
-	"bufio"
 	"context"
 	"crypto/sha1" //nolint:gosec // the hash of git objects
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"hash"
-	"io"
 	"maps"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -64,16 +61,16 @@ func (r *Repository) ReadFiles(ctx context.Context, files map[string]File) (map[
 	regular := maps.Clone(files)
 	maps.DeleteFunc(regular, func(_ string, file File) bool { return !file.IsRegular() })
 	contents := map[string][]byte{}
-	err := r.readBlobs(ctx, regular, func(name string, content io.Reader) (err error) {
-		contents[name], err = io.ReadAll(content)
-		return err
+	err := r.readBlobs(ctx, regular, func(name string, content []byte) error {
+		contents[name] = content
+		return nil
 	})
 	return contents, err
 }
 
 // readBlobs calls use with the content of each file and link among files, in the order of their paths.
 func (r *Repository) readBlobs(ctx context.Context, files map[string]File,
-	use func(name string, content io.Reader) error) error {
+	use func(name string, content []byte) error) error {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(files)), func(name string) bool {
 		return files[name].Mode == modeSubmodule
 	})
@@ -94,38 +91,20 @@ func (r *Repository) readBlobs(ctx context.Context, files map[string]File,
 	if err != nil {
 		return err
 	}
-	for i := 0; i < len(names) && err == nil; i++ {
-		id := files[names[i]].OID
-		if err = blobs.read(id, func(blob io.Reader) error { return use(names[i], blob) }); err != nil {
-			err = fmt.Errorf("read committed file %s: %w", id, err)
+	for _, name := range names {
+		var content []byte
+		if content, err = blobs.read(files[name].OID); err == nil {
+			err = use(name, content)
+		}
+		if err != nil {
+			err = fmt.Errorf("read committed file %s: %w", files[name].OID, err)
+			break
 		}
 	}
 	if ended := blobs.close(); ended != nil {
 		return fmt.Errorf("read committed files: %w", ended)
 	}
 	return err
-}
-
-// nextBlob reads the next object of the output of `git cat-file --batch`.
-func nextBlob(blobs *bufio.Reader, use func(content io.Reader) error) error {
-	header, err := blobs.ReadString('\n')
-	fields := strings.Fields(header)
-	if err != nil || len(fields) != 3 {
-		return fmt.Errorf("git cat-file: %s", Tidy(header))
-	}
-	size, err := strconv.ParseInt(fields[2], 10, 64)
-	if err != nil {
-		return fmt.Errorf("git cat-file: %s", Tidy(header))
-	}
-	content := &io.LimitedReader{R: blobs, N: size}
-	if err := use(content); err != nil {
-		return err
-	}
-	end, err := blobs.ReadByte()
-	if content.N > 0 || err != nil || end != '\n' {
-		return fmt.Errorf("git cat-file: %s: the content is cut off", Tidy(header))
-	}
-	return nil
 }
 
 // promisor returns the remote of missing objects in a partial clone, and nothing in a full clone.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -82,7 +81,7 @@ func (r *Repository) writeFiles(ctx context.Context, files map[string]File, to s
 		return err
 	}
 	defer root.Close()
-	return r.readBlobs(ctx, files, func(name string, content io.Reader) error {
+	return r.readBlobs(ctx, files, func(name string, content []byte) error {
 		if slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool {
 			return strings.EqualFold(part, ".git")
 		}) {
@@ -92,17 +91,13 @@ func (r *Repository) writeFiles(ctx context.Context, files map[string]File, to s
 			return err
 		}
 		if files[name].Mode == modeLink {
-			target, err := io.ReadAll(content)
-			if err != nil {
-				return err
-			}
-			return root.Symlink(string(target), name)
+			return root.Symlink(string(content), name)
 		}
 		file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
 			return err
 		}
-		_, err = io.Copy(file, content)
+		_, err = file.Write(content)
 		return errors.Join(err, file.Close())
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -127,11 +128,7 @@ func (s *Snapshot) read(name string) (content []byte, err error) {
 			return nil, err
 		}
 	}
-	err = s.reader.read(s.files[name].OID, func(blob io.Reader) (err error) {
-		content, err = io.ReadAll(blob)
-		return err
-	})
-	if err != nil {
+	if content, err = s.reader.read(s.files[name].OID); err != nil {
 		return nil, fmt.Errorf("read committed file %s: %w", Tidy(name), err)
 	}
 	return content, nil
@@ -162,12 +159,25 @@ func (r *Repository) newBlobReader(ctx context.Context) (*blobReader, error) {
 	return b, commandError(ctx, catFile, "", err)
 }
 
-// read calls use with the content of an object.
-func (b *blobReader) read(id string, use func(content io.Reader) error) error {
+// read returns the content of an object.
+func (b *blobReader) read(id string) ([]byte, error) {
 	if _, err := io.WriteString(b.in, id+"\n"); err != nil {
-		return err
+		return nil, err
 	}
-	return nextBlob(b.out, use)
+	header, err := b.out.ReadString('\n')
+	fields := strings.Fields(header)
+	if err != nil || len(fields) != 3 {
+		return nil, fmt.Errorf("git cat-file: %s", Tidy(header))
+	}
+	size, err := strconv.Atoi(fields[2])
+	if err != nil {
+		return nil, fmt.Errorf("git cat-file: %s", Tidy(header))
+	}
+	content := make([]byte, size+1) // with the end of its line
+	if _, err := io.ReadFull(b.out, content); err != nil || content[size] != '\n' {
+		return nil, fmt.Errorf("git cat-file: %s: the content is cut off", Tidy(header))
+	}
+	return content[:size], nil
 }
 
 // close ends git, and returns its error.
