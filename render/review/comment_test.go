@@ -84,7 +84,7 @@ func TestFailureFits(t *testing.T) {
 }
 
 func TestCommentWithoutChanges(t *testing.T) {
-	r := New([]*compare.Comparison{{Name: "prod"}}, time.Now())
+	r := New(&compare.Diff{Environments: []*compare.Comparison{{Name: "prod"}}}, time.Now())
 	if got := r.Markdown(1000, ""); got != Marker+"\nNo change to any cluster.\n" {
 		t.Error(got)
 	}
@@ -92,12 +92,12 @@ func TestCommentWithoutChanges(t *testing.T) {
 	if err != nil || string(encoded) != `{"environments":[]}` {
 		t.Errorf("%s %v", encoded, err)
 	}
-	r = New([]*compare.Comparison{{Name: "prod", Kinds: gatehouse.All(), Kubernetes: &compare.KubernetesChange{}}}, time.Now())
+	r = New(&compare.Diff{Environments: []*compare.Comparison{{Name: "prod", Kinds: gatehouse.All(), Kubernetes: &compare.KubernetesChange{}}}}, time.Now())
 	if encoded, err := json.Marshal(r); err != nil || !strings.Contains(string(encoded), `"effects":[]`) {
 		t.Errorf("%s %v", encoded, err)
 	}
-	r = New([]*compare.Comparison{{Name: "prod"}}, time.Now())
-	r.Frame = Around([]compare.FrameChange{{File: "a|`b`\n@c", Action: compare.Added, Risk: "is bad"}, {File: "b|c"}})
+	r = New(&compare.Diff{Environments: []*compare.Comparison{{Name: "prod"}}}, time.Now())
+	r.Frame = around([]compare.FrameChange{{File: "a|`b`\n@c", Action: compare.Added, Risk: "is bad"}, {File: "b|c"}})
 	const want = "⚠️ 1 risk, ``a\\|`b`\\n@c`` first; 2 files beside the environments.\n\n### Around the review · ⚠️ 1 risk\n\n| | File | What happens |\n|-|-|-|\n| ⚠️ | ``a\\|`b`\\n@c`` | added<br>**is bad** |\n\nNo environment shows a change.\n\n1 other file changed: `b\\|c`\n\n"
 	if got := r.Markdown(1000, ""); got != Marker+"\n"+want {
 		t.Error(got)
@@ -106,7 +106,7 @@ func TestCommentWithoutChanges(t *testing.T) {
 		"No environment shows a change.": {File: "values.txt"},
 		"No change to any cluster.":      {File: "README.md", IsOrdinary: true},
 	} {
-		r.Frame = Around([]compare.FrameChange{c})
+		r.Frame = around([]compare.FrameChange{c})
 		if got := r.Markdown(1000, ""); !strings.Contains(got, want) {
 			t.Errorf("%s: want %s: %s", c.File, want, got)
 		}
@@ -253,7 +253,7 @@ func TestEnvironmentsThatDifferByNameShareATable(t *testing.T) {
 		before := strings.ReplaceAll("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: NS}, data: {host: a.NS.example.com}}", "NS", namespace)
 		e := changes.Between(t, before, strings.Replace(before, "host: a", "host: b", 1))
 		e.Name = name
-		return New([]*compare.Comparison{e}, time.Time{}).Environments[0]
+		return New(&compare.Diff{Environments: []*compare.Comparison{e}}, time.Time{}).Environments[0]
 	}
 	for _, test := range []struct {
 		environments  []EnvironmentReview
@@ -276,11 +276,11 @@ func TestMovedEnvironmentIsOneRow(t *testing.T) {
 	const objects = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}}\n---\n{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: b, namespace: shop}}"
 	gone, moved, other := changes.Between(t, objects, ""), changes.Between(t, "", objects), changes.Between(t, "", objects+"\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}}")
 	gone.Name, moved.Name, other.Name = "prod", "live", "more"
-	comment := New([]*compare.Comparison{gone, moved}, time.Time{}).Markdown(10000, "cmd")
+	comment := New(&compare.Diff{Environments: []*compare.Comparison{gone, moved}}, time.Time{}).Markdown(10000, "cmd")
 	if strings.Count(comment, "\n| ") != 2 || !strings.Contains(comment, "| ⚠️ | `Environment live` | was `prod`, and its 2 objects stay the same<br>**what syncs `prod` finds nothing there any more** |") {
 		t.Error(comment)
 	}
-	comment = New([]*compare.Comparison{gone, other}, time.Time{}).Markdown(10000, "cmd")
+	comment = New(&compare.Diff{Environments: []*compare.Comparison{gone, other}}, time.Time{}).Markdown(10000, "cmd")
 	if !strings.Contains(comment, "the whole environment") || !strings.Contains(comment, "a new environment") || strings.Contains(comment, "was `prod`") {
 		t.Error(comment)
 	}
@@ -320,7 +320,7 @@ func TestCommentTellsGroupsApart(t *testing.T) {
 	alone := "{apiVersion: serving.example.org/v1, kind: Service, metadata: {name: api, namespace: ns}, spec: {tag: a}}"
 	all := strings.Join([]string{before, other, alone}, "\n---\n")
 	changed := strings.NewReplacer("80", "81", "tag: a", "tag: b").Replace(strings.Join([]string{before, other}, "\n---\n")) + "\n---\n" + strings.Replace(alone, "tag: a", "tag: c", 1)
-	comment := New([]*compare.Comparison{changes.Between(t, all, changed)}, time.Time{}).Markdown(10000, "")
+	comment := New(&compare.Diff{Environments: []*compare.Comparison{changes.Between(t, all, changed)}}, time.Time{}).Markdown(10000, "")
 	for _, row := range []string{"\n| ⚠️ | `Service ns/web` | changes `spec.ports", "\n| ❔ | `Service.serving.example.org ns/web` | changes `spec.tag`", "\n| ❔ | `Service ns/api` |"} {
 		if !strings.Contains(comment, row) {
 			t.Errorf("no row %q in\n%s", row, comment)
@@ -340,7 +340,7 @@ func TestAroundTellsTheFieldsOfObjects(t *testing.T) {
 	changes := []compare.Change{{After: source("new", "a")}, {Before: source("app", "a"), After: source("app", "b")}, {Before: source("old", "b")}}
 	frame := compare.FrameChange{File: "plain.yaml", Action: compare.Changed, Risk: "is bad"}
 	frame.Objects = &compare.Comparison{Kinds: gatehouse.All(), Changes: changes}
-	comment := (&Review{Frame: Around([]compare.FrameChange{frame})}).Markdown(10000, "cmd")
+	comment := (&Review{Frame: around([]compare.FrameChange{frame})}).Markdown(10000, "cmd")
 	for _, want := range []string{
 		"### Around the review · ⚠️ 1 risk\n",
 		"| ⚠️ | `plain.yaml` | changed<br>**is bad**<br>`GitRepository flux-system/new` is added with `spec.url`: `a`<br>",

@@ -173,7 +173,7 @@ func TestReviewOmitsValuesOfSecrets(t *testing.T) {
 	secret := func(value string) string {
 		return "{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: ns}, immutable: true, type: Opaque, data: {key: " + value + "}}"
 	}
-	r := New([]*compare.Comparison{changes.Between(t, secret("c2VjcmV0MQ=="), secret("c2VjcmV0Mg=="))}, time.Time{})
+	r := New(&compare.Diff{Environments: []*compare.Comparison{changes.Between(t, secret("c2VjcmV0MQ=="), secret("c2VjcmV0Mg=="))}}, time.Time{})
 	encoded, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)

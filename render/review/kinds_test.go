@@ -67,7 +67,7 @@ func TestKindsOfOthersAreRanked(t *testing.T) {
 	} {
 		worst := effect.IsKnown
 		var said []string
-		for _, e := range New([]*compare.Comparison{changes.Between(t, test.before, test.after)}, time.Time{}).Environments[0].Effects {
+		for _, e := range New(&compare.Diff{Environments: []*compare.Comparison{changes.Between(t, test.before, test.after)}}, time.Time{}).Environments[0].Effects {
 			said = append(said, e.Risk.Plain())
 			if e.Rank == effect.IsRisk || worst == effect.IsKnown {
 				worst = e.Rank
@@ -95,7 +95,7 @@ func TestRisksAreInTheOrderOfSeverity(t *testing.T) {
 		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: z}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}, subjects: [{kind: User, name: eve}]}",
 	}, "\n---\n")
 	var got []string
-	for _, e := range New([]*compare.Comparison{changes.Between(t, before, after)}, time.Time{}).Environments[0].Effects {
+	for _, e := range New(&compare.Diff{Environments: []*compare.Comparison{changes.Between(t, before, after)}}, time.Time{}).Environments[0].Effects {
 		if e.Rank == effect.IsRisk {
 			got = append(got, e.Object.Kind)
 		}
@@ -125,7 +125,7 @@ func TestEqualRowsAreToldOnce(t *testing.T) {
 		e.Name = fmt.Sprintf("e-%02d", i)
 		environments = append(environments, e)
 	}
-	r := New(environments, time.Time{})
+	r := New(&compare.Diff{Environments: environments}, time.Time{})
 	comment := r.Markdown(65536, "cmd")
 	if tables := strings.Count(comment, "\n### "); tables != 2 || len(comment) > 10_000 {
 		t.Errorf("%d tables in %d bytes:\n%s", tables, len(comment), comment)
@@ -138,7 +138,7 @@ func TestEqualRowsAreToldOnce(t *testing.T) {
 		t.Errorf("%+v %+v", r.Routine(), r.Environments[0].Routine)
 	}
 	want := "1 image of the same repositories, 580 Deployments roll out"
-	if got := strings.Join(New(environments[:29], time.Time{}).Routine().Reasons, ", "); got != want {
+	if got := strings.Join(New(&compare.Diff{Environments: environments[:29]}, time.Time{}).Routine().Reasons, ", "); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -57,7 +57,5 @@ func reviewMove(e *compare.Comparison, from string) EnvironmentReview {
 	moved := effect.Of(manifest.ID{Kind: "Environment", Name: e.Name}, kind.Effect{Type: effect.EnvironmentMoved,
 		What: kind.Say("was %s, and its %s stay the same", from, kind.Count(int64(len(e.Changes)), "object")),
 		Risk: kind.Say("what syncs %s finds nothing there any more", from)})[0].Judged()
-	r := EnvironmentReview{Name: e.Name, Counts: Counts{}, Effects: []effect.Effect{moved}, Changes: []Change{}}
-	r.Routine = r.facts().routine()
-	return r
+	return EnvironmentReview{Name: e.Name, Counts: Counts{}, Effects: []effect.Effect{moved}, Changes: []Change{}}
 }

@@ -49,7 +49,7 @@ func TestReviewSurvivesAnyPreviousObject(t *testing.T) {
 			continue
 		}
 		e := &compare.Comparison{Kinds: gatehouse.All(), Name: "prod", Changes: []compare.Change{{Before: before.Unstructured, After: after.Unstructured}}}
-		if New([]*compare.Comparison{e}, time.Unix(0, 0)).Markdown(5000, "") == "" {
+		if New(&compare.Diff{Environments: []*compare.Comparison{e}}, time.Unix(0, 0)).Markdown(5000, "") == "" {
 			t.Error(before)
 		}
 	}

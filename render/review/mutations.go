@@ -12,7 +12,7 @@ import (
 // the objects in a cluster. Objects with the same difference have one effect.
 func reviewMutations(both *compare.Comparison) (effects []effect.Effect) {
 	before, after := both.Mutations(both.Before()), both.Mutations(both.After())
-	index, objects := map[kind.Sentence]int{}, map[kind.Sentence]int64{}
+	var all []effect.Effect
 	for _, o := range both.After().Objects {
 		id := compare.IDOf(o)
 		was, is := compare.Change{Before: before[id].Before, After: before[id].After}.Fields(),
@@ -20,21 +20,19 @@ func reviewMutations(both *compare.Comparison) (effects []effect.Effect) {
 		if reflect.DeepEqual(was, is) {
 			continue
 		}
-		what, risk := kind.Say("is no longer changed by MutatingAdmissionPolicies"), kind.Sentence("")
+		e := kind.Effect{Type: effect.ObjectMutated, What: "is no longer changed by MutatingAdmissionPolicies"}
 		if len(is) > 0 {
-			risk = "the cluster stores it so, and no file shows it"
-			what = kind.Say("is changed by %s: ", after[id].Names()) +
+			e.Risk = "the cluster stores it so, and no file shows it"
+			e.What = kind.Say("is changed by %s: ", after[id].Names()) +
 				effect.SayFields(is, effect.MostChanged, effect.SayChange)
 		}
-		if objects[what]++; objects[what] == 1 {
-			index[what] = len(effects)
-			effects = append(effects, effect.Of(id, kind.Effect{Type: effect.ObjectMutated, What: what, Risk: risk})...)
-		}
+		all = append(all, effect.Of(id, e)...)
 	}
-	for what, i := range index {
-		if more := objects[what] - 1; more > 0 {
-			effects[i].What += kind.Say("; the same of %s", kind.Count(more, "more object"))
+	for _, same := range groupBy(all, func(e effect.Effect) string { return string(e.What) }) {
+		if more := int64(len(same) - 1); more > 0 {
+			same[0].What += kind.Say("; the same of %s", kind.Count(more, "more object"))
 		}
+		effects = append(effects, same[0])
 	}
 	return effects
 }

@@ -36,9 +36,9 @@ type FrameReview struct {
 	Changes []Change        `json:"changes,omitempty"`
 }
 
-// Around reviews changed files that the environments do not explain. Of their objects it tells the changed fields:
+// around reviews changed files that the environments do not explain. Of their objects it tells the changed fields:
 // nothing else is known of their cluster.
-func Around(frame []compare.FrameChange) []FrameReview {
+func around(frame []compare.FrameChange) []FrameReview {
 	reviewed := make([]FrameReview, len(frame))
 	for i, c := range frame {
 		reviewed[i].FrameChange = c
@@ -89,16 +89,19 @@ type Change struct {
 	owner manifest.ID // the source object of a rendered object
 }
 
-// New reviews the changes of environments. Schedules before now are past.
-func New(environments []*compare.Comparison, now time.Time) *Review {
-	r := &Review{Environments: []EnvironmentReview{}}
-	rest, moves := reviewed(environments)
+// New reviews the changes of environments, and around them. Schedules before now are past.
+func New(d *compare.Diff, now time.Time) *Review {
+	r := &Review{Frame: around(d.Frame), Environments: []EnvironmentReview{}}
+	rest, moves := reviewed(d.Environments)
 	for _, e := range rest {
+		var found EnvironmentReview
 		if from, isMoved := moves[e.Name]; isMoved {
-			r.Environments = append(r.Environments, reviewMove(e, from))
+			found = reviewMove(e, from)
 		} else {
-			r.Environments = append(r.Environments, reviewEnvironment(e, now))
+			found = reviewEnvironment(e, now)
 		}
+		found.Routine = found.facts().routine()
+		r.Environments = append(r.Environments, found)
 	}
 	return r
 }
@@ -114,7 +117,6 @@ func reviewEnvironment(both *compare.Comparison, now time.Time) EnvironmentRevie
 	isWhole := len(both.Changes) > 0 && len(both.Unchanged) == 0
 	reviewed.IsNew = isWhole && counts[compare.Added] == len(both.Changes)
 	reviewed.IsGone = isWhole && counts[compare.Removed] == len(both.Changes)
-	reviewed.Routine = reviewed.facts().routine()
 	return reviewed
 }
 

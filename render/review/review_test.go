@@ -112,7 +112,7 @@ func reviewOf(t *testing.T, archive *txtar.Archive) *review.Review {
 			}
 		}
 	}
-	return review.New(d.Environments, now)
+	return review.New(d, now)
 }
 
 func write(t *testing.T, root string, archive *txtar.Archive, side string) {

@@ -24,7 +24,7 @@ func TestPastRunsDoNotRunAgain(t *testing.T) {
 	} {
 		e := &compare.Comparison{Kinds: gatehouse.All(), Name: "prod", Changes: []compare.Change{{After: added}},
 			Unchanged: []*unstructured.Unstructured{objectOf(t, at+status)}}
-		reviewed := New([]*compare.Comparison{e}, time.Now()).Environments[0]
+		reviewed := New(&compare.Diff{Environments: []*compare.Comparison{e}}, time.Now()).Environments[0]
 		got := ""
 		for _, effect := range reviewed.Effects {
 			got += string(effect.What)

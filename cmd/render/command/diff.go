@@ -165,7 +165,7 @@ func printDifferences(cmd *cobra.Command, d *compare.Diff, now time.Time, f diff
 		return err
 	}
 	program := os.Getenv("KUBECTL_EXTERNAL_DIFF")
-	reviewed := sync.OnceValue(func() *review.Review { return reviewOf(d, now) })
+	reviewed := sync.OnceValue(func() *review.Review { return review.New(d, now) })
 	var err error
 	switch {
 	case f.output == "json":
@@ -303,12 +303,6 @@ func comment(reviewed *review.Review, d *compare.Diff, r report, f diffFlags) st
 		return reviewed.Failure(r.errors, limit, f.command(d.Base)) + old
 	}
 	return reviewed.Markdown(limit, f.command(d.Base)) + old
-}
-
-func reviewOf(d *compare.Diff, now time.Time) *review.Review {
-	r := review.New(d.Environments, now)
-	r.Frame = review.Around(d.Frame)
-	return r
 }
 
 // command returns a command that shows the same differences in any clone, where revisions like HEAD^

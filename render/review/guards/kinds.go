@@ -10,8 +10,7 @@ var kinds = []struct {
 	match  *regexp.Regexp // of the kind and its group
 	guards []guard
 }{
-	{ofGroups("iam", "iam.*"), []guard{{risk: "it gives rights in the cloud", severity: grave}}},
-	{regexp.MustCompile(`^(ProjectIAM|[A-Za-z]*IAM)[A-Za-z]*(Policy|Member|Binding|Role)[A-Za-z]*\.`),
+	{regexp.MustCompile(`\.iam(\..*)?$|^[A-Za-z]*IAM[A-Za-z]*(Policy|Member|Binding|Role)[A-Za-z]*\.`),
 		[]guard{{risk: "it gives rights in the cloud", severity: grave}}},
 	{ofGroups("gatekeeper.sh", "jspolicy.com", "kyverno.io", "policies.kubewarden.io", "policy.sigstore.dev",
 		"policy.open-cluster-management.io", "security.openshift.io"),
@@ -38,7 +37,7 @@ var kinds = []struct {
 	{ofGroups("velero.io", "k8up.io", "stash.appscode.com"), []guard{{
 		risk: "it decides what is saved, where, and for how long", lost: "backups are no longer made"}}},
 	{regexp.MustCompile(`^(PrometheusRule\.monitoring\.coreos\.com|VM(Alert|Rule)\.operator\.victoriametrics\.com)$`),
-		[]guard{{fields: at("metadata")}, {fields: nothing, lost: "what it finds raises no alert any more"}, {
+		[]guard{{fields: at("metadata")}, {
 			risk: "other outages raise an alert", limits: true, lost: "what it finds raises no alert any more"}}},
 	{ofGroups("acid.zalan.do", "ceph.rook.io", "clickhouse.altinity.com", "elasticsearch.k8s.elastic.co",
 		"k8s.mariadb.com", "kafka.strimzi.io", "mongodbcommunity.mongodb.com", "mysql.oracle.com", "percona.com",
@@ -49,14 +48,10 @@ var kinds = []struct {
 		{lost: "its data may be deleted with it", severity: grave}}},
 }
 
-// ofGroups matches kinds of groups and of their subgroups. A group ends with * if others may follow.
+// ofGroups matches kinds of groups and of their subgroups.
 func ofGroups(groups ...string) *regexp.Regexp {
-	list := strings.ReplaceAll(regexp.QuoteMeta(strings.Join(groups, " ")), " ", "|")
-	return regexp.MustCompile(`[.](` + strings.ReplaceAll(list, `\.\*`, `\..*`) + `)$`)
+	return regexp.MustCompile(`[.](` + strings.ReplaceAll(regexp.QuoteMeta(strings.Join(groups, " ")), " ", "|") + `)$`)
 }
-
-// nothing matches no path.
-var nothing = regexp.MustCompile(`^\n`)
 
 // key matches a label or annotation of an object or of a Pod template, by a part of its name.
 func key(names ...string) *regexp.Regexp {
