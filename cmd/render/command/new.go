@@ -48,11 +48,7 @@ of the kustomization is not a list with one entry per line, new prints the entry
 func newNewKindCommand(kinds *registry.Kinds, k *kind.Kind) *cobra.Command {
 	var root string
 	s := setup.Spec{Kind: k, Values: map[string]any{}}
-	outline, err := setup.NewOutline(k)
-	if err != nil {
-		outline = &setup.Outline{} // setup.Add returns the error
-	}
-	name := strings.ToLower(k.GVK().Kind)
+	outline, name := setup.NewOutline(k), strings.ToLower(k.GVK().Kind)
 	cmd := &cobra.Command{
 		Use:   name + " NAME --env NAME",
 		Short: strings.TrimSuffix(outline.Sentence, "."),

@@ -43,13 +43,19 @@ type adoption struct {
 // readFrom plans the environments to create from o.From. An object that stays as it is, beside others, is a
 // warning.
 func (p *target) readFrom(o Options, made *Result) (err error) {
+	top, err := render.Open(p.top, o.Kinds)
+	if err == nil {
+		defer top.Close()
+	} else {
+		top = nil // it has nothing that tools sync
+	}
 	var deliveries []*delivery
 	if info, err := os.Stat(o.From); err != nil || info.IsDir() {
 		from := &delivery{}
 		if from.Path, err = p.fromTop(o.From); err != nil {
 			return err
 		}
-		deliveries = p.clusters(o, from)
+		deliveries = p.clusters(top, from)
 	} else if deliveries, made.objects, err = readDeliveries(o.From); err != nil {
 		return err
 	}
@@ -61,7 +67,7 @@ func (p *target) readFrom(o Options, made *Result) (err error) {
 	var errs []error
 	isWrong := false
 	for _, d := range deliveries {
-		a, err := p.adopt(o, prefix, d)
+		a, err := p.adopt(o, top, prefix, d)
 		if err == nil && slices.ContainsFunc(made.adoptions, func(other *adoption) bool {
 			return other.environment == a.environment
 		}) {
@@ -103,14 +109,12 @@ func (p *target) dropExisting(made *Result) {
 }
 
 // clusters returns the clusters in a folder in place of the folder, unless that has none, or a kustomization.
-func (p *target) clusters(o Options, from *delivery) (all []*delivery) {
-	top, err := render.Open(p.top, o.Kinds)
-	if err != nil { // it has nothing that tools sync
-		return []*delivery{from}
+func (p *target) clusters(top *render.Repository, from *delivery) (all []*delivery) {
+	var names []string
+	if top != nil && p.prefix == "" && !p.exists(path.Join(from.Path, "kustomization.yaml")) {
+		names = top.Entries().Clusters(from.Path)
 	}
-	defer top.Close()
-	names := top.Entries().Clusters(from.Path)
-	if p.prefix != "" || len(names) == 0 || p.exists(path.Join(from.Path, "kustomization.yaml")) {
+	if len(names) == 0 {
 		return []*delivery{from}
 	}
 	count := map[string]int{}
@@ -145,7 +149,7 @@ func (p *target) fromTop(folder string) (string, error) {
 }
 
 // adopt plans the environment for an overlay that a delivery object syncs. Its name begins with prefix.
-func (p *target) adopt(o Options, prefix string, d *delivery) (*adoption, error) {
+func (p *target) adopt(o Options, top *render.Repository, prefix string, d *delivery) (*adoption, error) {
 	switch {
 	case d.isOther():
 		return nil, staysError{errors.New("has no spec.source of kustomize alone: render takes no charts, " +
@@ -156,13 +160,13 @@ func (p *target) adopt(o Options, prefix string, d *delivery) (*adoption, error)
 	a := &adoption{delivery: d, overlay: path.Join("/", d.Path)}
 	a.environment = prefix + cmp.Or(o.Environment, d.called, d.name()+d.suffix,
 		path.Base(path.Join(filepath.ToSlash(p.top), d.Path)))
-	top := path.Join("/", p.prefix)
-	environments := path.Join(top, tree.EnvironmentsFolder)
+	root := path.Join("/", p.prefix)
+	environments := path.Join(root, tree.EnvironmentsFolder)
 	a.folder = path.Join(environments, a.environment)
 	files := source.NewFileSystem(source.Disk(p.root, p.top), p.top, nil)
 	a.appliedFile = files.KustomizationFile(a.overlay)
 	switch {
-	case path.Dir(a.overlay) == environments, source.IsWithin(a.overlay, path.Join(top, tree.Folder)):
+	case path.Dir(a.overlay) == environments, source.IsWithin(a.overlay, path.Join(root, tree.Folder)):
 		return nil, staysError{fmt.Errorf("%s is already in %s: run render --env %s", d.Path,
 			path.Base(path.Dir(a.overlay)), path.Base(a.overlay))}
 	case !IsFreeName(a.environment):
@@ -170,10 +174,10 @@ func (p *target) adopt(o Options, prefix string, d *delivery) (*adoption, error)
 	case !files.IsDir(a.overlay):
 		return nil, fmt.Errorf("path %q is no folder of this git repository: pass a file of the repository that it "+
 			"syncs", d.Path)
-	case !source.IsWithin(a.overlay, top):
+	case !source.IsWithin(a.overlay, root):
 		return nil, fmt.Errorf("%s is outside of %s, the only folder that render would read: pass a --root that "+
 			"holds both", d.Path, p.prefix)
-	case p.delivers(o, a):
+	case p.delivers(top, a):
 		a.isCluster = true
 	case a.appliedFile == "" && (!d.isFlux || source.IsWithin(environments, a.overlay)):
 		return nil, staysError{fmt.Errorf("%s has no kustomization.yaml: write it by `kustomize create --autodetect "+
@@ -216,16 +220,9 @@ func (a *adoption) annotations(files *source.FileSystem) map[string]string {
 }
 
 // delivers reports whether the overlay of an environment is a cluster: its objects deliver other folders.
-func (p *target) delivers(o Options, a *adoption) bool {
-	if a.root != nil || p.prefix != "" || source.IsWithin(a.folder, a.overlay) {
-		return false
-	}
-	top, err := render.Open(p.top, o.Kinds)
-	if err != nil {
-		return false
-	}
-	defer top.Close()
-	return top.Delivers("." + a.overlay)
+func (p *target) delivers(top *render.Repository, a *adoption) bool {
+	return top != nil && a.root == nil && p.prefix == "" && !source.IsWithin(a.folder, a.overlay) &&
+		top.Delivers("."+a.overlay)
 }
 
 // setForms sets the kustomizations. If Flux lists the files of the overlay, so does the environment. An

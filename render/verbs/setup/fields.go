@@ -3,7 +3,6 @@ package setup
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -46,19 +45,13 @@ type Field struct {
 	schema apiextensionsv1.JSONSchemaProps
 }
 
-// NewOutline reads the CustomResourceDefinition of a kind.
-func NewOutline(k *kind.Kind) (*Outline, error) {
+// NewOutline reads the CustomResourceDefinition of a kind. It is empty for a wrong one, which the check of kinds
+// reports.
+func NewOutline(k *kind.Kind) *Outline {
 	_, version, err := k.ReadCRD()
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("CustomResourceDefinition of %s: %w", k.GVK().Kind, err)
-	case version == nil || version.Schema == nil || version.Schema.OpenAPIV3Schema == nil:
-		return nil, fmt.Errorf("CustomResourceDefinition of %s has no version %s", k.GVK().Kind, k.GVK().Version)
+	if err != nil || version == nil || version.Schema == nil || version.Schema.OpenAPIV3Schema == nil {
+		return &Outline{}
 	}
-	return newOutline(*version), nil
-}
-
-func newOutline(version apiextensionsv1.CustomResourceDefinitionVersion) *Outline {
 	var columns []string // the fields in the columns of `kubectl get`
 	for _, column := range version.AdditionalPrinterColumns {
 		if name, ok := strings.CutPrefix(column.JSONPath, ".spec."); ok && column.Priority == 0 {

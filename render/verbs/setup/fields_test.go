@@ -23,11 +23,7 @@ kind: CustomResourceDefinition
 spec: {versions: [{name: v1, additionalPrinterColumns: [` + columns + `],
   schema: {openAPIV3Schema: {description: A Thing., properties: {spec: ` + spec + `}}}}]}`)
 	k := kind.Define(d)
-	outline, err := NewOutline(&k)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &k, outline
+	return &k, NewOutline(&k)
 }
 
 // Fields with the name of a common flag have no flag.

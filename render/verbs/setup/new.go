@@ -52,10 +52,6 @@ type Addition struct {
 // Add writes the manifest of an object and lists it in the kustomization of an environment, unless the
 // environment would not render. The caller holds the lock of the repository.
 func Add(ctx context.Context, repository *render.Repository, s Spec, progress func(step string)) (*Addition, error) {
-	outline, err := NewOutline(s.Kind)
-	if err != nil {
-		return nil, err
-	}
 	if err := s.check(repository); err != nil {
 		return nil, err
 	}
@@ -79,7 +75,7 @@ func Add(ctx context.Context, repository *render.Repository, s Spec, progress fu
 	}
 	a := &Addition{Object: s.Kind.GVK().Kind + " " + cmp.Or(e.Namespace, namespace) + "/" + s.Name,
 		Kustomization: source.Relative(e.file)}
-	sample := append(modeline(e.folder, s.Environment), newSample(s.Kind, outline, namespace, s.Name, s.Values)...)
+	sample := append(modeline(e.folder, s.Environment), newSample(s.Kind, NewOutline(s.Kind), namespace, s.Name, s.Values)...)
 	entry, err := s.chooseFile(root, e, sample)
 	if err != nil {
 		return nil, err

@@ -12,10 +12,7 @@ import (
 )
 
 func TestSampleKeepsEveryByteOfText(t *testing.T) {
-	outline, err := NewOutline(&at.Kind)
-	if err != nil {
-		t.Fatal(err)
-	}
+	outline := NewOutline(&at.Kind)
 	for _, command := range []string{
 		"echo done", "true", "42", "yes", "off", "y", "012", "", " ", "- a", "# a", "a: b", "a #b", `"`, "'", "a\\b", "*x", "&x", "!x", "%x", "@x", "`x`", "{a}", "[a]", "null", "~", "2027-01-04",
 		"a\nb", "a\nb\n", "a\n\n\nb\n\n", "\na", "  a\nb", "a\n  b", "a \nb ", "\ta\n\tb", "a\tb", "a\r\nb", "a\x1b[31m", "ä\u2028b", "a\nb\u2029", "a\u0085b", "\ufeffa",

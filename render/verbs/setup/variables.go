@@ -3,7 +3,6 @@ package setup
 import (
 	"bytes"
 	"fmt"
-	"io/fs"
 	"math"
 	"path"
 	"path/filepath"
@@ -62,18 +61,10 @@ func (p *target) findConfigMap(d *delivery, name string) (file string, document 
 	from, _ := resolve(filepath.Dir(d.file)) // the file has been read
 	nearest := math.MaxInt
 	var files []string
-	err = fs.WalkDir(p.root.FS(), ".", func(at string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && at != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == tree.Folder):
-			return fs.SkipDir
-		case !entry.Type().IsRegular() || !source.IsYAML(at):
-			return nil
-		}
-		content, err := p.readFile(at)
-		if err != nil || !bytes.Contains(content, []byte(name)) { // parsing is slow
-			return err
+	rendered := path.Join(p.prefix, tree.Folder)
+	source.EachYAML(source.Disk(p.root, p.top), rendered, func(at string, content []byte) {
+		if !bytes.Contains(content, []byte(name)) { // parsing is slow
+			return
 		}
 		for _, found := range source.Documents(content) {
 			if !d.takesValues(found, name) {
@@ -87,23 +78,14 @@ func (p *target) findConfigMap(d *delivery, name string) (file string, document 
 				nearest, files, file, document = distance, append(files, at), at, found
 			}
 		}
-		return nil
 	})
-	if err == nil {
-		err = checkOne(name, files)
-	}
-	return file, document, err
-}
-
-// checkOne returns an error unless one file has a ConfigMap.
-func checkOne(name string, files []string) error {
 	switch len(files) {
 	case 0:
-		return fmt.Errorf("no file of the repository has the ConfigMap %s", name)
+		return "", nil, fmt.Errorf("no file of the repository has the ConfigMap %s", name)
 	case 1:
-		return nil
+		return file, document, nil
 	}
-	return fmt.Errorf("the ConfigMap %s is in several files, and nothing says which has the values: %s", name,
+	return "", nil, fmt.Errorf("the ConfigMap %s is in several files, and nothing says which has the values: %s", name,
 		manifest.FirstOf(3, files))
 }
 
