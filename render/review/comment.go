@@ -26,7 +26,7 @@ const Marker = "<!-- gatehouse-diff -->"
 // then folded diffs. A comment of more than limit bytes omits diffs, and then rows, by their ranks. It names omitted
 // objects, counts omitted effects, and refers to the command.
 func (r *Review) Markdown(limit int, command string) string {
-	groups := r.groupAlike()
+	groups := r.alike()
 	c := r.comment(groups)
 	others := tableOfOthers(r.Frame)
 	if len(r.Environments) == 0 {
@@ -80,13 +80,9 @@ func (r *Review) comment(groups [][]EnvironmentReview) *comment.Comment {
 	return c
 }
 
-// groupAlike groups environments with equal rows but for their names. The first of each group has its rows.
-func (r *Review) groupAlike() [][]EnvironmentReview {
-	groups := groupBy(r.Environments, EnvironmentReview.text)
-	for _, alike := range groups {
-		alike[0].rows = alike[0].told()
-	}
-	return groups
+// alike groups environments with equal rows but for their names.
+func (r *Review) alike() [][]EnvironmentReview {
+	return groupBy(r.Environments, EnvironmentReview.text)
 }
 
 // groupBy groups values with equal texts, in the order of the first of each group.
@@ -209,7 +205,7 @@ func tableOf(alike []EnvironmentReview, of string) *comment.Section {
 		}
 	}
 	nameOf := e.names()
-	for _, row := range e.rows {
+	for _, row := range e.told() {
 		cell := row.name(nameOf, mostNamed) + installed[row.objects[0]]
 		for _, found := range row.effects {
 			line := lineOf(cell, row.name(nameOf, 1)+of, found)
@@ -242,8 +238,13 @@ func (e EnvironmentReview) names() func(manifest.ID) string {
 
 func lineOf(row, name string, e effect.Effect) comment.Line {
 	what, risk := e.What.Format(manifest.CodeSpan), e.Risk.Format(manifest.CodeSpan)
-	l := comment.Line{Row: row, Text: withRisk(what, risk), Name: name, IsRisk: risk != "",
-		IsUnknown: e.Risk == "" && e.Rank != effect.IsKnown, Severity: int(e.Severity)}
+	l := comment.Line{Row: row, Text: withRisk(what, risk), Name: name, Severity: int(e.Severity)}
+	switch {
+	case risk != "":
+		l.Mark = comment.Risk
+	case e.Rank != effect.IsKnown:
+		l.Mark = comment.Unknown
+	}
 	if len(l.Text) > comment.Long {
 		if len(risk) > comment.Long/4 {
 			risk = "and so is the risk"
@@ -305,7 +306,7 @@ func tableOfFrame(frame []FrameReview) *comment.Section {
 		for _, found := range c.Effects {
 			found.What = kind.Say("%s ", found.Object.String()) + found.What
 			line := lineOf(file, file, found)
-			line.IsRisk = true
+			line.Mark = comment.Risk
 			t.Lines = append(t.Lines, line)
 		}
 	}
@@ -332,10 +333,10 @@ func tableOfOthers(frame []FrameReview) []*comment.Section {
 // heading counts the effects below a text by rank.
 func (f facts) heading(text string) string {
 	if f.risks > 0 {
-		text += " · ⚠️ " + string(kind.Count(int64(f.risks), "risk"))
+		text += " · " + comment.Risk + " " + string(kind.Count(int64(f.risks), "risk"))
 	}
 	if f.unknown > 0 {
-		text += " · ❔ " + string(kind.Count(int64(f.unknown), "unknown effect"))
+		text += " · " + comment.Unknown + " " + string(kind.Count(int64(f.unknown), "unknown effect"))
 	}
 	return "### " + text + "\n\n"
 }
@@ -351,9 +352,11 @@ func foldOf(alike []EnvironmentReview, of string, told map[string]*comment.Line)
 	}
 	f := &comment.Section{Open: "<details><summary>" + comment.CountMark + others + "</summary>\n\n",
 		End: "</details>\n\n"}
-	hasRisk := map[manifest.ID]bool{}
+	marks := map[manifest.ID]string{}
 	for _, found := range e.Effects {
-		hasRisk[found.Object] = hasRisk[found.Object] || found.Risk != ""
+		if found.Risk != "" {
+			marks[found.Object] = comment.Risk
+		}
 	}
 	nameOf, withoutName, own := e.names(), e.withoutName(), sets.Set[*comment.Line]{}
 	f.Lines = make([]comment.Line, 0, len(e.Changes)) // with room, as others point into it
@@ -364,12 +367,12 @@ func foldOf(alike []EnvironmentReview, of string, told map[string]*comment.Line)
 				name += of
 			}
 			same.Alike = append(same.Alike, name)
-			same.IsRisk = same.IsRisk || hasRisk[c.Object] || hasRisk[c.owner]
+			same.Mark = cmp.Or(same.Mark, marks[c.Object], marks[c.owner])
 			continue
 		}
 		name = fmt.Sprintf("%s%s (%s)", name, of, kind.Count(int64(strings.Count(c.Diff, "\n")), "line"))
 		f.Lines = append(f.Lines, comment.Line{Text: c.Diff, IsDiff: true, Size: len(c.Diff), Name: name,
-			IsRisk: hasRisk[c.Object] || hasRisk[c.owner]})
+			Mark: cmp.Or(marks[c.Object], marks[c.owner])})
 		told[lines] = &f.Lines[len(f.Lines)-1]
 		own.Insert(told[lines])
 	}
@@ -395,7 +398,7 @@ func (r *Review) Failure(problems []manifest.Problem, limit int, command string)
 		lines.WriteString(kind.Visible(p.String()) + "\n")
 	}
 	head := Marker + "\n"
-	if tables := slices.Concat(r.comment(r.groupAlike()).Tables, tableOfOthers(r.Frame)); len(tables) > 0 {
+	if tables := slices.Concat(r.comment(r.alike()).Tables, tableOfOthers(r.Frame)); len(tables) > 0 {
 		head += (&comment.Comment{Tables: tables}).Compose(limit/2, command)
 	}
 	head += fmt.Sprintf("### ❌ Does not render: %s\n\n", kind.Count(int64(len(problems)), "error"))

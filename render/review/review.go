@@ -68,7 +68,6 @@ type EnvironmentReview struct {
 	definitions int              // changed ones that other tools install
 	images      sets.Set[string] // new ones
 	reserved    []string         // changed objects that are never routine
-	rows        []*told          // of the first of equal environments
 }
 
 // Counts is the number of objects of each action.

@@ -12,6 +12,7 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/review/comment"
 	"example.com/gatehouse/render/review/effect"
 )
 
@@ -133,7 +134,7 @@ func (r *Review) facts(groups [][]EnvironmentReview) facts {
 }
 
 // Routine says whether the whole change is routine.
-func (r *Review) Routine() Routine { return r.facts(r.groupAlike()).routine() }
+func (r *Review) Routine() Routine { return r.facts(r.alike()).routine() }
 
 func (f facts) routine() Routine {
 	against, about := make([]string, 0, 2+len(f.others)), []string{}
@@ -196,7 +197,7 @@ func (r *Review) worst(groups [][]EnvironmentReview) (risks []worst, rows int) {
 		if len(alike) > 1 {
 			of += fmt.Sprintf(" and %d more", len(alike)-1)
 		}
-		for _, row := range alike[0].rows {
+		for _, row := range alike[0].told() {
 			name := row.name(nameOf, 1)
 			for _, found := range row.effects {
 				add(name+of, found)
@@ -224,17 +225,17 @@ func (r *Review) summary(groups [][]EnvironmentReview, room int) string {
 		}
 		return text + "\n\n"
 	}
-	mark := "❔ "
+	mark := comment.Unknown
 	if len(risks) > 0 {
-		mark, said.Reasons[0] = "⚠️ ", said.Reasons[0]+", "+risks[0].name+" first"
+		mark, said.Reasons[0] = comment.Risk, said.Reasons[0]+", "+risks[0].name+" first"
 	}
-	text := mark + strings.Join(said.Reasons, "; ") + ".\n\n"
+	text := mark + " " + strings.Join(said.Reasons, "; ") + ".\n\n"
 	isOneTable := len(r.Frame) == 0 && len(groups) == 1 // in this order
 	if rows <= many || len(risks) == 0 || isOneTable {
 		return text
 	}
 	for i, w := range risks {
-		line := "- ⚠️ " + w.name + ": " + w.text + "\n"
+		line := "- " + comment.Risk + " " + w.name + ": " + w.text + "\n"
 		if i == most || len(text)+len(line) > room {
 			text += fmt.Sprintf("- and %s\n", kind.Count(int64(len(risks)-i), "more risk"))
 			break

@@ -25,20 +25,24 @@ type Section struct {
 	shown     int // the number of shown lines
 }
 
+// The marks of lines by rank.
+const (
+	Risk    = "⚠️"
+	Unknown = "❔"
+)
+
 // CountMark in a section's open is the place of the number of shown lines. No name contains it.
 const CountMark = "\x00"
 
 // Line is a title, an effect in a row of a table, or the diff of an object.
 type Line struct {
-	Row    string // the first cell of the row, which other lines share, or empty
-	Text   string
-	Brief  string // a shorter text for a comment with too many rows, or empty
-	Name   string // in the list of omitted lines
-	IsRisk bool
-	// IsUnknown marks a line without a risk that no rule knows.
-	IsUnknown bool
-	Severity  int // of a risk
-	Count     int // the number of effects that it tells; 0 for one
+	Row      string // the first cell of the row, which other lines share, or empty
+	Text     string
+	Brief    string // a shorter text for a comment with too many rows, or empty
+	Name     string // in the list of omitted lines
+	Mark     string // Risk, Unknown, or empty for a known line
+	Severity int    // of a risk
+	Count    int    // the number of effects that it tells; 0 for one
 	// Alike has the names of objects with the same diff.
 	Alike   []string
 	IsDiff  bool // text is a diff, still to be formatted
@@ -73,11 +77,11 @@ const mostAlike = 10 // names below a diff
 func CompareRanks(a, b Line) int {
 	rank := func(l Line) int {
 		switch {
-		case l.IsRisk:
+		case l.Mark == Risk:
 			return -l.Severity
 		case l.isTitle:
 			return 1
-		case l.IsUnknown:
+		case l.Mark == Unknown:
 			return 2
 		}
 		return 3
@@ -130,7 +134,7 @@ func show(lines []*Line, room, reserved int) (left int, all bool) {
 	all = true
 	for _, l := range lines {
 		others := total - names[l.Name]
-		if l.IsRisk {
+		if l.Mark == Risk {
 			others = min(others, reserved)
 		}
 		cost := l.cost(room - others)
@@ -157,7 +161,7 @@ func (l *Line) cost(room int) (cost int) {
 		return cost
 	}
 	if l.Row != "" {
-		cost += len(l.rowStart()) + len(rowEnd)
+		cost += len(l.rowStart(l.Mark)) + len(rowEnd)
 	}
 	if s.shown == 0 {
 		cost += len(s.Open) + len(s.End) + count
@@ -192,11 +196,13 @@ func (c *Comment) format() string {
 // rows returns the shown lines, and joins the lines of a row.
 func (s *Section) rows() string {
 	var b strings.Builder
-	texts, isUnknown := map[string][]string{}, map[string]bool{}
+	texts, marks := map[string][]string{}, map[string]string{}
 	for _, l := range s.Lines {
-		if l.isShown {
-			texts[l.Row] = append(texts[l.Row], l.Text)
-			isUnknown[l.Row] = isUnknown[l.Row] || l.IsUnknown
+		if !l.isShown {
+			continue
+		}
+		if texts[l.Row] = append(texts[l.Row], l.Text); marks[l.Row] != Risk {
+			marks[l.Row] = cmp.Or(l.Mark, marks[l.Row])
 		}
 	}
 	for _, l := range s.Lines {
@@ -205,8 +211,7 @@ func (s *Section) rows() string {
 		case l.Row == "":
 			b.WriteString(l.Text)
 		case texts[l.Row] != nil:
-			l.IsUnknown = isUnknown[l.Row]
-			b.WriteString(l.rowStart() + strings.Join(texts[l.Row], "<br>") + rowEnd)
+			b.WriteString(l.rowStart(marks[l.Row]) + strings.Join(texts[l.Row], "<br>") + rowEnd)
 			delete(texts, l.Row)
 		}
 	}
@@ -215,18 +220,7 @@ func (s *Section) rows() string {
 
 const rowEnd = " |\n"
 
-func (l *Line) rowStart() string { return fmt.Sprintf("| %s | %s | ", l.mark(), l.Row) }
-
-// mark returns the sign of the rank.
-func (l *Line) mark() string {
-	switch {
-	case l.IsRisk:
-		return "⚠️"
-	case l.IsUnknown:
-		return "❔"
-	}
-	return ""
-}
+func (l *Line) rowStart(mark string) string { return fmt.Sprintf("| %s | %s | ", mark, l.Row) }
 
 // omitted returns the names of lines that are not shown, each once. An object with a shown line is there only for
 // an omitted risk.
@@ -237,7 +231,7 @@ func omitted(lines []*Line) (items []string) {
 	}
 	isListed := map[string]bool{"": true}
 	for _, l := range lines {
-		if !l.isShown && !isListed[l.Name] && (l.IsRisk || !isTold[l.Name]) {
+		if !l.isShown && !isListed[l.Name] && (l.Mark == Risk || !isTold[l.Name]) {
 			isListed[l.Name], items = true, append(items, l.item())
 		}
 	}
@@ -246,7 +240,7 @@ func omitted(lines []*Line) (items []string) {
 
 // item is the line in the list of omitted lines.
 func (l *Line) item() string {
-	return "- " + strings.TrimPrefix(l.mark()+" ", " ") + l.Name + "\n"
+	return "- " + strings.TrimPrefix(l.Mark+" ", " ") + l.Name + "\n"
 }
 
 // listNames returns a list of items. It counts items that do not fit in room.
@@ -276,11 +270,11 @@ func (c *Comment) note(command string) string {
 	counts := map[string]int64{}
 	for _, l := range linesOf(c.Tables) {
 		if !l.isTitle && !l.isShown && l.Name != "" {
-			counts[l.mark()] += int64(max(l.Count, 1))
+			counts[l.Mark] += int64(max(l.Count, 1))
 		}
 	}
 	var lacks []string
-	nouns := []struct{ mark, noun string }{{"⚠️", "risk"}, {"❔", "unknown effect"}, {"", "known effect"}}
+	nouns := []struct{ mark, noun string }{{Risk, "risk"}, {Unknown, "unknown effect"}, {"", "known effect"}}
 	for _, of := range nouns {
 		if n := counts[of.mark]; n > 0 {
 			lacks = append(lacks, string(kind.Count(n, of.noun)))
