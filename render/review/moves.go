@@ -30,11 +30,9 @@ func reviewed(all []*compare.Comparison) (rest []*compare.Comparison, moves map[
 		}
 	}
 	isMoved := sets.New(slices.Collect(maps.Values(moves))...)
-	for _, e := range all {
-		if !isMoved.Has(e.Name) && (e.Differs() || len(e.Unread) > 0) {
-			rest = append(rest, e)
-		}
-	}
+	rest = slices.DeleteFunc(slices.Clone(all), func(e *compare.Comparison) bool {
+		return isMoved.Has(e.Name) || !e.Differs() && len(e.Unread) == 0
+	})
 	return rest, moves
 }
 

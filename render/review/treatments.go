@@ -89,17 +89,8 @@ func reviewTreatments(both *compare.Comparison, c compare.Change) (effects []kin
 	}
 	was, is := compare.Settings(c, c.Before), compare.Settings(c, c.After)
 	add := func(s delivery.Setting, words [2]kind.Sentence) {
-		f := compare.FieldChange{Path: s.Path}
-		for _, changed := range both.FieldsOf(c) {
-			if changed.Path == s.Path {
-				f = changed
-			}
-		}
-		e := kind.Effect{Type: effect.ObjectTreated, What: "changes " + kind.Say("%s", s.Path),
+		e := kind.Effect{Type: effect.ObjectTreated, What: "changes " + effect.SayChangeOf(both.FieldsOf(c), s.Path),
 			Fields: []string{s.Path}}
-		if f.Before != nil || f.After != nil {
-			e.What = "changes " + effect.SayChange(f)
-		}
 		for i, said := range words {
 			switch {
 			case said == "":

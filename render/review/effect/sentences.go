@@ -130,6 +130,16 @@ func sayValue(f compare.FieldChange) kind.Sentence {
 	return kind.Say("%s: %s", f.Path, *f.After)
 }
 
+// SayChangeOf describes the change of the field at a path, or names a field that stays.
+func SayChangeOf(changed []compare.FieldChange, path string) kind.Sentence {
+	for _, f := range changed {
+		if f.Path == path {
+			return SayChange(f)
+		}
+	}
+	return kind.Say("%s", path)
+}
+
 // SayChange describes a field of a changed object.
 func SayChange(f compare.FieldChange) kind.Sentence {
 	const unset = kind.Sentence("unset")

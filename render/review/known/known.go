@@ -108,13 +108,10 @@ func Is(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool 
 		return false
 	}
 	path := inTemplate(both, c.After, f.Path)
-	for _, r := range rows {
-		if (r.kinds == nil || r.kinds.MatchString(compare.KindOf(c.After))) && r.fields.MatchString(path) &&
-			(r.when == nil || r.when(both, c, f)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(rows, func(r row) bool {
+		return (r.kinds == nil || r.kinds.MatchString(compare.KindOf(c.After))) && r.fields.MatchString(path) &&
+			(r.when == nil || r.when(both, c, f))
+	})
 }
 
 // inTemplate replaces the field of a Pod template at the start of a path by *.
@@ -163,29 +160,20 @@ func keepsClass(both *compare.Comparison, c compare.Change, f compare.FieldChang
 		}
 		return all
 	}
-	was, is := classes(c.Before), classes(c.After)
-	if !isSet(both, c, f) || len(was) != len(is) {
-		return false
-	}
-	for i := range was {
-		if was[i] != is[i] {
-			return false
-		}
-	}
-	return isLike(f, 2)
+	return slices.Equal(classes(c.Before), classes(c.After)) && isLike(f)
 }
 
-// isLike reports whether a quantity falls or rises to no less than half of it, and rises by no more than a factor.
-func isLike(f compare.FieldChange, most float64) bool {
+// isLike reports whether a quantity changes to no less than half of it, and to no more than its double.
+func isLike(f compare.FieldChange) bool {
 	was, wasRead := compare.Quantity(f.Before)
 	is, isRead := compare.Quantity(f.After)
-	return wasRead && isRead && was > 0 && is >= was/2 && is <= was*most
+	return wasRead && isRead && was > 0 && is >= was/2 && is <= was*2
 }
 
 // keepsCapacity reports whether a workload has at least two Pods or more than before, and neither an autoscaler nor a
 // budget that states a minimum.
 func keepsCapacity(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
-	if !isLike(f, 2) {
+	if !isLike(f) {
 		return false
 	}
 	was, _ := compare.Quantity(f.Before)

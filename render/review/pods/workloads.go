@@ -143,8 +143,8 @@ func ReviewRun(both *compare.Comparison, c compare.Change) []kind.Effect {
 	case delivery.RunsAgain(c.Before):
 		return reviewNextRun(both, c, runs)
 	case c.Before != nil && isAgain && replicas(c.Before) > 0:
-		return []kind.Effect{{Type: kind.RunAtOnce, What: "changes " + sayTTL(both, c), Risk: runsAgain,
-			Fields: []string{ttl}}}
+		return []kind.Effect{{Type: kind.RunAtOnce, What: "changes " + effect.SayChangeOf(both.FieldsOf(c), ttl),
+			Risk: runsAgain, Fields: []string{ttl}}}
 	case c.Before == nil && c.After.GetKind() == "Job":
 		return []kind.Effect{{Type: kind.RunSuspended, What: "is suspended, and would run" + runs, Fields: told}}
 	case c.Before == nil:
@@ -162,28 +162,13 @@ const ttl = "spec.ttlSecondsAfterFinished"
 const runsAgain = "it runs again at each sync after its end: " + ttl +
 	" deletes it, and Flux and Argo CD create it again"
 
-// sayTTL describes the change of the ttl.
-func sayTTL(both *compare.Comparison, c compare.Change) kind.Sentence {
-	for _, f := range both.FieldsOf(c) {
-		if f.IsIn(ttl) {
-			return effect.SayChange(f)
-		}
-	}
-	return ttl
-}
-
 // reviewNextRun returns the effect of a change of a Job that a sync creates again after its end. A Job that has not
 // ended keeps its Pods.
 func reviewNextRun(both *compare.Comparison, c compare.Change, runs kind.Sentence) []kind.Effect {
 	if replicas(c.After) == 0 {
 		return []kind.Effect{{Type: kind.RunSuspended, What: "is suspended: its Pods are stopped, unless it is done"}}
 	}
-	var fields []compare.FieldChange
-	for _, f := range both.FieldsOf(c) {
-		if f.IsIn("spec") {
-			fields = append(fields, f)
-		}
-	}
+	fields := slices.DeleteFunc(both.FieldsOf(c), func(f compare.FieldChange) bool { return !f.IsIn("spec") })
 	if len(fields) == 0 {
 		return nil
 	}
