@@ -101,16 +101,14 @@ func controllerFiles(kinds *registry.Kinds) (map[string][]byte, error) {
 		files[name], _ = gatehouse.Files.ReadFile(name)
 	}
 	if len(kinds.Gates()) == 0 {
-		ungated := []string{
-			"# The controller: its namespace, its account and rights, the policies for it and for gates, and\n# its " +
-				"Deployment.\n", "# The controller: its namespace, its account and rights, and its Deployment.\n",
-		}
+		const kustomization = "kustomization.yaml"
+		text := strings.Replace(string(files[kustomization]), "rights, the policies for it and for gates, and\n# its "+
+			"Deployment.\n", "rights, and its Deployment.\n", 1)
 		for _, name := range gateFiles {
 			delete(files, name)
-			ungated = append(ungated, "- "+name+"\n", "")
+			text = strings.Replace(text, "- "+name+"\n", "", 1)
 		}
-		const kustomization = "kustomization.yaml"
-		files[kustomization] = []byte(strings.NewReplacer(ungated...).Replace(string(files[kustomization])))
+		files[kustomization] = []byte(text)
 	}
 	role, err := rbac.Manifest(kinds)
 	files["role.yaml"] = role

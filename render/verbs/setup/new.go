@@ -75,7 +75,8 @@ func Add(ctx context.Context, repository *render.Repository, s Spec, progress fu
 	}
 	a := &Addition{Object: s.Kind.GVK().Kind + " " + cmp.Or(e.Namespace, namespace) + "/" + s.Name,
 		Kustomization: source.Relative(e.file)}
-	sample := append(modeline(e.folder, s.Environment), newSample(s.Kind, NewOutline(s.Kind), namespace, s.Name, s.Values)...)
+	sample := append(modeline(e.folder, s.Environment),
+		newSample(s.Kind, NewOutline(s.Kind), namespace, s.Name, s.Values)...)
 	entry, err := s.chooseFile(root, e, sample)
 	if err != nil {
 		return nil, err
