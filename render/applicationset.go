@@ -19,10 +19,11 @@ import (
 
 // setOf returns an ApplicationSet with the Applications that its controller makes.
 func (in *input) setOf(repository *Repository, files *source.FileSystem, o manifest.Object,
-	clusters []manifest.Object) (*followed, error) {
+	clusters []manifest.Object) (*followed, []manifest.Problem) {
 	all, err := applicationset.Expand(o, filesOfSet{repository, files}, clusters)
 	if err != nil {
-		return nil, err
+		return nil, warning(o, fmt.Sprintf("is not judged, for its %v: commit the Applications that argocd appset "+
+			"generate prints", err))
 	}
 	f := &followed{input: in, Place: folder.Place{Of: o.Committed(), InCluster: o}}
 	for _, u := range all {
@@ -31,7 +32,7 @@ func (in *input) setOf(repository *Repository, files *source.FileSystem, o manif
 		f.built = append(f.built, made)
 	}
 	f.committed = f.built
-	return f, nil
+	return f, f.unsetParameters()
 }
 
 // blameSet returns a problem of an Application at the line of its ApplicationSet: in its patch, at the value of a

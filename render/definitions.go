@@ -114,7 +114,6 @@ func standIn(others, definitions []manifest.Object) []manifest.Object {
 	}), others...)
 }
 
-// problemOf returns a problem of a document.
 func problemOf(d source.Document, message string) manifest.Problem {
 	p := manifest.Problem{Code: manifest.InvalidDefinition, Object: d.String(), Message: message}
 	p.File, p.Line = d.Position()

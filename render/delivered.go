@@ -20,8 +20,8 @@ import (
 // object points to that folder, without the fields that the rendered objects show. The other fields stay, as does all
 // that the tool knows its objects by. So the cluster moves in, or out, by the path of its own sync.
 
-// setRendered sets the folder of the rendered objects of a delivery in that of the environment, if this is a cluster, or
-// the reason why the delivery stays as it is in git. A delivery that delivers it has both.
+// setRendered sets the folder that a delivery is rendered to, within rendered/NAME of a cluster, or the reason to leave
+// the delivery as it is in git. It is set for a parent first.
 func (f *followed) setRendered(checker *verdict.Checker) {
 	if f.isSet() {
 		return
@@ -63,7 +63,6 @@ func (f *followed) staysFor() string {
 // isSet reports whether the object is an ApplicationSet, which has no folder.
 func (f *followed) isSet() bool { return f.Folder == "" }
 
-// followedFolders returns the followed folders, without ApplicationSets.
 func (p *pipeline) followedFolders() (all []Followed) {
 	for _, f := range p.followed {
 		if f.isSet() {
@@ -186,5 +185,6 @@ func (p *pipeline) layOutFolder(f *followed) (files []tree.File, problems []mani
 		f.applied[i] = p.asWritten(o)
 		f.applied[i].File = paths[o.Committed().ID()]
 	}
-	return append(files, tree.File{Path: path.Join(f.rendered, tree.IndexFile), Content: tree.FolderIndex(names)}), problems
+	index := tree.File{Path: path.Join(f.rendered, tree.IndexFile), Content: tree.FolderIndex(names)}
+	return append(files, index), problems
 }

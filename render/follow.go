@@ -45,7 +45,7 @@ type followed struct {
 	outer *flux.PostBuild
 	// overlay is the kustomization as the tool builds it; nil for an ApplicationSet.
 	overlay *folder.Kustomization
-	// rendered is the folder of the rendered objects in that of a cluster, and stays the reason why there is none.
+	// rendered and stays are set by setRendered: the folder in rendered/NAME, or the reason to have none.
 	rendered, stays string
 }
 
@@ -74,22 +74,24 @@ func (in *input) follow(repository *Repository, files *source.FileSystem, object
 		}
 	}
 	artifact := files.InArtifact(ignore)
+	add := func(f *followed, found []manifest.Problem, noted *source.Looks) {
+		if f != nil {
+			all = append(all, f)
+			w.add(f.built, in)
+		}
+		if f == nil && len(found) > 0 || manifest.HasErrors(found) { // its objects are not known
+			untold = append(untold, noted)
+		}
+		problems = append(problems, found...)
+	}
 	var foreign []folder.Place
 	for next := objects; slices.ContainsFunc(next, folder.Delivers); {
-		first := len(all)
-		own := w.own
+		first, own := len(all), w.own
 		for _, o := range next {
 			if folder.IsApplicationSet(o) {
 				within, noted := files.Noting()
-				if f, err := in.setOf(repository, within, o, w.clusters); err == nil {
-					all = append(all, f)
-					w.add(f.built, in)
-					problems = append(problems, f.unsetParameters()...)
-				} else {
-					untold = append(untold, noted)
-					problems = append(problems, warning(o, fmt.Sprintf("is not judged, for its %v: commit the "+
-						"Applications that argocd appset generate prints", err))...)
-				}
+				f, found := in.setOf(repository, within, o, w.clusters)
+				add(f, found, noted)
 			}
 			for _, p := range folder.Places(o) {
 				if len(all) == maxFollowed {
@@ -108,15 +110,7 @@ func (in *input) follow(repository *Repository, files *source.FileSystem, object
 				}
 				within, noted := within.Noting()
 				f, found := in.open(within, p, own)
-				if f != nil {
-					found = append(found, f.build()...)
-					all = append(all, f)
-					w.add(f.built, in)
-				}
-				if f == nil && len(found) > 0 || manifest.HasErrors(found) { // its objects are not known
-					untold = append(untold, noted)
-				}
-				problems = append(problems, found...)
+				add(f, found, noted)
 			}
 		}
 		next = nil
@@ -187,7 +181,7 @@ func (in *input) dropRepeated(f *followed, have map[manifest.ID]manifest.Object,
 	return warnings
 }
 
-// open reads the folder of a place. It returns nothing if the folder is of another repository, or if another cluster
+// open builds the folder of a place. It returns nothing if the folder is of another repository, or if another cluster
 // or nobody gets its objects.
 func (in *input) open(files *source.FileSystem, p folder.Place, own manifest.ID) (*followed, []manifest.Problem) {
 	top, _, _ := strings.Cut(source.Relative(p.Folder), "/")
@@ -206,7 +200,7 @@ func (in *input) open(files *source.FileSystem, p folder.Place, own manifest.ID)
 	return in.openFolder(files, p)
 }
 
-// openFolder reads the folder of a place, and the fields of its object as a kustomization.
+// openFolder builds the folder of a place, with the fields of its object as a kustomization.
 func (in *input) openFolder(files *source.FileSystem, p folder.Place) (*followed, []manifest.Problem) {
 	f := &followed{Place: p, outer: in.postBuild}
 	if parent, isDelivered := p.Of.Delivery.(*followed); isDelivered {
@@ -238,10 +232,9 @@ func (in *input) openFolder(files *source.FileSystem, p folder.Place) (*followed
 	if manifest.HasErrors(problems) {
 		return nil, problems
 	}
-	return f, problems
+	return f, append(problems, f.build()...)
 }
 
-// remoteEntries returns the entries of kustomizations that kustomize would fetch.
 func remoteEntries(s *source.Sources) (all []string) {
 	for _, k := range s.Kustomizations {
 		all = append(all, k.Remote...)
@@ -262,7 +255,6 @@ func warning(o manifest.Object, message string) []manifest.Problem {
 	return []manifest.Problem{p}
 }
 
-// build builds the folder.
 func (f *followed) build() []manifest.Problem {
 	f.paths = kustomize.FindPaths(f.sources, f.Folder)
 	objects, problems := f.buildObjects(f.paths)
@@ -354,7 +346,6 @@ func (f *followed) setNamespace(checker *verdict.Checker) {
 	f.applied = f.built // Argo CD substitutes nothing
 }
 
-// checker returns the judge of the objects.
 func (f *followed) checker(of *verdict.Checker) *verdict.Checker {
 	checker := *of
 	checker.PostBuild = f.postBuild
@@ -364,7 +355,6 @@ func (f *followed) checker(of *verdict.Checker) *verdict.Checker {
 // folders are the followed folders of an environment.
 type folders []*followed
 
-// applied returns the objects as the tools apply them.
 func (fs folders) applied() (all []manifest.Object) {
 	for _, f := range fs {
 		all = append(all, f.applied...)
@@ -372,7 +362,6 @@ func (fs folders) applied() (all []manifest.Object) {
 	return all
 }
 
-// judgeFollowed returns the problems of the objects of followed folders.
 func (b *built) judgeFollowed() (problems []manifest.Problem) {
 	for _, f := range b.followed {
 		_, found := f.checker(b.checker).Objects(f.built)

@@ -91,7 +91,6 @@ func (in *input) admit(checker *verdict.Checker, objects []manifest.Object, b bu
 	return append(problems, in.duplicates(tree.Layout(own, checker.IsNamespaced))...)
 }
 
-// duplicates returns the problems of objects that share a file.
 func (in *input) duplicates(placed []tree.Placed) (problems []manifest.Problem) {
 	for _, p := range placed {
 		if p.Taken != nil {
@@ -193,7 +192,6 @@ func (c causes) tryFields(content map[string]any) (trials []trial) {
 	return slices.Concat(scalars, others, []trial{c.try(content, "metadata", "name")})
 }
 
-// try renders content without a field.
 func (c causes) try(content map[string]any, parent, key string) trial {
 	t := trial{field: []string{parent, key}}
 	u := (&unstructured.Unstructured{Object: content}).DeepCopy()

@@ -139,7 +139,6 @@ func clusterOf(environment *source.Kustomization, definitions []manifest.Object)
 	return cluster
 }
 
-// timeProblems returns the problems of time fields of kinds.
 func (in *input) timeProblems() (problems []manifest.Problem) {
 	for _, kind := range in.kinds.All {
 		if kind.TimeField() != "" {
@@ -370,7 +369,6 @@ type head struct {
 	Metadata types.ObjectMeta `json:"metadata"`
 }
 
-// readHead reads the head of the kustomization in a folder.
 func readHead(folder string, read func(path string) ([]byte, error)) (k head, err error) {
 	for _, name := range konfig.RecognizedKustomizationFileNames() {
 		var content []byte

@@ -82,8 +82,8 @@ func (r Repository) SyncsOf(folder string) (files []string, isDirectory bool) {
 	return slices.Compact(files), isDirectory
 }
 
-// synced returns the folders that tools sync clusters by, see Synced: those with their own sync alone, if isOwn, or
-// all. An app that is switched off is none where there are others.
+// synced returns the folders that tools sync clusters by, see Synced: all, or folders with their own sync if isOwn. An
+// app that is switched off is left out if there are others.
 func (r Repository) synced(isOwn bool) []string {
 	entries, delivered, folders, apps := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	files := r.Files
@@ -157,7 +157,8 @@ func (r Repository) overlays() (names []string) {
 		if err != nil { // an invalid one may be of anything
 			return
 		}
-		for _, name := range slices.Concat(k.Resources, k.Components, k.Bases) { //nolint:staticcheck // people use bases
+		all := slices.Concat(k.Resources, k.Components, k.Bases) //nolint:staticcheck // people use bases
+		for _, name := range all {
 			listed[path.Join(folder, name)] = true
 		}
 		if k.Kind != types.ComponentKind && folder != "." {
@@ -179,7 +180,6 @@ func (r Repository) overlays() (names []string) {
 	return names
 }
 
-// readKustomization reads the kustomization of a folder.
 func readKustomization(files *source.FileSystem, folder string) (k types.Kustomization, err error) {
 	content, err := files.ReadAny(files.KustomizationFile("/" + folder))
 	if err == nil {

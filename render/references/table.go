@@ -45,13 +45,12 @@ func newField(path []string, to string) field {
 	return field{path: path, parent: path[:len(path)-1], to: to}
 }
 
-// rows are the rows of the table by kind: the fields that name objects, and those that name objects to make.
+// rows are the rows of the table by kind: fields that name objects, and makers, whose fields name objects to make.
 type rows struct {
 	fields, makers map[string][]field
 	groups         map[string]string // by kind
 }
 
-// readTable reads the table, once.
 var readTable = sync.OnceValue(func() rows {
 	all := rows{map[string][]field{}, map[string][]field{}, map[string]string{}}
 	section, kinds, group := all.fields, "", ""

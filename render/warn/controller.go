@@ -84,12 +84,8 @@ func unpinnedController(in Input) (warnings []manifest.Problem) {
 
 // IsController reports whether an object is a workload that runs the controller.
 func IsController(o manifest.Object) bool {
-	switch o.GetKind() {
-	case "Deployment", "StatefulSet", "DaemonSet":
-	default:
-		return false
-	}
-	if o.GroupVersionKind().Group != "apps" || o.IsRendered() {
+	workloads := []string{"Deployment.apps", "StatefulSet.apps", "DaemonSet.apps"}
+	if o.IsRendered() || !slices.Contains(workloads, o.GroupVersionKind().GroupKind().String()) {
 		return false
 	}
 	for _, labels := range [][]string{{"metadata", "labels"}, {"spec", "template", "metadata", "labels"}} {

@@ -22,8 +22,8 @@ func invalidImages(in Input) (warnings []manifest.Problem) {
 					strings.HasPrefix(image, "ko://") {
 					return
 				}
-				warnings = append(warnings, warningAt(o, append(at, key), "%q is no image, so no Pod starts: %v: write "+
-					"HOST/NAME:TAG, with a name in lower case", image, err))
+				warnings = append(warnings, warningAt(o, append(at, key), "%q is no image, so no Pod starts: %v: "+
+					"write HOST/NAME:TAG, with a name in lower case", image, err))
 			})
 		}
 	}

@@ -102,7 +102,6 @@ func (k knot) warning() manifest.Problem {
 	return warning(o, "", "never comes up in an empty cluster%s: %s: %s", also, because, first.remedy(circle))
 }
 
-// name names a delivery.
 func (d *Delivery) name() string { return cmp.Or(d.String(), "the sync of this environment") }
 
 // reason says what the delivery of a link waits for.

@@ -153,7 +153,6 @@ func namespaceID(name string) manifest.ID {
 	return manifest.ID{Kind: "Namespace", Namespace: "default", Name: name}
 }
 
-// isOf reports whether a delivery is of a kind.
 func (d *Delivery) isOf(kind string) bool { return d.Unstructured != nil && d.GetKind() == kind }
 
 // start sets the needs of a delivery to start. People start the entry, with what it depends on.

@@ -99,7 +99,7 @@ func (in Input) Warnings() (warnings []manifest.Problem) {
 	return slices.Concat(found...)
 }
 
-// ofSources returns the rule of all source objects by that of one.
+// ofSources returns a rule that applies the rule of one object to each source object.
 func ofSources(find func(Input, manifest.Object) []manifest.Problem) func(Input) []manifest.Problem {
 	return func(in Input) (warnings []manifest.Problem) {
 		for _, o := range in.sources {

@@ -109,7 +109,6 @@ type expansion struct {
 	clusters []manifest.Object
 }
 
-// params are the parameters of one Application.
 type params map[string]any
 
 // generate returns the parameters of a generator. Outer are those of the generator before it in a matrix.
@@ -256,7 +255,7 @@ func matchesAny(patterns []string, name string) bool {
 	})
 }
 
-// withPath returns parameters with those of a folder, and of a file in it if there is one.
+// withPath returns parameters with the path of a folder, and with a file in it if there is one.
 func (e expansion) withPath(values map[string]any, folder, file string) params {
 	base, segments := path.Base(folder), []any{}
 	p, at := e.flat(values, ""), map[string]any{"basename": base, "basenameNormalized": normalize(base)}

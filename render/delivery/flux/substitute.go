@@ -208,7 +208,6 @@ func (b *PostBuild) culprit(o manifest.Object, template string) *Use {
 	return nil
 }
 
-// use is a text with variables in an object.
 type use struct {
 	Use
 	text string

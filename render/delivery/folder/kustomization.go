@@ -70,7 +70,6 @@ func (p Place) Kustomization(files *source.FileSystem) (*Kustomization, error) {
 	return made, nil
 }
 
-// fieldsOf returns the fields of a kustomization.
 func fieldsOf(k types.Kustomization) (fields map[string]any, err error) {
 	err = manifest.Decode(k, &fields)
 	maps.DeleteFunc(fields, func(_ string, value any) bool { return value == nil })

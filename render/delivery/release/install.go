@@ -200,7 +200,6 @@ func (r Release) Warning(message string) manifest.Problem {
 	return p
 }
 
-// readLock reads the lock of the charts.
 func (i Installer) readLock() (locked []charts.Locked, hasLock bool, problems []manifest.Problem) {
 	file := path.Join(charts.Folder, charts.LockFile)
 	content, err := i.Files.ReadAny("/" + file)
@@ -306,7 +305,6 @@ func (i Installer) renderOnce(r Release, archive string, digest [sha256.Size]byt
 	return memo.Get(i.Memo, key(sha256.Sum256(input)), func() rendered { return i.render(r, archive) })
 }
 
-// entry returns the chart of a release as an entry.
 func (r Release) entry(archive string) charts.Entry {
 	return charts.Entry{
 		HelmChart: types.HelmChart{Name: cmp.Or(r.Chart, path.Base(r.Folder)), Version: r.Version, ReleaseName: r.Name,
@@ -316,7 +314,6 @@ func (r Release) entry(archive string) charts.Entry {
 	}
 }
 
-// render renders the chart of a release.
 func (i Installer) render(r Release, archive string) (result rendered) {
 	made, problems := charts.Render(i.Files, r.entry(archive), i.Cluster())
 	for _, p := range problems {
@@ -342,7 +339,6 @@ func (i Installer) render(r Release, archive string) (result rendered) {
 	return result
 }
 
-// read reads the objects of a rendered chart.
 func (r *rendered) read(made charts.Rendered) error {
 	documents, err := source.ChartObjects(made)
 	r.documents = map[string]source.Document{}

@@ -190,7 +190,6 @@ func IsCRDFile(o manifest.Object) bool {
 // setRepository sets the URL of a repository without the slash at its end.
 func (r *Release) setRepository(url string) { r.Repository = strings.TrimRight(url, "/") }
 
-// setFolder sets the path of a chart in git.
 func (r *Release) setFolder(name string) {
 	if name != "" {
 		r.Folder = path.Join("/", name)
@@ -222,7 +221,6 @@ func (r *Release) addText(s valueSource, content string) {
 	r.add(s)
 }
 
-// addScalar sets the value of a source.
 func (r *Release) addScalar(s valueSource, set func(values map[string]any) error) {
 	s.form, s.values = scalar, map[string]any{}
 	_ = set(s.values)
@@ -246,7 +244,6 @@ func (r Release) repeated() (problems []manifest.Problem) {
 	return problems
 }
 
-// setErr sets the first error.
 func (r *Release) setErr(err error, of valueSource) {
 	if err != nil && r.Err == nil {
 		r.Err, r.errSource = err, of
