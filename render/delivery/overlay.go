@@ -9,6 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/kustomize/api/types"
+
+	"example.com/gatehouse/render/manifest"
 )
 
 // Overlay has the fields of a Kustomization of Flux, or of a source of an Application of Argo CD, that change the
@@ -125,6 +127,11 @@ func merged(entries, more map[string]string) map[string]string {
 	maps.Copy(all, entries)
 	maps.Copy(all, more)
 	return all
+}
+
+// IsApplication reports whether an object is an Application of Argo CD.
+func IsApplication(o manifest.Object) bool {
+	return o.GetKind() == "Application" && manifest.Group(o.GetAPIVersion()) == "argoproj.io"
 }
 
 // InCluster is the server of the cluster that Argo CD runs in.

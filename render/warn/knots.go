@@ -13,13 +13,20 @@ type knot []*step
 
 // knots returns the groups of blocked steps that wait for each other alone: each step waits for all of its group.
 func knots(all []*step) (found []knot) {
+	for _, s := range all {
+		s.waits = knot{s}.links()
+	}
 	isKnown := map[*step]bool{}
 	for _, s := range all {
 		if s.isDone || isKnown[s] {
 			continue
 		}
 		group, _ := s.waitsFor()
-		if slices.ContainsFunc(group, func(other *step) bool { return !other.isBlockedBy(s) }) {
+		leavesGroup := false
+		for _, other := range slices.Backward(group) { // the farthest tells it soonest
+			leavesGroup = leavesGroup || isKnown[other] || !other.isBlockedBy(s)
+		}
+		if leavesGroup {
 			continue
 		}
 		for _, member := range group {
@@ -32,17 +39,16 @@ func knots(all []*step) (found []knot) {
 
 func (s *step) isBlockedBy(other *step) bool {
 	_, by := s.waitsFor()
-	_, isBlocked := by[other]
-	return isBlocked
+	return by[other] != nil
 }
 
 // waitsFor returns a step and all steps that it waits for, the nearest first, with the first link to each.
-func (s *step) waitsFor() (all knot, by map[*step]link) {
-	all, by = knot{s}, map[*step]link{nil: {}, s: {}}
+func (s *step) waitsFor() (all knot, by map[*step]*link) {
+	all, by = knot{s}, map[*step]*link{nil: {}, s: {}}
 	for i := 0; i < len(all); i++ {
-		for _, l := range all[i : i+1].links() {
-			if _, isKnown := by[l.to]; !isKnown {
-				by[l.to] = l
+		for j, l := range all[i].waits {
+			if by[l.to] == nil {
+				by[l.to] = &all[i].waits[j]
 				all = append(all, l.to)
 			}
 		}
@@ -122,7 +128,7 @@ func (l link) reason() string {
 func (l link) circle() (links []link) {
 	_, by := l.to.waitsFor()
 	for at := l.of; at != l.to; at = by[at].of {
-		links = append(links, by[at])
+		links = append(links, *by[at])
 	}
 	slices.Reverse(links)
 	return links

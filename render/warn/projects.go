@@ -29,7 +29,7 @@ type destination struct{ Name, Server, Namespace string }
 func refusedApplications(in Input) (warnings []manifest.Problem) {
 	hasGlobalProjects := sync.OnceValue(in.hasGlobalProjects)
 	for _, o := range in.Objects {
-		if o.GroupVersionKind().GroupKind().String() != "Application.argoproj.io" {
+		if !delivery.IsApplication(o) {
 			continue
 		}
 		name, _ := decoding.At(o.Object, []string{"spec", "project"}).(string)

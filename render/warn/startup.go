@@ -49,6 +49,7 @@ type step struct {
 	of     *progress
 	needs  []need
 	isDone bool
+	waits  []link // if it is blocked
 }
 
 // need is a condition of a step, which each of some steps meets.

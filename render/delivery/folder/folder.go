@@ -51,10 +51,6 @@ func IsKustomization(o manifest.Object) bool {
 	return o.GetKind() == "Kustomization" && manifest.Group(o.GetAPIVersion()) == "kustomize.toolkit.fluxcd.io"
 }
 
-func isApplication(o manifest.Object) bool {
-	return o.GetKind() == "Application" && manifest.Group(o.GetAPIVersion()) == "argoproj.io"
-}
-
 // IsApplicationSet reports whether an object makes Applications of Argo CD.
 func IsApplicationSet(o manifest.Object) bool {
 	return o.GetKind() == "ApplicationSet" && manifest.Group(o.GetAPIVersion()) == "argoproj.io"
@@ -62,7 +58,7 @@ func IsApplicationSet(o manifest.Object) bool {
 
 // Delivers reports whether an object may deliver a folder, by itself or by an Application that it makes.
 func Delivers(o manifest.Object) bool {
-	return IsKustomization(o) || isApplication(o) || IsApplicationSet(o)
+	return IsKustomization(o) || delivery.IsApplication(o) || IsApplicationSet(o)
 }
 
 // Places returns the folders that a tool builds for an object. A field of a wrong type is an error of the definition.
@@ -70,7 +66,7 @@ func Places(o manifest.Object) []Place {
 	switch {
 	case IsKustomization(o):
 		return placeOfKustomization(o)
-	case isApplication(o):
+	case delivery.IsApplication(o):
 		return placesOfApplication(o)
 	}
 	return nil

@@ -110,7 +110,7 @@ func Find(objects []manifest.Object) (all []Release) {
 		switch {
 		case isHelmRelease(o):
 			all = append(all, in.ofHelmRelease(o)...)
-		case isApplication(o):
+		case delivery.IsApplication(o):
 			all = append(all, ofApplication(o)...)
 		}
 	}
@@ -147,17 +147,13 @@ func specOf[T any](o manifest.Object) (spec T) {
 }
 
 // Is reports whether a controller may install a chart by an object.
-func Is(o manifest.Object) bool { return isHelmRelease(o) || isApplication(o) }
+func Is(o manifest.Object) bool { return isHelmRelease(o) || delivery.IsApplication(o) }
 
 // helmGroup is the group of HelmRelease, and the prefix of the labels of Flux.
 const helmGroup = "helm.toolkit.fluxcd.io"
 
 func isHelmRelease(o manifest.Object) bool {
 	return o.GetKind() == "HelmRelease" && manifest.Group(o.GetAPIVersion()) == helmGroup
-}
-
-func isApplication(o manifest.Object) bool {
-	return o.GetKind() == "Application" && manifest.Group(o.GetAPIVersion()) == "argoproj.io"
 }
 
 // index finds an object by its ID.
