@@ -27,7 +27,7 @@ func (in *input) duplicate(p tree.Placed) manifest.Problem {
 		problem, other = other, problem
 	}
 	switch {
-	case problem.Object != other.Object && (p.Object.InGit != nil || p.Taken.InGit != nil):
+	case problem.Object != other.Object && (p.InGit != nil || p.Taken.InGit != nil):
 		problem.Message = fmt.Sprintf("duplicate object: with the values of its variables it is %s, like %s in %s; "+
 			"remove or rename one", p.Object, other.Object, other.Position())
 	case problem.Object != other.Object:

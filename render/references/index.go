@@ -191,12 +191,7 @@ func PartsOf(o manifest.Object, part Part) (names []string, isKnown bool) {
 	const gateway = "Gateway.gateway.networking.k8s.io"
 	switch kind := kindOf(o); {
 	case part == Key && (kind == "ConfigMap" || kind == "Secret"):
-		if o.Object["type"] != "kubernetes.io/service-account-token" && !isCompleted(o) {
-			for _, field := range []string{"data", "binaryData", "stringData"} {
-				data, _ := o.Object[field].(map[string]any)
-				names = slices.AppendSeq(names, maps.Keys(data))
-			}
-		}
+		names = keysOf(o)
 	case part == Port && kind == "Service":
 		if decoding.At(o.Object, []string{"spec", "type"}) != "ExternalName" {
 			names = fieldsOfItems(o, []string{"spec", "ports", ""}, "name", "port")
@@ -206,12 +201,23 @@ func PartsOf(o manifest.Object, part Part) (names []string, isKnown bool) {
 	case part == Listener && kind == gateway:
 		names = fieldsOfItems(o, []string{"spec", "listeners", ""}, "name")
 	case part == Container:
-		template, ok := podTemplate(o)
-		if ok && !(Labelled{Object: o, Template: template}).IsInjected() {
+		if template, ok := podTemplate(o); ok && !(Labelled{Object: o, Template: template}).IsInjected() {
 			names = fieldsOfItems(o, append(template, "spec", "containers|initContainers", ""), "name")
 		}
 	}
 	return names, len(names) > 0 && !hasVariable(names)
+}
+
+// keysOf returns the keys of a ConfigMap or a Secret, unless a program may add others.
+func keysOf(o manifest.Object) (keys []string) {
+	if o.Object["type"] == "kubernetes.io/service-account-token" || isCompleted(o) {
+		return nil
+	}
+	for _, field := range []string{"data", "binaryData", "stringData"} {
+		data, _ := o.Object[field].(map[string]any)
+		keys = slices.AppendSeq(keys, maps.Keys(data))
+	}
+	return keys
 }
 
 // ofMesh matches the names of ports and containers that programs add to Pods, as a service mesh.

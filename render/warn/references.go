@@ -45,7 +45,7 @@ func unresolvedReferences(in Input) (warnings []manifest.Problem) {
 func (in Input) missingTarget(r references.Reference) []manifest.Problem {
 	now, isRenamed := in.Renamed(r.From, r.To)
 	similar := in.index.Similar(r.To)
-	said := ""
+	var said string
 	switch {
 	case isRenamed && now.Namespace == "" && r.To.Namespace != "":
 		said = fmt.Sprintf("there is no %s: kustomize generates %s, which has no namespace: give its generator "+

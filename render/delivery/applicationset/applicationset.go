@@ -257,13 +257,14 @@ func matchesAny(patterns []string, name string) bool {
 
 // withPath returns parameters with the path of a folder, and with a file in it if there is one.
 func (e expansion) withPath(values map[string]any, folder, file string) params {
-	base, segments := path.Base(folder), []any{}
+	base, names := path.Base(folder), strings.Split(folder, "/")
+	segments := make([]any, len(names))
 	p, at := e.flat(values, ""), map[string]any{"basename": base, "basenameNormalized": normalize(base)}
 	if file != "" {
 		at["filename"], at["filenameNormalized"] = file, normalize(file)
 	}
-	for i, segment := range strings.Split(folder, "/") {
-		segments = append(segments, segment)
+	for i, segment := range names {
+		segments[i] = segment
 		if !e.GoTemplate {
 			p["path["+strconv.Itoa(i)+"]"] = segment
 		}
