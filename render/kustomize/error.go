@@ -127,7 +127,6 @@ func objectProblem(s *source.Sources, p manifest.Problem, id manifest.ID) manife
 	return p
 }
 
-// idIn returns the first ID in a message.
 func idIn(message string) (id manifest.ID, ok bool) {
 	if match := conflict.FindStringSubmatch(message); match != nil {
 		return manifest.ID{Kind: match[1], Name: match[2]}, true

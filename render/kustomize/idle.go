@@ -3,6 +3,7 @@ package kustomize
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -24,6 +25,10 @@ import (
 // generator. Files outside of the environment's folder may have them for other environments.
 func idleFields(paths *Paths, objects []manifest.Object) (warnings []manifest.Problem) {
 	s := paths.Sources
+	byKind := kinds{}
+	for _, o := range objects {
+		byKind[buildpath.GVKOf(o)] = append(byKind[buildpath.GVKOf(o)], o)
+	}
 	for _, folder := range slices.Sorted(maps.Keys(s.Kustomizations)) {
 		k := s.Kustomizations[folder]
 		if !source.IsWithin(folder, paths.Folder) {
@@ -35,7 +40,7 @@ func idleFields(paths *Paths, objects []manifest.Object) (warnings []manifest.Pr
 		}
 		for i, l := range k.Labels {
 			for j, spec := range l.FieldSpecs {
-				if reason := unusedField(spec, objects); reason != "" {
+				if reason := unusedField(spec, byKind); reason != "" {
 					line := s.Line(k.File, "labels", strconv.Itoa(i), "fields", strconv.Itoa(j))
 					field := fmt.Sprintf("labels[%d].fields[%d]", i, j)
 					warnings = append(warnings, idleWarning(k.File, line, field, reason))
@@ -47,7 +52,7 @@ func idleFields(paths *Paths, objects []manifest.Object) (warnings []manifest.Pr
 			if entry == source.ConfigurationFile || len(k.Documents[entry]) == 0 || isShared {
 				continue
 			}
-			warnings = append(warnings, idleConfiguration(k.Paths[entry], k.Documents[entry][0].Node(), objects)...)
+			warnings = append(warnings, idleConfiguration(k.Paths[entry], k.Documents[entry][0].Node(), byKind)...)
 		}
 	}
 	return warnings
@@ -62,17 +67,17 @@ func idleWarning(file string, line int, field, reason string) manifest.Problem {
 
 // idleConfiguration warns of fields of a configuration that no object has. A field may name objects of several kinds:
 // if one of its entries changes something, the others are for other environments.
-func idleConfiguration(file string, root *yaml.Node, objects []manifest.Object) (warnings []manifest.Problem) {
+func idleConfiguration(file string, root *yaml.Node, byKind kinds) (warnings []manifest.Problem) {
 	idle, isUsed := map[string][]manifest.Problem{}, map[string]bool{}
 	eachConfigured(root, func(field string, at, to *yaml.Node) {
 		reason := ""
-		if to != nil && !slices.ContainsFunc(objects, func(o manifest.Object) bool { return isOf(o, gvkIn(to)) }) {
+		if to != nil && unusedField(types.FieldSpec{Gvk: gvkIn(to), CreateIfNotPresent: true}, byKind) != "" {
 			reason = fmt.Sprintf("changes nothing, as no object here is of the kind %s that it names: %s",
 				node.Text(to, "kind"), correctIt)
 		}
 		spec := types.FieldSpec{Gvk: gvkIn(at), Path: node.Text(at, "path"),
 			CreateIfNotPresent: node.Text(at, "create") == "true"}
-		reason = cmp.Or(reason, unusedField(spec, objects))
+		reason = cmp.Or(reason, unusedField(spec, byKind))
 		idle[spec.String()] = append(idle[spec.String()], idleWarning(file, at.Line, field, reason))
 		isUsed[spec.String()] = isUsed[spec.String()] || reason == ""
 	})
@@ -106,9 +111,23 @@ func gvkIn(mapping *yaml.Node) resid.Gvk {
 		Kind: node.Text(mapping, "kind")}
 }
 
-func isOf(o manifest.Object, selector resid.Gvk) bool {
-	gvk := buildpath.GVKOf(o)
-	return gvk.IsSelected(&selector)
+// kinds are objects by their kind.
+type kinds map[resid.Gvk][]manifest.Object
+
+// selected yields the objects of the kinds that a selector selects.
+func (k kinds) selected(selector resid.Gvk) iter.Seq[manifest.Object] {
+	return func(yield func(manifest.Object) bool) {
+		for gvk, objects := range k {
+			if !gvk.IsSelected(&selector) {
+				continue
+			}
+			for _, o := range objects {
+				if !yield(o) {
+					return
+				}
+			}
+		}
+	}
 }
 
 const correctIt = "correct it, or remove it"
@@ -119,20 +138,20 @@ func keysOf(spec types.FieldSpec) []string {
 }
 
 // unusedField returns the reason why a field changes nothing, or "".
-func unusedField(spec types.FieldSpec, objects []manifest.Object) string {
-	path := keysOf(spec)
-	reason := "changes nothing, as no object here is of its kind: " + correctIt
-	for _, o := range objects {
-		if isOf(o, spec.Gvk) {
-			reason = fmt.Sprintf("changes nothing, as no object here has %s: %s", spec.Path, correctIt)
-			isThere := spec.CreateIfNotPresent
-			references.Visit(o.Object, path[:len(path)-1], nil, func(around map[string]any, _ []string) {
-				isThere = isThere || around[path[len(path)-1]] != nil
-			})
-			if isThere {
-				return ""
-			}
+func unusedField(spec types.FieldSpec, byKind kinds) string {
+	path, isOfKind := keysOf(spec), false
+	for o := range byKind.selected(spec.Gvk) {
+		isOfKind = true
+		isThere := spec.CreateIfNotPresent
+		references.Visit(o.Object, path[:len(path)-1], nil, func(around map[string]any, _ []string) {
+			isThere = isThere || around[path[len(path)-1]] != nil
+		})
+		if isThere {
+			return ""
 		}
 	}
-	return reason
+	if !isOfKind {
+		return "changes nothing, as no object here is of its kind: " + correctIt
+	}
+	return fmt.Sprintf("changes nothing, as no object here has %s: %s", spec.Path, correctIt)
 }

@@ -98,39 +98,29 @@ func apply(patch any, object *kyaml.RNode) ([]*kyaml.RNode, error) {
 
 // patchedFields returns the fields that a patch sets, without the indexes and names of items.
 func patchedFields(patch any) (fields [][]string) {
-	operations, _ := patch.([]any)
+	operations, isList := patch.([]any)
 	for _, o := range operations {
 		pointer, _ := decoding.At(o, []string{"path"}).(string)
-		keys := node.JSONPointer(pointer)
+		fields = append(fields, node.JSONPointer(pointer))
+	}
+	if !isList {
+		decoding.Walk(patch, func(path []string, value any) bool {
+			table, _ := value.(map[string]any)
+			list, _ := value.([]any)
+			if len(table)+len(list) == 0 {
+				fields = append(fields, slices.Clone(path))
+			}
+			return true
+		})
+	}
+	for _, keys := range fields {
 		for i, key := range keys {
-			if _, err := strconv.Atoi(key); err == nil || key == "-" {
+			if _, err := strconv.Atoi(strings.Trim(key, "[]")); err == nil || key == "-" {
 				keys[i] = ""
 			}
 		}
-		fields = append(fields, keys)
-	}
-	if operations == nil {
-		fields = leaves(patch, nil)
 	}
 	return fields
-}
-
-// leaves returns the paths of the values in a value at a path.
-func leaves(value any, at []string) (paths [][]string) {
-	switch value := value.(type) {
-	case map[string]any:
-		for key, inner := range value {
-			paths = append(paths, leaves(inner, append(slices.Clip(at), key))...)
-		}
-	case []any:
-		for _, item := range value {
-			paths = append(paths, leaves(item, append(slices.Clip(at), ""))...)
-		}
-	}
-	if paths == nil {
-		paths = [][]string{at}
-	}
-	return paths
 }
 
 // setters are the keys of the fields that a field of a kustomization sets.

@@ -61,7 +61,6 @@ func changeDefault(paths *Paths, o manifest.Object, image string) string {
 	return image
 }
 
-// changeImage applies an entry of images: to an image.
 func changeImage(image string, entry types.Image) string {
 	node := kyaml.NewMapRNode(&map[string]string{"image": image})
 	filter := imagetag.Filter{ImageTag: entry, FsSlice: types.FsSlice{{Path: "image"}}}
@@ -112,7 +111,6 @@ func unmatchedImages(paths *Paths, objects []manifest.Object) (warnings []manife
 	return warnings
 }
 
-// imagesIn returns the distinct images in objects.
 func imagesIn(paths *Paths, objects []manifest.Object) []string {
 	fields := []string{"image", "reference"} // of containers and of volumes
 	for _, k := range paths.Loaded {
@@ -151,7 +149,6 @@ func sourceImages(paths *Paths, images []string) []string {
 	return slices.Collect(maps.Keys(found))
 }
 
-// nameOf returns an image without its tag and digest.
 func nameOf(image string) string {
 	name, _, _ := strings.Cut(image, "@")
 	if colon := strings.LastIndex(name, ":"); colon > strings.LastIndex(name, "/") {

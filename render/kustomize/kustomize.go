@@ -71,7 +71,6 @@ func run(fs *source.FileSystem, folder string) (resources resmap.ResMap, err err
 	return resources, err
 }
 
-// errPanic reports a panic of kustomize.
 var errPanic = errors.New("stops at a required field that is empty: look for entries without a value, in this " +
 	"kustomization and in all that it loads")
 

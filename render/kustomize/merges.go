@@ -60,7 +60,6 @@ func unmeantMerges(paths *Paths, built []manifest.Object) (warnings []manifest.P
 	return warnings
 }
 
-// isMerge reports whether a document of a patch is merged into objects.
 func isMerge(d source.Document) bool { return d.Node() != nil && d.Node().Kind == yaml.MappingNode }
 
 // containersOf returns the containers of a list in the Pod template of an object, or of a patch of it.
@@ -110,7 +109,6 @@ type lostItem struct {
 	line             int
 }
 
-// problem returns the warning of a lost item.
 func (l lostItem) problem(d source.Document, by string) manifest.Problem {
 	return manifest.Problem{Code: manifest.LostItem,
 		Object: d.String(), File: source.Relative(l.file), Line: l.line, Warning: true,
@@ -241,7 +239,6 @@ func explainOperation(paths *Paths, p manifest.Problem, operation, path string) 
 	return p
 }
 
-// operatesOn reports whether an operation of a JSON patch has a path.
 func operatesOn(d source.Document, path string) bool {
 	return d.Node() != nil && d.Node().Kind == yaml.SequenceNode &&
 		slices.ContainsFunc(node.Items(d.Node()), func(operation *yaml.Node) bool {

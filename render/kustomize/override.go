@@ -132,13 +132,11 @@ func overrideSelected(fs *source.FileSystem, component source.Kustomization, pat
 	return slices.Concat(built...), cmp.Or(errs...)
 }
 
-// overrideObjects builds objects with a component.
 func overrideObjects(fs *source.FileSystem, component *source.Kustomization,
 	objects []manifest.Object) ([]manifest.Object, error) {
 	return buildOver(fs, types.Kustomization{Components: []string{path.Join("..", component.Folder)}}, objects)
 }
 
-// buildOver builds objects with a kustomization.
 func buildOver(fs *source.FileSystem, k types.Kustomization, objects []manifest.Object) ([]manifest.Object, error) {
 	var resources bytes.Buffer
 	for _, o := range objects {

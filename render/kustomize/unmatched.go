@@ -109,7 +109,6 @@ func unmatchedReplacements(k *source.Kustomization, candidates []buildpath.Candi
 	return warnings
 }
 
-// selectedBy returns the candidates that a selector selects.
 func selectedBy(candidates []buildpath.Candidate, by *types.Selector) (selected []buildpath.Candidate, err error) {
 	selector, err := buildpath.NewSelector(by)
 	for i := 0; i < len(candidates) && err == nil; i++ {

@@ -95,7 +95,6 @@ func configurationFiles(disk *FileSystem, kustomizations []*Kustomization, kindF
 	return files
 }
 
-// without returns a configuration without the fields of another one.
 func (c Configuration) without(other Configuration) Configuration {
 	c.Images = remaining(c.Images, other.Images)
 	c.Replicas = remaining(c.Replicas, other.Replicas)

@@ -93,7 +93,6 @@ func completeItems(list *yaml.Node) {
 	}
 }
 
-// generators returns the generators of a kustomization.
 func generators(file string, kustomization *yaml.Node) (documents []Document) {
 	for _, generator := range []struct{ field, kind string }{{"configMapGenerator", "ConfigMap"},
 		{"secretGenerator", "Secret"}} {

@@ -75,10 +75,6 @@ func readKustomization(files *FileSystem, folder, file string, isRoot, isConfig 
 	return k
 }
 
-func (r folderReader) report(file string, line int, format string, args ...any) {
-	r.problems.add(file, line, format, args...)
-}
-
 // readFile returns the content of a file, unless kustomize cannot read it.
 func (r folderReader) readFile(file string) (content []byte, ok bool) {
 	content, found := readFile(r.fs, file)
@@ -180,7 +176,7 @@ func (r folderReader) readValue(f loadField, entry string, value, target *yaml.N
 		return
 	}
 	if wrong := r.addPath(value.Value, f); wrong != "" {
-		r.report(r.File, value.Line, "%s", wrong)
+		r.problems.add(r.File, value.Line, "%s", wrong)
 		if remote.MatchString(value.Value) {
 			r.Remote = append(r.Remote, value.Value)
 		}
@@ -221,7 +217,7 @@ func (r folderReader) readValue(f loadField, entry string, value, target *yaml.N
 // reports an empty value.
 func (r folderReader) checkPatch(value *yaml.Node, texts []text.Document, name string) {
 	if value.Value != "" && !slices.ContainsFunc(texts, func(d text.Document) bool { return !d.IsEmpty() }) {
-		r.report(r.File, value.Line, "%s is empty: write the patch, or remove the entry", name)
+		r.problems.add(r.File, value.Line, "%s is empty: write the patch, or remove the entry", name)
 	}
 }
 
@@ -321,7 +317,7 @@ func (r folderReader) readYAML(file string, texts []text.Document, f loadField) 
 			continue
 		}
 		if len(documents) > 0 && (documents[0].Node().Kind == yaml.SequenceNode || f.is == loadYAML) {
-			r.report(file, root.Line,
+			r.problems.add(file, root.Line,
 				"a second document, which kustomize does not read: make one of both, or a file of each")
 		}
 		documents = append(documents, splitList(file, root, false)...)
@@ -341,7 +337,7 @@ func (r folderReader) addPatches(entry, target *yaml.Node, documents []Document)
 	r.Documents[entry.Value] = documents
 	for _, d := range documents {
 		if d.Node().Kind == yaml.SequenceNode && len(d.Node().Content) > 0 && target == nil {
-			r.report(r.File, entry.Line,
+			r.problems.add(r.File, entry.Line,
 				"a JSON patch needs a target: list it under patches, with target: and the kind and name of what it "+
 					"changes, or target: {} to change everything")
 		}
@@ -362,7 +358,7 @@ func (r folderReader) checkOperations(patch Document) {
 	operations := []string{"add", "remove", "replace", "move", "copy", "test"}
 	for _, o := range patch.Node().Content {
 		if op := node.Text(o, "op"); patch.Node().Kind == yaml.SequenceNode && !slices.Contains(operations, op) {
-			r.report(patch.File, node.Line(o, "op"), "op: %q is no operation of a JSON patch: write one of %s", op,
+			r.problems.add(patch.File, node.Line(o, "op"), "op: %q is no operation of a JSON patch: write one of %s", op,
 				strings.Join(operations, ", "))
 		}
 	}
@@ -393,7 +389,7 @@ func (r folderReader) readInline(f loadField, value *yaml.Node) {
 	}
 	for _, d := range documents {
 		if d.Node().Kind != yaml.MappingNode || d.Kind == "" || d.Name == "" {
-			r.report(r.File, d.Line(),
+			r.problems.add(r.File, d.Line(),
 				"%s: %s is neither a path nor an object: write the path of a file on one line, or an object with "+
 					"apiVersion, kind and metadata.name", f.name, text.Clip(value.Value))
 			return
@@ -401,7 +397,7 @@ func (r folderReader) readInline(f loadField, value *yaml.Node) {
 	}
 	switch {
 	case len(documents) == 0:
-		r.report(r.File, value.Line, "%s: an empty text: remove it", f.name)
+		r.problems.add(r.File, value.Line, "%s: an empty text: remove it", f.name)
 	case f.is == loadPatches:
 		r.addPatches(value, nil, documents)
 	default:

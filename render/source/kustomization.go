@@ -28,12 +28,12 @@ func (r folderReader) parseKustomization(content []byte) *yaml.Node {
 	case len(r.problems) > 0, !r.isOnlyKustomization():
 		return nil
 	case len(documents) == 0:
-		r.report(r.File, 0, "is empty: list resources")
+		r.problems.add(r.File, 0, "is empty: list resources")
 		return nil
 	}
 	root := documents[0].Node()
 	if root.Kind != yaml.MappingNode {
-		r.report(r.File, root.Line, "a kustomization is a mapping: write resources: and below it the list of files")
+		r.problems.add(r.File, root.Line, "a kustomization is a mapping: write resources: and below it the list of files")
 		return nil
 	}
 	r.checkFields(r.File, root, content, reflect.TypeFor[types.Kustomization]())
@@ -43,21 +43,20 @@ func (r folderReader) parseKustomization(content []byte) *yaml.Node {
 	case len(r.problems) > 0:
 		return root // its entries may have problems, too
 	case err != nil:
-		r.report(r.File, 0, "%v", err)
+		r.problems.add(r.File, 0, "%v", err)
 		return nil
 	case r.IsEmpty():
-		r.report(r.File, root.Line, "is empty: list resources")
+		r.problems.add(r.File, root.Line, "is empty: list resources")
 		return nil
 	}
 	r.checkType(root)
 	return root
 }
 
-// isOnlyKustomization reports whether the folder has no other kustomization.
 func (r folderReader) isOnlyKustomization() bool {
 	for _, name := range konfig.RecognizedKustomizationFileNames() {
 		if file := path.Join(r.Folder, name); file != r.File && r.fs.Exists(file) {
-			r.report(file, 0, "a second kustomization in its folder, beside %s: remove one", path.Base(r.File))
+			r.problems.add(file, 0, "a second kustomization in its folder, beside %s: remove one", path.Base(r.File))
 			return false
 		}
 	}
@@ -70,7 +69,7 @@ func (r folderReader) checkType(root *yaml.Node) {
 	fixed.FixKustomization()
 	for _, wrong := range fixed.EnforceFields() {
 		field, _, _ := strings.Cut(wrong, " ")
-		r.report(r.File, node.Line(root, field), "%s, or left out", wrong)
+		r.problems.add(r.File, node.Line(root, field), "%s, or left out", wrong)
 	}
 }
 
@@ -84,7 +83,7 @@ func (r folderReader) checkFields(file string, root *yaml.Node, content []byte, 
 	for _, wrong := range decoding.Find(fields, t, decoding.Options{FoldCase: true}) {
 		keys := manifest.SplitField(manifest.JoinField(wrong.Path))
 		_, value := node.Walk(root, keys, nil)
-		r.report(file, node.Line(root, keys...), "%s", fieldProblem(wrong, value))
+		r.problems.add(file, node.Line(root, keys...), "%s", fieldProblem(wrong, value))
 	}
 }
 
@@ -113,7 +112,7 @@ func (r folderReader) checkItems(parent *yaml.Node, field string) {
 		case parent.Kind == yaml.SequenceNode:
 			item := fmt.Sprintf("%s[%d]", field, i)
 			if node.IsNull(node.Deref(child)) {
-				r.report(r.File, child.Line, "%s: is empty: remove it, or write what it is to be", item)
+				r.problems.add(r.File, child.Line, "%s: is empty: remove it, or write what it is to be", item)
 			}
 			r.checkItems(child, item)
 		}

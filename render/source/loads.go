@@ -35,7 +35,7 @@ func (l load) list() string {
 func (r folderReader) addLoad(l load) {
 	isSame := func(other load) bool { return other.path == l.path && other.list() == l.list() }
 	if l.from.is != loadFolder && slices.ContainsFunc(r.loads, isSame) {
-		r.report(r.File, l.line, "%s is listed twice: remove one", Relative(l.path))
+		r.problems.add(r.File, l.line, "%s is listed twice: remove one", Relative(l.path))
 		return
 	}
 	r.loads = append(r.loads, l)
@@ -69,7 +69,6 @@ func checkConfigs(loads []load, documents map[string][]Document) (found problems
 	return found
 }
 
-// checkConfig reports the problems of a generator, transformer or validator.
 func checkConfig(config Document) (found problems) {
 	switch {
 	case config.Kind == "":
@@ -116,7 +115,6 @@ func DuplicateProblem(d, other Document) manifest.Problem {
 	return p
 }
 
-// position returns file:line.
 func position(file string, line int) string {
 	return manifest.Problem{File: Relative(file), Line: line}.Position()
 }

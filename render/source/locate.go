@@ -71,7 +71,7 @@ func (s *Sources) locate(p manifest.Problem, id manifest.ID, origin string) mani
 			p.Line = line
 			return s.explainChart(s.adviseQuotes(p, own[0], keys), own[0], keys)
 		}
-		if item := generatorItem(own[0].Node(), keys); item != nil {
+		if item := generatorItem(own[0].Node(), keys, "files", "literals"); item != nil {
 			p.Line = item.Line
 			return p
 		}
@@ -102,28 +102,23 @@ func (s *Sources) LocateText(id manifest.ID, field, keys []string) (file string,
 		if _, value := node.Walk(d.Node(), field, nil); value != nil && value.Style&yaml.LiteralStyle != 0 {
 			return Relative(d.File), value.Line + lineIn([]byte(value.Value), keys)
 		}
-		for _, list := range node.Fields(d.Node(), "files") { // of a generator
-			for _, entry := range node.Items(list) {
-				key, name, isNamed := strings.Cut(entry.Value, "=")
-				if !isNamed {
-					key, name = path.Base(entry.Value), entry.Value
-				}
-				resolved, content, err := s.FS.find(path.Join(path.Dir(d.File), name))
-				if err == nil && len(field) > 1 && field[1] == key {
-					return Relative(resolved), max(1, lineIn(content, keys))
-				}
+		if item := generatorItem(d.Node(), field, "files"); item != nil {
+			name := item.Value[strings.Index(item.Value, "=")+1:]
+			resolved, content, err := s.FS.find(path.Join(path.Dir(d.File), name))
+			if err == nil {
+				return Relative(resolved), max(1, lineIn(content, keys))
 			}
 		}
 	}
 	return "", 0
 }
 
-// generatorItem returns the item of a generator that makes the key of data among keys, or nil.
-func generatorItem(generator *yaml.Node, keys []string) *yaml.Node {
+// generatorItem returns the item, in lists of a generator, that makes the key of data among keys, or nil.
+func generatorItem(generator *yaml.Node, keys []string, lists ...string) *yaml.Node {
 	if len(keys) < 2 || !strings.HasSuffix(strings.ToLower(keys[0]), "data") {
 		return nil
 	}
-	for _, field := range []string{"files", "literals"} {
+	for _, field := range lists {
 		for _, list := range node.Fields(generator, field) {
 			for _, item := range node.Items(list) {
 				key, _, isNamed := strings.Cut(item.Value, "=")

@@ -117,7 +117,6 @@ func parseManifest(file string, content []byte, isOfChart bool) []parsedText {
 	return parsed
 }
 
-// malformed returns the problem of a document that cannot be parsed.
 func malformed(file string, err error) manifest.Problem {
 	var at text.Error
 	errors.As(err, &at)

@@ -328,7 +328,6 @@ func (s *Sources) CRLF() (files []string) {
 	return files
 }
 
-// sorted returns the kustomizations in the order of their folders.
 func (s *Sources) sorted() (sorted []*Kustomization) {
 	for _, folder := range slices.Sorted(maps.Keys(s.Kustomizations)) {
 		sorted = append(sorted, s.Kustomizations[folder])

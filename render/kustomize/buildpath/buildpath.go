@@ -143,7 +143,6 @@ func GVKOfDocument(d source.Document) resid.Gvk {
 	return resid.NewGvk(group, version, d.Kind)
 }
 
-// steps returns the Steps of a path.
 func (p *Paths) steps(path Path) [][]Identity {
 	id := NewIdentity(path.GVK, path.Document.Name, path.Document.Namespace)
 	all := append(make([][]Identity, 0, 1+len(path.Folders)), []Identity{id})
@@ -176,7 +175,6 @@ func (p Path) Last() Identity {
 	return last[len(last)-1]
 }
 
-// hasAffixes reports whether namePrefix and nameSuffix rename objects of a kind.
 func hasAffixes(gvk resid.Gvk) bool {
 	return gvk.Kind != "Namespace" && gvk.Kind != "CustomResourceDefinition" &&
 		(gvk.Kind != "APIService" || gvk.Group != "apiregistration.k8s.io")

@@ -36,7 +36,6 @@ var changing = []string{
 	"replacements", "transformers", "vars", "buildMetadata",
 }
 
-// valueOf returns the value of one of these fields.
 func valueOf(k *types.Kustomization, field string) reflect.Value {
 	return reflect.ValueOf(k).Elem().FieldByName(strings.ToUpper(field[:1]) + field[1:])
 }

@@ -28,7 +28,6 @@ type Patch struct {
 // Entry returns the position of the patch in its kustomization, as patches[0].
 func (p Patch) Entry() string { return fmt.Sprintf("%s[%d]", p.Field, p.Index) }
 
-// findPatches returns the patches of a kustomization.
 func findPatches(k *source.Kustomization) (all []Patch) {
 	add := func(field string, i int, p types.Patch) {
 		patch := Patch{Patch: p, Field: field, Index: i, Documents: k.Documents[p.Path+p.Patch]}

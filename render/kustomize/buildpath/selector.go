@@ -145,7 +145,6 @@ func (c Candidate) isNamed(name, namespace string) bool {
 	return identities == nil || slices.Contains(identities, NewIdentity(c.GVK, name, namespace))
 }
 
-// metadata returns the labels and annotations of the candidate itself.
 func (c Candidate) metadata() (labels, annotations map[string]string) {
 	if c.Path != nil {
 		return c.Path.Document.Labels(), c.Path.Document.Annotations()
@@ -216,13 +215,15 @@ func (s *Selector) selectsIdentity(identities []Identity) bool {
 		slices.ContainsFunc(identities, func(id Identity) bool { return s.MatchNamespace(id.Namespace) })
 }
 
-// HasNamespace reports whether the selector selects namespaces.
-func (s *Selector) HasNamespace() bool { return s.namespace != "" }
+// MatchesNamespaces reports whether the selector may match a namespace by a pattern: of a namespaced object, or of a
+// Namespace, whose name is its namespace.
+func (s *Selector) MatchesNamespaces() bool {
+	isPattern := s.name != "" && !plainName.MatchString(s.name)
+	return s.namespace != "" || isPattern && s.MatchGvk(resid.NewGvk("", "v1", "Namespace"))
+}
 
-// HasPattern reports whether the selector has a pattern of names.
-func (s *Selector) HasPattern() bool { return s.name != "" && !plainName.MatchString(s.name) }
-
-// MaySelect reports whether the selector may select an object with some identities. It ignores labels and annotations.
+// MaySelect reports whether the selector may select an object with some identities: any object if it is nil. It ignores
+// labels and annotations.
 func (s *Selector) MaySelect(gvk resid.Gvk, identities []Identity) bool {
-	return s.MatchGvk(gvk) && s.selectsIdentity(identities)
+	return s == nil || s.MatchGvk(gvk) && s.selectsIdentity(identities)
 }

@@ -167,14 +167,12 @@ func (d *Division) addNodes() {
 	}
 }
 
-// isList reports whether a text is a List.
 func isList(text *source.Text) bool {
 	return slices.ContainsFunc(text.Objects, func(o source.Document) bool {
 		return o.Listed || manifest.IsListKind(o.Kind)
 	})
 }
 
-// join merges the groups of two nodes.
 func join(a, b *node) {
 	from, to := a.group, b.group
 	if from == to {
@@ -295,7 +293,6 @@ func (p *part) addDependencies(n *node) {
 	p.addContext(n.copiesFrom)
 }
 
-// folders returns the folders that load the nodes of the part.
 func (p *part) folders() map[string]bool {
 	found := map[string]bool{}
 	add := func(loadedBy [][]string) {

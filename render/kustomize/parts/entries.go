@@ -26,12 +26,6 @@ type selection struct {
 	selector *buildpath.Selector
 }
 
-// maySelect reports whether the selection may have an object with some identities.
-func (s selection) maySelect(gvk resid.Gvk, identities []buildpath.Identity) bool {
-	return s.selector == nil || s.selector.MaySelect(gvk, identities)
-}
-
-// newEntries returns the entries of a kustomization.
 func newEntries(paths *buildpath.Paths, k *source.Kustomization) *entries {
 	e := &entries{named: map[buildpath.NamedID][]*node{}, scaled: map[string][]*node{}}
 	add := func(field string, index int, loads ...string) *node {
@@ -116,12 +110,12 @@ func (e *entries) link(n *node, gvk resid.Gvk, identities []buildpath.Identity) 
 		}
 	}
 	for _, s := range e.selecting {
-		if s.maySelect(gvk, identities) {
+		if s.selector.MaySelect(gvk, identities) {
 			n.changedBy = append(n.changedBy, s.entry)
 		}
 	}
 	for _, s := range e.copying {
-		if s.maySelect(gvk, identities) {
+		if s.selector.MaySelect(gvk, identities) {
 			s.entry.copiesFrom = append(s.entry.copiesFrom, n)
 		}
 	}

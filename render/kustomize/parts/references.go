@@ -40,7 +40,6 @@ func (s *scope) add(gvk resid.Gvk, namespace string) {
 	s.isAny = s.isAny || gvk.IsClusterScoped()
 }
 
-// findTargets finds the reference targets.
 func (d *Division) findTargets() {
 	d.targets = targets{map[string][]*node{}, map[buildpath.Identity][]*node{}, map[string][]*node{}}
 	isMovedInto, isThere, namesNamespaces := map[string]bool{}, map[string]bool{},

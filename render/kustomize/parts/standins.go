@@ -145,7 +145,7 @@ func (d *Division) preventsStandIns(folder string) bool {
 	return len(k.Replacements) > 0 || slices.Contains(k.BuildMetadata, types.OriginAnnotations) ||
 		slices.ContainsFunc(k.Labels, func(l types.Label) bool { return len(l.FieldSpecs) > 0 }) ||
 		slices.ContainsFunc(d.paths.Patches[folder], func(p buildpath.Patch) bool {
-			return p.Copies() || p.Err != nil || matchesNamespaces(p.Selector)
+			return p.Copies() || p.Err != nil || p.Selector != nil && p.Selector.MatchesNamespaces()
 		})
 }
 
@@ -158,11 +158,4 @@ func movesValues(c source.Configuration) bool {
 	return len(c.Namespace)+len(c.Labels)+len(c.CommonLabels)+len(c.TemplateLabels)+
 		len(c.VolumeClaimTemplateLabels) > 0 ||
 		slices.ContainsFunc(compared, func(f types.FieldSpec) bool { return hasValue.MatchString(f.Path) })
-}
-
-// matchesNamespaces reports whether a target may match a namespace by a pattern: of a namespaced object, or of a
-// Namespace, whose name is its namespace.
-func matchesNamespaces(target *buildpath.Selector) bool {
-	return target != nil &&
-		(target.HasNamespace() || target.HasPattern() && target.MatchGvk(namespaceGVK))
 }

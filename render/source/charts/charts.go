@@ -159,7 +159,6 @@ func (e Entry) check() []manifest.Problem {
 	return nil
 }
 
-// releaseName returns the name of the release.
 func (e Entry) releaseName() (name string, err error) {
 	if name = e.ReleaseName; name == "" {
 		name, err = executeName(e.NameTemplate)

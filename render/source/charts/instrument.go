@@ -252,7 +252,6 @@ func (w *rewriter) argument(i int, n parse.Node, function string, isWhole bool) 
 	return word
 }
 
-// operand returns an operand.
 func (w *rewriter) operand(n parse.Node, isWhole bool) string {
 	base, keys := w.split(n, isWhole)
 	return w.read(base, keys, nil, isWhole)

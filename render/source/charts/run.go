@@ -69,7 +69,6 @@ func newRun() *run {
 		pieces: map[string][]piece{}}
 }
 
-// rewriteAll rewrites the templates of a chart and its dependencies.
 func (r *run) rewriteAll(c *loaded) {
 	for _, of := range withDependencies(c.Chart) {
 		for _, f := range of.Templates {
@@ -126,7 +125,6 @@ func (r *run) enter(i int) string {
 	return ""
 }
 
-// text returns a text of a template.
 func (r *run) text(i int) string {
 	t := r.texts[i]
 	r.emit(piece{len(t.content), t.line, true})
@@ -240,7 +238,7 @@ func (r *run) change(function string) {
 // locate records the paths of the mappings in the values. Helm puts the same mapping of global values at several paths:
 // the last one counts, in the order of keys.
 func (r *run) locate() {
-	each([]string{}, r.values, func(path []string, value any) {
+	each(r.values, func(path []string, value any) {
 		if mapping, isMapping := value.(map[string]any); isMapping {
 			r.paths[reflect.ValueOf(mapping).Pointer()] = path
 		}
@@ -304,7 +302,6 @@ func plainMap(value any) any {
 	return value
 }
 
-// child returns the item of a mapping or list.
 func child(of any, key string) any {
 	switch of := plainMap(of).(type) {
 	case map[string]any:

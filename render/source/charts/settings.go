@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 
+	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source/node"
 	"example.com/gatehouse/render/source/text"
@@ -56,7 +57,6 @@ func newSettings(layers []layer, r *run) *Settings {
 	return s
 }
 
-// mergeLayers returns the values of layers.
 func mergeLayers(layers []layer) (values map[string]any) {
 	for _, l := range slices.Backward(layers) {
 		values = loader.MergeMaps(values, l.values)
@@ -142,7 +142,7 @@ func (s *Settings) Cause(at Position, last int, field []string, text string) (ca
 // more.
 func (s *Settings) around(field []string) (cause Setting, ok bool) {
 	longest := 1
-	each(nil, s.values, func(keys []string, value any) {
+	each(s.values, func(keys []string, value any) {
 		common := commonEnd(keys, field[:max(0, len(field)-1)])
 		if _, isMapping := value.(map[string]any); isMapping && common >= longest {
 			ok = common > longest
@@ -152,9 +152,8 @@ func (s *Settings) around(field []string) (cause Setting, ok bool) {
 	return cause, ok
 }
 
-// all returns all settings.
 func (s *Settings) all() (all []Setting) {
-	eachScalar(nil, s.values, func(keys []string, value any) {
+	eachScalar(s.values, func(keys []string, value any) {
 		all = append(all, Setting{keys, position(s.layers, keys), value})
 	})
 	return all
@@ -205,7 +204,6 @@ func (s *Settings) writes(at Position, content string) (cause Setting, ok bool) 
 	return cause, ok
 }
 
-// commonEnd counts the keys at the end of both paths.
 func commonEnd(a, b []string) (count int) {
 	for count < min(len(a), len(b)) && a[len(a)-1-count] == b[len(b)-1-count] {
 		count++
@@ -216,7 +214,7 @@ func commonEnd(a, b []string) (count int) {
 // Read returns the settings that lines of a template and the conditions around them read.
 func (s *Settings) Read(file string, from, to int) (all []Setting) {
 	read := s.run.readAt(file, from, to)
-	eachScalar(nil, s.values, func(keys []string, value any) {
+	eachScalar(s.values, func(keys []string, value any) {
 		if read.has(keys) {
 			all = append(all, Setting{keys, position(s.layers, keys), value})
 		}
@@ -237,7 +235,7 @@ func (s *Settings) SecretNames(at Position) []string {
 		}
 	}
 	folders := strings.Split(at.File, "/")
-	eachScalar(nil, s.run.values, func(keys []string, _ any) {
+	eachScalar(s.run.values, func(keys []string, _ any) {
 		if last := keys[len(keys)-1]; strings.Contains(strings.ToLower(last), "existing") &&
 			existing.MatchString(last) {
 			others = append(others, manifest.JoinField(keys))
@@ -258,8 +256,8 @@ func (s *Settings) SecretNames(at Position) []string {
 }
 
 // eachScalar calls f for the scalars, and the empty mappings and lists, in a value, sorted by path.
-func eachScalar(keys []string, value any, f func(keys []string, value any)) {
-	each(keys, value, func(keys []string, value any) {
+func eachScalar(value any, f func(keys []string, value any)) {
+	each(value, func(keys []string, value any) {
 		table, isTable := value.(map[string]any)
 		list, isList := value.([]any)
 		if !isTable && !isList || len(table)+len(list) == 0 && len(keys) > 0 {
@@ -269,16 +267,13 @@ func eachScalar(keys []string, value any, f func(keys []string, value any)) {
 }
 
 // each calls f for a value and the values in it, sorted by path.
-func each(keys []string, value any, f func(keys []string, value any)) {
-	f(keys, value)
-	switch value := value.(type) {
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(value)) {
-			each(append(slices.Clip(keys), key), value[key], f)
+func each(value any, f func(keys []string, value any)) {
+	decoding.Walk(value, func(path []string, value any) bool {
+		keys := make([]string, len(path))
+		for i, key := range path {
+			keys[i] = strings.Trim(key, "[]")
 		}
-	case []any:
-		for i, item := range value {
-			each(append(slices.Clip(keys), strconv.Itoa(i)), item, f)
-		}
-	}
+		f(keys, value)
+		return true
+	})
 }

@@ -45,7 +45,6 @@ func isTable(value any) bool {
 	return is
 }
 
-// tablesBelow returns the keys of the mappings in a value.
 func tablesBelow(value any, keys []string) (all [][]string) {
 	table, _ := value.(map[string]any)
 	for _, key := range slices.Sorted(maps.Keys(table)) {
