@@ -159,11 +159,7 @@ func buildOver(fs *source.FileSystem, k types.Kustomization, objects []manifest.
 func PostRender(s *source.Sources, kustomization map[string]any, objects []manifest.Object) (built []manifest.Object,
 	err error) {
 	var k types.Kustomization
-	content, err := yaml.Marshal(kustomization)
-	if err == nil {
-		err = yaml.Unmarshal(content, &k)
-	}
-	if err != nil {
+	if err := manifest.Decode(kustomization, &k); err != nil {
 		return nil, err
 	}
 	isolate(s, func() {
