@@ -358,8 +358,8 @@ func (r folderReader) checkOperations(patch Document) {
 	operations := []string{"add", "remove", "replace", "move", "copy", "test"}
 	for _, o := range patch.Node().Content {
 		if op := node.Text(o, "op"); patch.Node().Kind == yaml.SequenceNode && !slices.Contains(operations, op) {
-			r.problems.add(patch.File, node.Line(o, "op"), "op: %q is no operation of a JSON patch: write one of %s", op,
-				strings.Join(operations, ", "))
+			r.problems.add(patch.File, node.Line(o, "op"), "op: %q is no operation of a JSON patch: write one of %s",
+				op, strings.Join(operations, ", "))
 		}
 	}
 }

@@ -33,7 +33,8 @@ func (r folderReader) parseKustomization(content []byte) *yaml.Node {
 	}
 	root := documents[0].Node()
 	if root.Kind != yaml.MappingNode {
-		r.problems.add(r.File, root.Line, "a kustomization is a mapping: write resources: and below it the list of files")
+		r.problems.add(r.File, root.Line,
+			"a kustomization is a mapping: write resources: and below it the list of files")
 		return nil
 	}
 	r.checkFields(r.File, root, content, reflect.TypeFor[types.Kustomization]())
