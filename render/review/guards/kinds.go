@@ -105,7 +105,7 @@ var volumes = []guard{
 		isRisk: oneOf("system-cluster-critical", "system-node-critical"), risk: "its Pods may stop those of others"},
 }
 
-// ofPodsByName guard the fields of kinds of others that are called like those of Pods: their controllers make Pods.
+// ofPodsByName guard the fields of kinds of others with the names of fields of Pods: their controllers make Pods.
 var ofPodsByName = []guard{
 	{fields: regexp.MustCompile(`\.(serviceAccount|serviceAccountName)$`), limits: true,
 		risk: "its Pods may get the rights of this ServiceAccount"},

@@ -65,7 +65,7 @@ func (r *reach) tellNotes() (effects []effect.Effect) {
 	return append(effects, r.uncompared()...)
 }
 
-// sayConnections lists connections, and joins those of the same Pods.
+// sayConnections lists connections, joined by Pods.
 func sayConnections(d direction, connections map[kind.Sentence][]kind.Sentence) kind.Sentence {
 	byTarget := map[kind.Sentence][]kind.Sentence{}
 	for _, peers := range slices.Sorted(maps.Keys(connections)) {

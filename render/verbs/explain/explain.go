@@ -161,7 +161,7 @@ func (e explainer) explain(p manifest.Object) Explanation {
 	return x
 }
 
-// originOf returns the position of an object: that of a chart has its template.
+// originOf returns the position of an object, or the template of an object of a chart.
 func (e explainer) originOf(o manifest.Object) *Origin {
 	place := placeOf(e.environment.Locate(o))
 	if _, isFolder := o.Delivery.(*release.Installed); isFolder {
