@@ -195,8 +195,10 @@ func (in *input) override(b built, rendered []manifest.Object) (o overridden, pr
 			o.objects[i] = flux.Protect(o.objects[i]) // after the hash in the name, which must stay
 		}
 	}
-	all := slices.Concat(rendered, o.objects)
-	return o, kustomize.Ineffective(b.paths, in.overrides, b.objects, all)
+	if in.isSilent {
+		return o, nil
+	}
+	return o, kustomize.Ineffective(b.paths, in.overrides, b.objects, slices.Concat(rendered, o.objects))
 }
 
 // completeNames gives immutable objects their final names, with a hash.

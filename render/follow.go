@@ -260,7 +260,7 @@ func (f *followed) build() []manifest.Problem {
 	objects, problems := f.buildObjects(f.paths)
 	problems = slices.DeleteFunc(problems, func(p manifest.Problem) bool { return p.Code == manifest.NoObjects })
 	f.built = slices.Clone(objects)
-	if !manifest.HasErrors(problems) {
+	if !manifest.HasErrors(problems) && !f.isSilent {
 		f.ineffective = kustomize.Ineffective(f.paths, "", objects, nil)
 	}
 	for i := range f.built {

@@ -50,6 +50,7 @@ type input struct {
 	memo      *memo.Memo
 	shared    *memo.Memo // of all environments
 	by        *By        // nil for the judge of the environment itself
+	isSilent  bool       // see Repository.NoWarnings
 }
 
 // targetCluster is the cluster that an environment is for, by annotations of its kustomization.
@@ -66,7 +67,8 @@ func readInput(repository *Repository, name string, by *By) (*input, []manifest.
 	go kustomize.LoadSchemas()
 	files, noted := repository.fileSystem().Noting()
 	in := &input{name: name, noted: noted, kinds: repository.kinds, memo: cmp.Or(repository.Memo, repository.own),
-		shared: cmp.Or(repository.Memo, repository.shared), by: by}
+		shared: cmp.Or(repository.Memo, repository.shared), by: by,
+		isSilent: repository.NoWarnings}
 	folder, _, err := files.Resolve(folderOf(name))
 	if err != nil {
 		return in, []manifest.Problem{{Code: manifest.MissingEnvironment,

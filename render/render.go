@@ -434,7 +434,9 @@ func (p *pipeline) rendering(repository *Repository) *Rendering {
 		index.Kubernetes = p.kubernetes.String()
 	}
 	beside, err := page.Files(p.kinds, p.name, index.Kubernetes, objects, files)
-	problems = p.warnings(objects, repository)
+	if problems = nil; !p.isSilent {
+		problems = p.warnings(objects, repository)
+	}
 	delivered, wrong := p.layOutDelivered()
 	problems = append(problems, wrong...)
 	if err != nil {

@@ -33,6 +33,8 @@ const baseFolder = "base"
 type Repository struct {
 	// Now is the time of rendering. Only warnings depend on it; zero disables these.
 	Now time.Time
+	// NoWarnings leaves out the warnings that the API server does not give: nobody reads them.
+	NoWarnings bool
 	// Look, if not nil, is called with each path below the root, with slashes, before it is
 	// read. The path of a folder that is listed ends with a slash.
 	Look func(name string)

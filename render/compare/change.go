@@ -16,7 +16,6 @@ import (
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"example.com/gatehouse/kind/registry"
-	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
 )
@@ -213,12 +212,8 @@ func Equal(a, b *unstructured.Unstructured) bool {
 // toTyped converts an object of a built-in kind to its Go type, where the quantities 1000m and 1 are equal.
 // It returns any other object, and an object with unknown fields, unchanged.
 func toTyped(o *unstructured.Unstructured) any {
-	isHuge := func(_ string, value any) bool {
-		text, _ := value.(string)
-		return decoding.IsHugeQuantity(text)
-	}
 	versioned, err := scheme.Scheme.New(o.GroupVersionKind())
-	if err != nil || manifest.Contains(o.Object, isHuge) {
+	if err != nil || manifest.HasHugeQuantity(o.Object) {
 		return o
 	}
 	const returnUnknownFields = true

@@ -53,7 +53,7 @@ func (both *Comparison) mentions() Mentions {
 			case "ConfigMap", "CustomResourceDefinition.apiextensions.k8s.io", "Secret":
 				continue
 			}
-			hasPods := len(both.Templates(o)) > 0
+			hasPods := both.HasTemplates(o)
 			visitWords(o.Object, func(text string) {
 				m.Selected.Insert(text)
 				if !hasPods {

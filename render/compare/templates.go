@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verdict/podsecurity"
 )
@@ -18,7 +19,7 @@ import (
 // Templates returns the Pod templates of an object, unless it is a source object: its rendered objects have
 // templates.
 func (both *Comparison) Templates(o *unstructured.Unstructured) []podsecurity.Template {
-	if o == nil || both.Kinds.Find(o.GroupVersionKind()) != nil {
+	if !both.HasTemplates(o) {
 		return nil
 	}
 	side, id := both.After(), IDOf(o)
@@ -31,6 +32,23 @@ func (both *Comparison) Templates(o *unstructured.Unstructured) []podsecurity.Te
 		side.templates[id] = known
 	}
 	return known.all
+}
+
+// HasTemplates reports whether an object has Pod templates, see Templates.
+func (both *Comparison) HasTemplates(o *unstructured.Unstructured) bool {
+	return len(both.WrittenTemplates(o)) > 0
+}
+
+// WrittenTemplates returns the Pod templates of an object as they are written, see Templates.
+func (both *Comparison) WrittenTemplates(o *unstructured.Unstructured) (all []map[string]any) {
+	if o == nil || both.Kinds.Find(o.GroupVersionKind()) != nil {
+		return nil
+	}
+	for _, path := range podsecurity.Paths(manifest.Object{Unstructured: o}) {
+		written, _ := decoding.At(o.Object, path).(map[string]any)
+		all = append(all, written)
+	}
+	return all
 }
 
 // templatesWithTokens returns the templates with the ServiceAccounts' settings for mounting tokens.

@@ -20,9 +20,13 @@ type Uses map[manifest.ID]map[manifest.ID]bool
 func (both *Comparison) usesOf(s *Side) Uses {
 	all := Uses{}
 	for _, o := range s.Objects {
+		templates := both.WrittenTemplates(o)
+		if len(templates) == 0 {
+			continue
+		}
 		user := both.Reported(o)
-		for _, t := range both.Templates(o) {
-			visitReferences(t.Written, func(kind, name string, isRequired bool) {
+		for _, template := range templates {
+			visitReferences(template["spec"], func(kind, name string, isRequired bool) {
 				id := manifest.ID{Kind: kind, Namespace: NamespaceOf(o), Name: name}
 				if all[id] == nil {
 					all[id] = map[manifest.ID]bool{}

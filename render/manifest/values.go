@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"iter"
 	"strings"
+
+	"example.com/gatehouse/render/decoding"
 )
 
 // Values yields content and every value inside it, parents first, each with its key in a mapping.
@@ -42,6 +44,14 @@ func Contains(content any, matches func(key string, value any) bool) bool {
 		}
 	}
 	return false
+}
+
+// HasHugeQuantity reports whether content has a text that takes minutes to parse as a quantity.
+func HasHugeQuantity(content any) bool {
+	return Contains(content, func(_ string, value any) bool {
+		text, _ := value.(string)
+		return decoding.IsHugeQuantity(text)
+	})
 }
 
 // JSON returns the JSON of a value of an object for people: without the escapes for HTML.

@@ -258,12 +258,11 @@ func Visit(content any, path, at []string, found func(mapping map[string]any, at
 			found(content, at)
 			return
 		}
-		keys := strings.Split(path[0], "|")
+		keys, rest := strings.SplitSeq(path[0], "|"), path[1:]
 		if path[0] == "*" {
-			keys = slices.Sorted(maps.Keys(content))
+			keys = slices.Values(slices.Sorted(maps.Keys(content)))
 		}
-		rest := path[1:]
-		for _, key := range keys {
+		for key := range keys {
 			if value, ok := content[key]; ok {
 				Visit(value, rest, append(at, key), found)
 			}

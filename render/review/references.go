@@ -1,6 +1,8 @@
 package review
 
 import (
+	"sync"
+
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
@@ -20,21 +22,25 @@ func reviewReferences(both *compare.Comparison) (effects []effect.Effect) {
 	if len(both.Changes) == 0 {
 		return nil
 	}
-	before, after := objectsOf(both.Before()), objectsOf(both.After())
-	wasIn := references.NewIndex(before, both.NameReferences...)
-	isIn := references.NewIndex(after, both.NameReferences...)
-	removed, wasBroken := removedObjects(both), map[broken]bool{}
-	for _, o := range before {
-		visitBroken(wasIn, o, removed, func(b broken, _, _ kind.Sentence) { wasBroken[b] = true })
+	removed := removedObjects(both)
+	visitAll := func(s *compare.Side, visit func(o manifest.Object, b broken, what, risk kind.Sentence)) {
+		objects := objectsOf(s)
+		in := references.NewIndex(objects, both.NameReferences...)
+		for _, o := range objects {
+			visitBroken(in, o, removed, func(b broken, what, risk kind.Sentence) { visit(o, b, what, risk) })
+		}
 	}
-	for _, o := range after {
-		visitBroken(isIn, o, removed, func(b broken, what, risk kind.Sentence) {
-			if !wasBroken[b] {
-				effects = append(effects, effect.Of(both.Reported(o.Unstructured),
-					kind.Effect{Type: effect.ReferenceBroken, What: what, Risk: risk})...)
-			}
-		})
-	}
+	wasBroken := sync.OnceValue(func() map[broken]bool {
+		known := map[broken]bool{}
+		visitAll(both.Before(), func(_ manifest.Object, b broken, _, _ kind.Sentence) { known[b] = true })
+		return known
+	})
+	visitAll(both.After(), func(o manifest.Object, b broken, what, risk kind.Sentence) {
+		if !wasBroken()[b] {
+			effects = append(effects, effect.Of(both.Reported(o.Unstructured),
+				kind.Effect{Type: effect.ReferenceBroken, What: what, Risk: risk})...)
+		}
+	})
 	return effects
 }
 

@@ -15,6 +15,7 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/review/definitions"
 	"example.com/gatehouse/render/review/effect"
 	"example.com/gatehouse/render/review/pods"
@@ -90,18 +91,17 @@ type Change struct {
 
 // New reviews the changes of environments, and around them. Schedules before now are past.
 func New(d *compare.Diff, now time.Time) *Review {
-	r := &Review{Frame: around(d.Frame), Environments: []EnvironmentReview{}}
 	rest, moves := reviewed(d.Environments)
-	for _, e := range rest {
-		var found EnvironmentReview
-		if from, isMoved := moves[e.Name]; isMoved {
-			found = reviewMove(e, from)
+	r := &Review{Frame: around(d.Frame), Environments: make([]EnvironmentReview, len(rest))}
+	parallel.For(len(rest), func(i int) {
+		found := &r.Environments[i]
+		if from, isMoved := moves[rest[i].Name]; isMoved {
+			*found = reviewMove(rest[i], from)
 		} else {
-			found = reviewEnvironment(e, now)
+			*found = reviewEnvironment(rest[i], now)
 		}
 		found.Routine = found.facts().routine()
-		r.Environments = append(r.Environments, found)
-	}
+	})
 	return r
 }
 

@@ -27,13 +27,14 @@ func (c *Checker) Update(before, after manifest.Object) field.ErrorList {
 		return kind.update(before, after)
 	}
 	kind, ok := c.lookup(after.GroupVersionKind())
-	if !ok {
+	if !ok || manifest.HasHugeQuantity(before.Object) || manifest.HasHugeQuantity(after.Object) {
 		return nil
 	}
-	if manifest.HasErrors(c.checkBuiltin(before)) || manifest.HasErrors(c.checkBuiltin(after)) {
+	errs := mostSpecific(kind.Update(before.Object, after.Object))
+	if len(errs) > 0 && (manifest.HasErrors(c.checkBuiltin(before)) || manifest.HasErrors(c.checkBuiltin(after))) {
 		return nil
 	}
-	return mostSpecific(kind.Update(before.Object, after.Object))
+	return errs
 }
 
 // Updated returns an object of a built-in kind as the API server stores it after an update that it accepts, or nil.

@@ -19,7 +19,6 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/review/image"
 	"example.com/gatehouse/render/review/selector"
-	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
 const (
@@ -123,9 +122,13 @@ func protected(both *compare.Comparison, budget *unstructured.Unstructured) (pod
 	if !ok {
 		return 0
 	}
+	namespace := compare.NamespaceOf(budget)
 	for _, o := range both.After().Objects {
-		matches := func(t podsecurity.Template) bool { return read.Matches(labels.Set(t.Labels)) }
-		if !slices.ContainsFunc(both.Templates(o), matches) || compare.NamespaceOf(o) != compare.NamespaceOf(budget) {
+		matches := func(template map[string]any) bool {
+			of, _, _ := unstructured.NestedStringMap(template, "metadata", "labels")
+			return read.Matches(labels.Set(of))
+		}
+		if compare.NamespaceOf(o) != namespace || !slices.ContainsFunc(both.WrittenTemplates(o), matches) {
 			continue
 		}
 		_, isScaled := both.After().Autoscalers[pod.WorkloadOf(o)]

@@ -212,7 +212,7 @@ func Risks(both *compare.Comparison, c compare.Change) (risks []Risk) {
 	if c.After == nil {
 		return nil
 	}
-	hasPods := len(both.Templates(c.After)) > 0
+	hasPods := both.HasTemplates(c.After)
 	rows := slices.Concat(guardsOf(both, c), ofAll)
 	if _, isBuiltIn := apiserver.Newest.Lookup(c.After.GroupVersionKind()); hasPods {
 		rows = slices.Concat(privileges, volumes, rows)

@@ -114,7 +114,7 @@ func (r *reach) read(was, is *unstructured.Unstructured) {
 	case compare.KindOf(o) == "Service" && was != nil && is != nil &&
 		maps.Equal(selectorOf(was), selectorOf(is)):
 		r.services[namespace] = append(r.services[namespace], is)
-	case is != nil && len(r.both.Templates(is)) > 0:
+	case is != nil && r.both.HasTemplates(is):
 		r.workloads[namespace] = append(r.workloads[namespace], objectPair{was, is})
 	}
 }

@@ -42,7 +42,9 @@ func (b *previousRendering) readSources(now *render.Environment, shared *pair, s
 	after compare.Input, problems []manifest.Problem) {
 	was := now
 	if b.mayDiffer(&shared.looks) {
-		was = b.base.Again(&shared.memo).LoadIfThere(now.Name, false, step)
+		base := b.base.Again(&shared.memo)
+		base.NoWarnings = !slices.ContainsFunc(now.Problems, func(p manifest.Problem) bool { return p.Warning })
+		was = base.LoadIfThere(now.Name, false, step)
 	}
 	problems = withoutKnown(now.Problems, was.Problems)
 	if manifest.HasErrors(problems) || !isComparable(was) || !isComparable(now) {

@@ -88,16 +88,22 @@ type Template struct {
 	Written map[string]any // the Pod spec without defaults
 }
 
-// Templates returns the Pod templates of an object. In an object of a custom kind, each field template or
+// Paths returns the paths of the Pod templates of an object. In an object of a custom kind, each field template or
 // jobTemplate with containers is one.
-func Templates(o manifest.Object) (templates []Template) {
-	var paths [][]string
-	if path, ok := manifest.PodTemplatePath(o.GetKind()); !isBuiltIn(o) {
-		paths = search(o.Object)
-	} else if ok {
-		paths = [][]string{path}
+func Paths(o manifest.Object) [][]string {
+	path, ok := manifest.PodTemplatePath(o.GetKind())
+	switch {
+	case !isBuiltIn(o):
+		return search(o.Object)
+	case ok:
+		return [][]string{path}
 	}
-	for _, path := range paths {
+	return nil
+}
+
+// Templates returns the Pod templates of an object.
+func Templates(o manifest.Object) (templates []Template) {
+	for _, path := range Paths(o) {
 		t := decode(o, path)
 		found := Template{corev1.PodTemplateSpec{ObjectMeta: t.ObjectMeta, Spec: defaulted(t.Spec)},
 			manifest.JoinField(t.path), t.misfits, nil}
