@@ -41,8 +41,12 @@ func TestInterruptedRunLeavesNothing(t *testing.T) {
 			t.Skip(err)
 		}
 		var exit *exec.ExitError
-		if err := cmd.Wait(); err == nil {
+		err := cmd.Wait()
+		isEarly := errors.As(err, &exit) && exit.ExitCode() == -1 && out.Len() == 0 // on a slow machine
+		if err == nil {
 			t.Logf("completed: %s", &out)
+		} else if after := filesBelow(t, root); isEarly && after == before {
+			t.Log("interrupted before it began")
 		} else if after := filesBelow(t, root); !errors.As(err, &exit) || exit.ExitCode() != 130 || after != before ||
 			!strings.Contains(out.String(), "interrupted: nothing was changed\n") {
 			t.Errorf("%v: %s; changed to %s", err, &out, after)
