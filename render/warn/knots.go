@@ -11,35 +11,48 @@ import (
 // knot is a group of steps that wait for each other, and for nothing else.
 type knot []*step
 
-// knots returns the groups of blocked steps that wait for each other alone: each step waits for all of its group.
+// knots returns the groups of blocked steps that wait for each other alone, by Tarjan's algorithm: a group is found once
+// all that it waits for is.
 func knots(all []*step) (found []knot) {
-	for _, s := range all {
-		s.waits = knot{s}.links()
-	}
-	isKnown := map[*step]bool{}
-	for _, s := range all {
-		if s.isDone || isKnown[s] {
-			continue
+	var stack knot
+	count, groups := 0, 0
+	var visit func(s *step)
+	visit = func(s *step) {
+		at := len(stack)
+		count++
+		s.order, s.lowest, s.waits = count, count, knot{s}.links()
+		stack = append(stack, s)
+		for _, l := range s.waits {
+			if l.to != nil && l.to.order == 0 {
+				visit(l.to)
+			}
+			if l.to != nil && l.to.group == 0 {
+				s.lowest = min(s.lowest, l.to.lowest)
+			}
 		}
-		group, _ := s.waitsFor()
-		leavesGroup := false
-		for _, other := range slices.Backward(group) { // the farthest tells it soonest
-			leavesGroup = leavesGroup || isKnown[other] || !other.isBlockedBy(s)
+		if s.lowest < s.order {
+			return
 		}
-		if leavesGroup {
-			continue
-		}
+		group := slices.Clone(stack[at:])
+		stack, groups = stack[:at], groups+1
 		for _, member := range group {
-			isKnown[member] = true
+			member.group = groups
 		}
-		found = append(found, group)
+		if !slices.ContainsFunc(group, (*step).waitsForOthers) {
+			found = append(found, group)
+		}
+	}
+	for _, s := range all {
+		if !s.isDone && s.order == 0 {
+			visit(s)
+		}
 	}
 	return found
 }
 
-func (s *step) isBlockedBy(other *step) bool {
-	_, by := s.waitsFor()
-	return by[other] != nil
+// waitsForOthers reports whether a step waits for one that does not wait for it.
+func (s *step) waitsForOthers() bool {
+	return slices.ContainsFunc(s.waits, func(l link) bool { return l.to != nil && l.to.group != s.group })
 }
 
 // waitsFor returns a step and all steps that it waits for, the nearest first, with the first link to each.

@@ -50,6 +50,8 @@ type step struct {
 	needs  []need
 	isDone bool
 	waits  []link // if it is blocked
+
+	order, lowest, group int // see knots
 }
 
 // need is a condition of a step, which each of some steps meets.
