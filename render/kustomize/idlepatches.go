@@ -58,7 +58,7 @@ func isIdleOn(paths *Paths, p buildpath.Patch, c buildpath.Candidate) bool {
 			delete(metadata, "namespace")
 		}
 	}
-	if isSetBefore(paths, p, c.Path, c.Index, patchedFields(patch)) {
+	if !hasScalars(object, patch) || isSetBefore(paths, p, c.Path, c.Index, patchedFields(patch)) {
 		return false
 	}
 	before, err := kyaml.FromMap(object)
@@ -72,6 +72,27 @@ func isIdleOn(paths *Paths, p buildpath.Patch, c buildpath.Candidate) bool {
 	was, wasErr := before.MarshalJSON()
 	is, isErr := after[0].MarshalJSON()
 	return cmp.Or(wasErr, isErr) == nil && bytes.Equal(was, is)
+}
+
+// hasScalars reports whether an object has all scalars that a patch sets, anywhere. Without one the patch changes it,
+// unless it is the name of an item to delete.
+func hasScalars(object, patch any) bool {
+	isScalar := func(value any) bool {
+		_, isMap := value.(map[string]any)
+		_, isList := value.([]any)
+		return value != nil && !isMap && !isList
+	}
+	own := map[any]bool{}
+	for _, value := range manifest.Values(object) {
+		if isScalar(value) {
+			own[value] = true
+		}
+	}
+	isDirective := func(key string, _ any) bool { return strings.HasPrefix(key, "$") }
+	isOther := func(key string, value any) bool {
+		return isScalar(value) && key != "op" && key != "path" && !own[value]
+	}
+	return manifest.Contains(patch, isDirective) || !manifest.Contains(patch, isOther)
 }
 
 // isUnclear reports whether an entry of a patch depends on more than the fields that the patch sets.
