@@ -11,8 +11,8 @@ import (
 // knot is a group of steps that wait for each other, and for nothing else.
 type knot []*step
 
-// knots returns the groups of blocked steps that wait for each other alone, by Tarjan's algorithm: a group is found once
-// all that it waits for is.
+// knots returns the groups of blocked steps that wait for each other alone, by Tarjan's algorithm: a group is found
+// once all that it waits for is.
 func knots(all []*step) (found []knot) {
 	var stack knot
 	count, groups := 0, 0
