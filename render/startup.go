@@ -15,7 +15,7 @@ import (
 	"example.com/gatehouse/render/warn"
 )
 
-// deliveries returns what tools apply to an empty cluster: the objects of the environment and of each delivery.
+// deliveries returns the objects that tools apply to an empty cluster, by the environment and by each delivery.
 // It returns nothing without a delivery, or if Flux is told to apply some kinds before others.
 func (p *pipeline) deliveries(objects []manifest.Object) []warn.Delivery {
 	if !slices.ContainsFunc(objects, isDelivery) {

@@ -95,7 +95,7 @@ func (both *Comparison) IsGone(namespace string) bool { return both.index().gone
 // Uses returns the uses of ConfigMaps and Secrets.
 func (both *Comparison) Uses() (before, after Uses) { return both.index().uses() }
 
-// Mentions returns what other objects have to do with a field.
+// Mentions returns the words and the names in the objects before and after the change.
 func (both *Comparison) Mentions() Mentions { return both.index().mentions() }
 
 // Refused returns the API server's reasons to refuse the change of an object; without any it may change.

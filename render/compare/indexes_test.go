@@ -55,7 +55,7 @@ func TestRefusedUpdatesAreKnown(t *testing.T) {
 	}
 }
 
-// TestUsesNamesThePodsOfAConfigMap has references of Pods, of which one is optional.
+// TestUsesNamesThePodsOfAConfigMap has references of Pods; one is optional.
 func TestUsesNamesThePodsOfAConfigMap(t *testing.T) {
 	const pod = `
 apiVersion: v1

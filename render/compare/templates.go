@@ -19,7 +19,7 @@ import (
 // Templates returns the Pod templates of an object, unless it is a source object: its rendered objects have
 // templates.
 func (both *Comparison) Templates(o *unstructured.Unstructured) []podsecurity.Template {
-	if !both.HasTemplates(o) {
+	if o == nil || both.isSource(o) {
 		return nil
 	}
 	side, id := both.After(), IDOf(o)
@@ -41,7 +41,7 @@ func (both *Comparison) HasTemplates(o *unstructured.Unstructured) bool {
 
 // WrittenTemplates returns the Pod templates of an object as they are written, see Templates.
 func (both *Comparison) WrittenTemplates(o *unstructured.Unstructured) (all []map[string]any) {
-	if o == nil || both.Kinds.Find(o.GroupVersionKind()) != nil {
+	if o == nil || both.isSource(o) {
 		return nil
 	}
 	for _, path := range podsecurity.Paths(manifest.Object{Unstructured: o}) {
@@ -49,6 +49,10 @@ func (both *Comparison) WrittenTemplates(o *unstructured.Unstructured) (all []ma
 		all = append(all, written)
 	}
 	return all
+}
+
+func (both *Comparison) isSource(o *unstructured.Unstructured) bool {
+	return both.Kinds.Find(o.GroupVersionKind()) != nil
 }
 
 // templatesWithTokens returns the templates with the ServiceAccounts' settings for mounting tokens.

@@ -50,7 +50,7 @@ const (
 	Unchecked
 )
 
-// Setting is an annotation or label by which a tool treats an object in some way.
+// Setting is an annotation or label that makes a tool treat an object in some way.
 type Setting struct {
 	Tool
 	Treatment
@@ -93,7 +93,7 @@ var settings = []Setting{
 	{Tool: Helm, Key: resourcePolicy, Value: "keep", Treatment: Outlasting},
 }
 
-// FluxSelector returns the annotations and labels by which Flux treats objects in some way.
+// FluxSelector returns the annotations and labels that make Flux treat objects in some way.
 func FluxSelector(t Treatment) map[string]string {
 	selector := map[string]string{}
 	for _, s := range settings {

@@ -114,7 +114,7 @@ func (w *writer) text(text string, isKey bool) {
 	}
 }
 
-// isSimple reports whether a text is one line of ASCII in which nothing ends a plain text.
+// isSimple reports whether a text is one line of ASCII, and nothing in it ends a plain text.
 func isSimple(text string) bool {
 	for i := range len(text) {
 		c, isEnd := text[i], i+1 == len(text) || text[i+1] == ' '

@@ -96,7 +96,7 @@ func isInstaller(kind string) bool {
 	return slices.Contains([]string{"HelmRelease", "HelmChart", "Application", "ApplicationSet", "Kustomization"}, kind)
 }
 
-// HasAllClasses reports whether an ID is of a class of Ingresses, of which the environment brings all: it has some, no
+// HasAllClasses reports whether an ID is of a class of Ingresses, and the environment brings them all: it has some, no
 // chart may install others, and no platform has one of this name.
 func (in *Index) HasAllClasses(id manifest.ID) bool {
 	return id.Kind == "IngressClass" && len(in.names[manifest.ID{Group: id.Group, Kind: id.Kind}]) > 0 && !in.isOpen &&
@@ -144,7 +144,7 @@ func groupKind(id manifest.ID) string {
 	return id.Kind + "." + id.Group
 }
 
-// Has reports whether there is an object with an ID, or one that is made.
+// Has reports whether an object with an ID is there, or is made.
 func (in *Index) Has(id manifest.ID) bool {
 	return len(in.Find(id)) > 0 || in.made[id] || slices.Contains(everywhere, id.Kind+" "+id.Name)
 }

@@ -235,7 +235,7 @@ func (e expansion) readFile(name string) (all []params, err error) {
 	return all, nil
 }
 
-// matchesAny reports whether a name matches a pattern of package path, in which ** stands for any folders.
+// matchesAny reports whether a name matches a pattern of package path, where ** stands for any folders.
 func matchesAny(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		parts := strings.Split(pattern, "**")

@@ -113,7 +113,7 @@ type Setter struct {
 	Value manifest.Value
 }
 
-// Setter returns what sets a line of a file, relative to the root. Sources were read with Content.
+// Setter returns the setter of a line of a file, relative to the root. Sources were read with Content.
 func (k *Kustomization) Setter(sources *source.Sources, file string, at int) Setter {
 	if k.isInGit(file, at) {
 		return Setter{Line: at}
@@ -123,7 +123,7 @@ func (k *Kustomization) Setter(sources *source.Sources, file string, at int) Set
 	return k.setter(name, index, below, part)
 }
 
-// EntrySetter returns what sets the entry at a line of a file: the object if it changes a part of the entry.
+// EntrySetter returns the setter of the entry at a line of a file: the object if it changes a part of the entry.
 func (k *Kustomization) EntrySetter(sources *source.Sources, file string, at int) Setter {
 	if k.isInGit(file, at) {
 		return Setter{Line: at}
@@ -145,7 +145,7 @@ func (k *Kustomization) keysOf(name string, index int) []string {
 	return []string{name}
 }
 
-// setter returns what sets a field below an entry, or a part of its text.
+// setter returns the setter of a field below an entry, or a part of its text.
 func (k *Kustomization) setter(name string, index int, below []string, part string) Setter {
 	switch {
 	case name == "": // no entry can be read
