@@ -18,6 +18,7 @@ import (
 	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/verdict"
 	"example.com/gatehouse/render/verdict/contract"
+	"example.com/gatehouse/render/watchdog"
 )
 
 // expanded has the objects of an environment before its overrides.
@@ -69,6 +70,7 @@ func (in *input) expandObject(checker *verdict.Checker, o, stored manifest.Objec
 	if !in.isSource(stored) {
 		return dropEmpty(checker, o), nil, nil
 	}
+	defer watchdog.Part(func() manifest.Problem { return manifest.Problem{Object: stored.String()} })()
 	result, err := in.kinds.Expand(stored.Unstructured)
 	if err != nil {
 		return o, nil, err

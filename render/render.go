@@ -375,7 +375,7 @@ func (p *pipeline) locateAll(problems []manifest.Problem) []manifest.Problem {
 
 // runPipeline runs all stages before the layout.
 func runPipeline(repository *Repository, name string, by *By, show func(step string)) *pipeline {
-	step, done := watchdog.Environment(name)
+	step, done := watchdog.Environment(name, source.Relative(folderOf(name)))
 	defer done()
 	progress := func(doing string) {
 		step(doing)

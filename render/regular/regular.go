@@ -43,7 +43,7 @@ func ReadFile(root *os.Root, name string) ([]byte, error) {
 
 // ReplaceFile replaces a file atomically. A lock has to exclude other runs.
 func ReplaceFile(root *os.Root, name string, content []byte) error {
-	watchdog.Disarm()
+	defer watchdog.Hold()()
 	staged := path.Join(path.Dir(name), ".render-new")
 	_ = root.Remove(staged)
 	err := root.WriteFile(staged, content, 0o644)

@@ -375,5 +375,6 @@ func (s *seen) read(resolved string) ([]byte, error) {
 		return nil, err
 	}
 	s.files[resolved] = content
+	watchdog.Share(len(content))
 	return content, nil
 }

@@ -8,8 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/regular"
+	"example.com/gatehouse/render/watchdog"
 )
 
 // Revision is the files of a repository at one point: the work tree, or a commit. Names are as in package fs: relative
@@ -105,7 +107,9 @@ func EachYAML(r Revision, but string, f func(name string, content []byte)) {
 	Walk(r, func(name string, entry fs.DirEntry) (enter bool) {
 		if entry.Type().IsRegular() && IsYAML(name) {
 			if content, err := r.ReadFile(name); err == nil {
+				done := watchdog.Part(func() manifest.Problem { return manifest.Problem{File: name} })
 				f(name, content)
+				done()
 			}
 		}
 		return name != but

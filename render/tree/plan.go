@@ -33,6 +33,7 @@ type Plan struct {
 	interim   []byte   // the index while files are written and pruned
 	changes   []change // the staged changes, in the order of commits
 	committed int      // the number of committed changes
+	release   func()   // of the watchdog; nil before Stage
 }
 
 // planned is a file before and after. A content is nil if there is no file.
@@ -62,6 +63,9 @@ func (p *Plan) Close() {
 	}
 	p.folder.removeMade()
 	p.folder.close()
+	if p.release != nil {
+		p.release()
+	}
 }
 
 // Files returns all files after the plan, relative to the folder.
@@ -101,7 +105,9 @@ func (p *Plan) Changes() bool {
 // Stage writes new contents to temporary files, and returns an error if a folder is not writable. It
 // changes no rendered file. The caller must have held the lock since before NewPlan.
 func (p *Plan) Stage(ctx context.Context) error {
-	watchdog.Disarm()
+	if p.release == nil {
+		p.release = watchdog.Hold() // until Close
+	}
 	p.folder.clean()
 	if !p.Changes() {
 		return nil

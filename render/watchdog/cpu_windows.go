@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// cpuTime returns the CPU time of the process.
-func cpuTime() time.Duration {
+// ownCPUTime returns the CPU time of the process.
+func ownCPUTime() time.Duration {
 	var created, exited, kernel, user syscall.Filetime
 	process, err := syscall.GetCurrentProcess()
 	if err == nil {
@@ -18,3 +18,6 @@ func cpuTime() time.Duration {
 	ticks := func(t syscall.Filetime) int64 { return int64(t.HighDateTime)<<32 + int64(t.LowDateTime) }
 	return time.Duration(ticks(kernel)+ticks(user)) * 100 // nanoseconds
 }
+
+// cpuTimeOf returns the time since the start of a running child.
+func cpuTimeOf(_ int, start time.Time) time.Duration { return time.Since(start) }

@@ -1,12 +1,13 @@
-// Package watchdog ends the process before a run takes more CPU time or memory than its input needs. A pull request
-// decides the work of kustomize, of a template or of CEL, and a few bytes may ask for years. Nothing can interrupt
-// these, and no list of expensive input is complete. So the watchdog measures the process alone.
+// Package watchdog guards the process: it ends it before a run takes more CPU time or memory than its input needs. A
+// pull request decides the work of kustomize, of a template, of CEL or of git, and a few bytes may ask for years.
+// Nothing can interrupt these, and no list of expensive input is complete. So the watchdog measures the process and its
+// children alone. It is armed before the first file is read, by every command, and stays armed to the end. Only what a
+// run reads raises its limits: never what it makes.
 package watchdog
 
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -15,14 +16,15 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// Limits are what a run may take until it makes progress. A zero limit follows from the size of the input.
+// Limits are what a run may take. A zero limit follows from the size of the input.
 type Limits struct {
-	CPU    time.Duration
-	Memory int64 // bytes
+	CPU    time.Duration // of the process and its children
+	Memory int64         // bytes
 }
 
 // An object takes about a millisecond of CPU time in all steps, 10 kB of memory, and 500 bytes of input. Input of less
-// than smallInput bytes gets the least limits: it is the input of most environments, and of most attacks.
+// than smallInput bytes gets the least limits: it is the input of most repositories, and of most attacks. Environments
+// share bases: a byte that another environment has read before costs a part of that, as do the objects made of it.
 const (
 	smallInput   = 600_000
 	leastCPU     = 7 * time.Second
@@ -30,25 +32,27 @@ const (
 	cpuForByte   = 40 * time.Microsecond
 	memoryOfByte = 100
 
-	// cpuForStep is many times the CPU time of a step of one object.
-	cpuForStep = 1500 * time.Microsecond
+	cpuForShared   = 2 * time.Microsecond
+	memoryOfShared = 40
 
 	// stepsOfObject is the number of steps of an object. Small input may become manyObjects, in all environments.
 	stepsOfObject = 12
-	manyObjects   = 250_000
+	manyObjects   = 150_000
 )
 
-// of returns the limits of an input of some bytes.
-func (l Limits) of(input int64) Limits {
-	more := max(input-smallInput, 0)
+// input is what a run has read, in bytes: of all files, and again by other environments.
+type input struct{ files, shared int64 }
+
+// of returns the limits of an input.
+func (l Limits) of(in input) Limits {
+	more := max(in.files-smallInput, 0)
 	return Limits{
-		cmp.Or(l.CPU, leastCPU+time.Duration(more)*cpuForByte),
-		cmp.Or(l.Memory, leastMemory+more*memoryOfByte),
+		cmp.Or(l.CPU, leastCPU+time.Duration(more)*cpuForByte+time.Duration(in.shared)*cpuForShared),
+		cmp.Or(l.Memory, leastMemory+more*memoryOfByte+in.shared*memoryOfShared),
 	}
 }
 
-// usage is the CPU time of the process, the memory of its heap and stacks, and the part that was in use at the last
-// collection.
+// usage is CPU time, the memory of heap and stacks, and the part of it that was in use at the last collection.
 type usage struct {
 	cpu          time.Duration
 	memory, live int64
@@ -56,19 +60,10 @@ type usage struct {
 
 // run is the work of one command.
 type run struct {
-	input int64 // bytes of its files
-	// start is the usage at the start, and last when an environment was last done. before is the usage that progress
-	// has paid for.
-	start, last, before, now usage
-	done, all                int // environments
-	steps                    int64
-}
-
-// advance measures a run that has made some steps since the last time.
-func (r *run) advance(now usage, steps int64) {
-	r.now = now
-	r.steps += steps
-	r.before.cpu = min(r.before.cpu+time.Duration(steps)*cpuForStep, now.cpu)
+	input
+	start, now usage
+	done, all  int // environments
+	steps      int64
 }
 
 // excess returns a description of the limit that a run exceeds, and the flag that raises it; nothing if it exceeds
@@ -77,11 +72,11 @@ func (r *run) excess(l Limits) (description, flag string) {
 	most := l.of(r.input)
 	objects := r.steps / stepsOfObject * int64(r.all) / int64(max(r.done, 1))
 	switch {
-	case r.now.cpu-r.before.cpu > most.CPU:
+	case r.now.cpu-r.start.cpu > most.CPU:
 		return fmt.Sprintf("takes over %s of CPU time", most.CPU.Round(time.Second)), "--max-cpu"
-	case r.now.memory-r.before.live > most.Memory:
+	case r.now.memory-r.start.live > most.Memory:
 		return fmt.Sprintf("takes over %d MiB of memory", most.Memory>>20), "--max-memory"
-	case l.CPU == 0 && r.done > 0 && r.now.cpu-r.start.cpu > most.CPU && objects > manyObjects+r.input:
+	case l.CPU == 0 && r.done > 0 && r.all > 1 && objects > manyObjects+r.files:
 		return fmt.Sprintf("is one of %d environments, and all would have some %d objects", r.all, objects), "--max-cpu"
 	}
 	return "", ""
@@ -94,15 +89,16 @@ var dog struct {
 	limits Limits
 	end    func(manifest.Problem) // nil unless it is armed
 	read   map[string]bool        // files
-	works  []*work                // the oldest first
-	step   string                 // the last one
-	opened string                 // the last file that kustomize opened in this step
+	holds  int
+	works  []*work // the oldest first
+	step   string  // the last one
+	opened string  // the last file that kustomize opened in this step
 }
 
 // work is an environment, or a part of one, that a run works on.
 type work struct {
-	environment, step string
-	part              func() manifest.Problem // nil for an environment
+	environment, folder, step string
+	part                      func() manifest.Problem // nil for an environment
 }
 
 // steps counts steps of objects since the last measurement.
@@ -111,29 +107,71 @@ var steps atomic.Int64
 // Progress counts a step of an object, or of another item of a list.
 func Progress() { steps.Add(1) }
 
-// Arm begins a run. The watchdog calls end, which ends the process, with the problem of a run that exceeds its limits.
-func Arm(l Limits, end func(manifest.Problem)) {
+// arm lets the watchdog end the process.
+func arm(end func(manifest.Problem)) {
 	dog.Lock()
 	defer dog.Unlock()
-	dog.run = run{start: dog.now, last: dog.now, before: dog.now, now: dog.now}
-	dog.limits, dog.end, dog.read = l, end, map[string]bool{}
+	dog.end = end
 }
 
-// Disarm ends a run. A writer calls it first: once it returns, the watchdog cuts no write in the middle.
-func Disarm() {
+// Limit sets the limits of the run.
+func Limit(l Limits) {
 	dog.Lock()
 	defer dog.Unlock()
-	dog.end = nil
+	dog.limits = l
 }
 
-// Read adds a file to the input of the run, once.
+// Again begins another run in the same process, which waited for a change of its input: its usage counts from here.
+func Again() {
+	dog.Lock()
+	defer dog.Unlock()
+	dog.run = run{start: dog.now, now: dog.now}
+	dog.read = nil
+}
+
+// Hold keeps the watchdog from ending the process in the middle of a write until release. What a write takes is not
+// part of the run's usage.
+func Hold() (release func()) {
+	dog.Lock()
+	defer dog.Unlock()
+	dog.holds++
+	began := cpuTime()
+	return sync.OnceFunc(func() {
+		dog.Lock()
+		defer dog.Unlock()
+		dog.holds--
+		dog.start.cpu += cpuTime() - began
+	})
+}
+
+// Read adds the bytes of a file, or of an answer of another program, to the input of the run, once by its name. It
+// checks the CPU time, so that no input is read by a run that has none left.
 func Read(file string, size int) {
 	dog.Lock()
 	defer dog.Unlock()
-	if dog.end != nil && !dog.read[file] {
+	if !dog.read[file] {
+		if dog.read == nil {
+			dog.read = map[string]bool{}
+		}
 		dog.read[file] = true
-		dog.input += int64(size)
+		dog.files += int64(size)
 	}
+	dog.now.cpu = max(dog.now.cpu, cpuTime())
+	checkLimits()
+}
+
+// Receive adds bytes of a program that is not steered by the repository, such as an API server, to the input of the run.
+func Receive(size int) {
+	dog.Lock()
+	defer dog.Unlock()
+	dog.files += int64(size)
+}
+
+// Share adds the bytes of a file that an environment reads, whether or not another one has read it before.
+func Share(size int) {
+	dog.Lock()
+	defer dog.Unlock()
+	dog.shared += int64(size)
 }
 
 // Open notes that kustomize opens a file.
@@ -157,23 +195,19 @@ func Step(doing string) {
 	dog.step = doing
 }
 
-// Environment notes that the run works on an environment, until end.
-func Environment(name string) (step func(doing string), end func()) {
-	w := &work{environment: name}
+// Environment notes that the run works on an environment, with its folder, until end.
+func Environment(name, folder string) (step func(doing string), end func()) {
+	w := &work{environment: name, folder: folder}
 	step = func(doing string) {
 		dog.Lock()
 		defer dog.Unlock()
 		w.step, dog.opened = doing, ""
 	}
 	endWork := begin(w)
-	dog.Lock()
-	defer dog.Unlock()
-	dog.before = usage{cpu: max(dog.before.cpu, dog.last.cpu), live: dog.last.live}
 	return step, func() {
 		endWork()
 		dog.Lock()
 		defer dog.Unlock()
-		dog.last = dog.now
 		dog.done++
 	}
 }
@@ -197,14 +231,17 @@ func begin(w *work) (end func()) {
 func check(now usage) (memory int64) {
 	dog.Lock()
 	defer dog.Unlock()
-	dog.advance(now, steps.Swap(0))
-	if dog.end == nil {
-		return noLimit
-	}
-	if description, flag := dog.excess(dog.limits); description != "" {
+	dog.now = now
+	dog.steps += steps.Swap(0)
+	checkLimits()
+	return dog.start.live + dog.limits.of(dog.input).Memory
+}
+
+func checkLimits() {
+	description, flag := dog.excess(dog.limits)
+	if description != "" && dog.end != nil && dog.holds == 0 {
 		dog.end(problem(description, flag))
 	}
-	return dog.before.live + dog.limits.of(dog.input).Memory
 }
 
 // problem returns the problem of a run, at the oldest work: the others go on.
@@ -221,10 +258,10 @@ func problem(description, flag string) (p manifest.Problem) {
 	} else if dog.opened != "" {
 		p.Message = "after opening " + dog.opened
 	}
-	doing := dog.step
+	doing := cmp.Or(dog.step, "starting")
 	if environment := oldest(false); environment != nil {
 		doing = environment.environment + ": " + environment.step
-		p.File = cmp.Or(p.File, path.Join("environments", environment.environment))
+		p.File = cmp.Or(p.File, environment.folder)
 	}
 	for _, more := range []string{p.Message, description} {
 		if more != "" {

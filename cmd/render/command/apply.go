@@ -126,6 +126,7 @@ func (f *applyFlags) run(cmd *cobra.Command, r *applyReport, warnings []manifest
 		p.stop()
 		return r.end(warnings, err)
 	}
+	ending.leaveSignals()
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	signal.Ignore(syscall.SIGPIPE) // a closed pipe must not stop a run halfway

@@ -17,7 +17,6 @@ import (
 	"example.com/gatehouse/render/verbs/git"
 	"example.com/gatehouse/render/verbs/setup"
 	"example.com/gatehouse/render/verdict/apiserver"
-	"example.com/gatehouse/render/watchdog"
 )
 
 // The exit codes follow `kubectl diff` and `diff`.
@@ -103,6 +102,7 @@ disk fails midway, the error lists the changed files; render again.`,
 			return renderOnce(cmd, kinds, f, nil)
 		},
 
+		PersistentPreRun:           func(cmd *cobra.Command, _ []string) { limitWatchdog(cmd) },
 		SuggestionsMinimumDistance: 2,
 	}
 	f.addFlags(cmd, "render", ", and prune removed ones", "text", "json", "github")
@@ -201,7 +201,7 @@ func renderOnce(cmd *cobra.Command, kinds *registry.Kinds, f flags, look func(na
 		repository.Look, repository.Memo = look, f.memo
 		if f.output == "github" {
 			folder := folderInWorkspace(repository.Dir())
-			armWatchdog(cmd, func(problem manifest.Problem) {
+			ending.report(func(problem manifest.Problem) {
 				printAnnotation(raw(cmd.OutOrStdout()), problem, folder)
 			})
 		}
@@ -286,12 +286,7 @@ func inRepository(cmd *cobra.Command, kinds *registry.Kinds, root string,
 	}
 	p := newProgress(cmd.ErrOrStderr(), "opening the repository")
 	defer p.stop()
-	errOut := cmd.ErrOrStderr() // kustomize runs without os.Stderr
-	armWatchdog(cmd, func(problem manifest.Problem) {
-		p.stop()
-		fmt.Fprintln(errOut, problem)
-	})
-	defer watchdog.Disarm()
+	ending.stops(p)
 	repository, err := openRepository(root, kinds) // which may read all files to find entries
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package command
 import (
 	"errors"
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,19 +25,22 @@ func addRootFlag(cmd *cobra.Command, root *string) {
 		"the folder with environments/ (default: the nearest one at or above the current folder)")
 	_ = cmd.MarkFlagDirname("root")
 	const bySize = " (default: by the size of its files)"
-	cmd.Flags().Duration("max-cpu", 0, "the CPU `TIME` that an environment may take, like 30s"+bySize)
+	cmd.Flags().Duration("max-cpu", 0, "the CPU `TIME` that the run may take, like 30s"+bySize)
 	cmd.Flags().Var(&resource.QuantityValue{}, "max-memory",
-		"the `SIZE` of the memory that an environment may take, like 2Gi"+bySize)
+		"the `SIZE` of the memory that the run may take, like 2Gi"+bySize)
 }
 
-// armWatchdog lets the watchdog end the process, by the flags of a command. It prints the problem before.
-func armWatchdog(cmd *cobra.Command, show func(manifest.Problem)) {
+// limitWatchdog sets the limits of the run by the flags of its command. Without these they follow from the size of its
+// files.
+func limitWatchdog(cmd *cobra.Command) {
+	if cmd.Flags().Lookup("max-cpu") == nil {
+		return
+	}
 	cpu, _ := cmd.Flags().GetDuration("max-cpu")
 	memory := cmd.Flags().Lookup("max-memory").Value.(*resource.QuantityValue)
-	watchdog.Arm(watchdog.Limits{CPU: cpu, Memory: memory.Value()}, func(p manifest.Problem) {
-		show(p)
-		os.Exit(exitError)
-	})
+	if cpu != 0 || memory.Value() != 0 {
+		watchdog.Limit(watchdog.Limits{CPU: cpu, Memory: memory.Value()})
+	}
 }
 
 // addEnvironmentFlags adds --env for one environment, and --root.

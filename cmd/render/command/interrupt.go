@@ -28,6 +28,7 @@ type interruption struct {
 func interruptible(cmd *cobra.Command, p *progress) (context.Context, *interruption) {
 	ctx, cancel := context.WithCancel(cmd.Context())
 	i := &interruption{progress: p, signals: make(chan os.Signal, 1), cancel: cancel}
+	ending.leaveSignals()
 	signal.Notify(i.signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		received, ok := <-i.signals
@@ -38,7 +39,7 @@ func interruptible(cmd *cobra.Command, p *progress) (context.Context, *interrupt
 		defer i.mu.Unlock()
 		if i.received = received; !i.isWriting {
 			p.stop()
-			os.Exit(int(i.report(cmd)))
+			exit(int(i.report(cmd)))
 		}
 		signal.Stop(i.signals) // the next one ends the program
 		cancel()

@@ -18,25 +18,24 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
-	"example.com/gatehouse/render/watchdog"
 )
 
 // Main runs the command line of the process, and exits.
 func Main(kinds ...kind.Kind) {
-	go watchdog.Start()
+	errOut := newInert(os.Stderr)
+	ending.start(errOut)
 	withoutTime := func(groups []string, a slog.Attr) slog.Attr {
 		if len(groups) == 0 && a.Key == slog.TimeKey {
 			return slog.Attr{}
 		}
 		return a
 	}
-	errOut := newInert(os.Stderr)
 	log.SetOutput(withoutHelm{errOut})
 	// of Helm, whose warnings are problems with a file and a line
 	slog.SetDefault(slog.New(slog.NewTextHandler(errOut,
 		&slog.HandlerOptions{Level: slog.LevelError, ReplaceAttr: withoutTime})))
 	log.SetFlags(0)
-	os.Exit(run(kinds, errOut))
+	exit(run(kinds, errOut))
 }
 
 // withoutHelm drops the warnings of Helm about values, which quote these without a file.

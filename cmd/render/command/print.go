@@ -109,6 +109,7 @@ func count(n int, noun string) string { return string(kind.Count(int64(n), noun)
 type progress struct{ bar *progressbar.ProgressBar }
 
 func newProgress(w io.Writer, doing string) *progress {
+	watchdog.Step(doing)
 	return &progress{progressbar.NewOptions(-1,
 		progressbar.OptionSetWriter(raw(w)),
 		progressbar.OptionSetVisibility(isTerminal(w) && os.Getenv("TERM") != "dumb"),

@@ -26,6 +26,9 @@ import (
 // from writing, if any does.
 const asRender = "TEST_AS_RENDER"
 
+// withoutCPU is set in processes that have no CPU time for any work.
+const withoutCPU = "TEST_WITHOUT_CPU"
+
 // limits are the resource limits of this system.
 var limits = map[string]func() error{}
 
@@ -45,8 +48,12 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	go watchdog.Start()
-	os.Exit(run(gatehouse.Kinds, newInert(os.Stderr)))
+	errOut := newInert(os.Stderr)
+	ending.start(errOut)
+	if os.Getenv(withoutCPU) != "" {
+		watchdog.Limit(watchdog.Limits{CPU: 1})
+	}
+	exit(run(gatehouse.Kinds, errOut))
 }
 
 // process is render as a process of its own.

@@ -12,6 +12,7 @@ import (
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/verbs/watch"
+	"example.com/gatehouse/render/watchdog"
 )
 
 // watchEnvironments renders again whenever a source file changes, until the process is interrupted.
@@ -51,6 +52,7 @@ func renderAndWait(cmd *cobra.Command, kinds *registry.Kinds, f flags, isFirst b
 	defer watcher.Close()
 	state := "up to date"
 	watcher.Look("environments")
+	watchdog.Again()
 	err = renderOnce(cmd, kinds, f, watcher.Look)
 	var code exitCode
 	switch {

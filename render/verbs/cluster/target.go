@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"slices"
 
 	"k8s.io/client-go/rest"
@@ -13,6 +14,7 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/watchdog"
 )
 
 // Target selects a cluster as kubectl does. The zero Target is the current context of the files
@@ -31,6 +33,7 @@ func (t Target) Connect(warnings io.Writer) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	config.Wrap(countAnswers)
 	config.QPS = -1 // the API server limits requests by priority and fairness
 	config.WarningHandlerWithContext = nil
 	config.WarningHandler = rest.NewWarningWriter(warnings, rest.WarningWriterOptions{Deduplicate: true})
@@ -74,4 +77,29 @@ func (t Target) config() (*rest.Config, string, error) {
 		name = fmt.Sprintf("context %s (%s)", context, config.Host)
 	}
 	return config, kind.Visible(name), nil
+}
+
+// countAnswers counts what the API server sends as input of the run: the work on it is in proportion.
+func countAnswers(of http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(request *http.Request) (*http.Response, error) {
+		response, err := of.RoundTrip(request)
+		if err == nil {
+			response.Body = countedBody{response.Body}
+		}
+		return response, err
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return r(request) }
+
+type countedBody struct{ io.ReadCloser }
+
+// Read implements io.Reader.
+func (b countedBody) Read(into []byte) (int, error) {
+	n, err := b.ReadCloser.Read(into)
+	watchdog.Receive(n)
+	return n, err
 }

@@ -16,16 +16,17 @@ import (
 
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/watchdog"
 )
 
 // External runs a program that compares two folders with one file per object, like KUBECTL_EXTERNAL_DIFF of
 // `kubectl diff`. It returns the exit code 0 or 1 of the program; any other code is an error.
 func External(ctx context.Context, command string, changes []compare.Change, out, errOut io.Writer) (int, error) {
-	dir, err := os.MkdirTemp("", "render-diff-")
+	dir, remove, err := watchdog.Scratch()
 	if err != nil {
 		return 0, err
 	}
-	defer os.RemoveAll(dir)
+	defer remove()
 	before, after := filepath.Join(dir, "BEFORE"), filepath.Join(dir, "AFTER")
 	if err := errors.Join(os.Mkdir(before, 0o700), os.Mkdir(after, 0o700)); err != nil {
 		return 0, err

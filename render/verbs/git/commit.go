@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"example.com/gatehouse/render/watchdog"
 )
 
 // Commit is a commit of a repository.
@@ -149,11 +151,11 @@ func (r *Repository) Commit(ctx context.Context, tree, parent, message string) (
 }
 
 func (r *Repository) runCommitMsg(ctx context.Context, message string) (string, error) {
-	dir, err := os.MkdirTemp("", "render-commit-")
+	dir, remove, err := watchdog.Scratch()
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(dir)
+	defer remove()
 	file := filepath.Join(dir, "COMMIT_EDITMSG")
 	if err := os.WriteFile(file, []byte(message), 0o600); err != nil {
 		return "", err

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/watchdog"
 )
 
 // Repository is a git repository with a work tree.
@@ -141,10 +142,17 @@ func (e *Error) Error() string { return fmt.Sprintf("git %s: %s", e.Command, e.M
 // context ended.
 func (r *Repository) git(ctx context.Context, stdin io.Reader, args ...string) (string, error) {
 	var stderr bytes.Buffer
+	var out bytes.Buffer
 	cmd := r.command(ctx, args...)
-	cmd.Stdin, cmd.Stderr = stdin, &stderr
-	out, err := cmd.Output()
-	return string(out), commandError(ctx, args, stderr.String(), err)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &stderr
+	err := cmd.Start()
+	if err == nil {
+		done := r.guard(cmd, args[0])
+		err = cmd.Wait()
+		done()
+	}
+	watchdog.Read(strings.Join(append([]string{"git"}, args...), " "), out.Len())
+	return out.String(), commandError(ctx, args, stderr.String(), err)
 }
 
 // shutdownTime is the time for a stopped git to remove its locks.
@@ -152,6 +160,15 @@ const shutdownTime = 5 * time.Second
 
 // usesSettings has the commands that act for the user, with the hooks and programs of the user's configuration.
 var usesSettings = []string{"commit-tree", "fetch", "hook", "ls-remote", "notes", "push", "update-ref"}
+
+// guard counts a git command that has started as a part of the run, unless it acts for the user: that one takes what
+// the repository and its remote need.
+func (*Repository) guard(cmd *exec.Cmd, subcommand string) (done func()) {
+	if slices.Contains(usesSettings, subcommand) {
+		return func() {}
+	}
+	return watchdog.Child(cmd)
+}
 
 // command returns a git command in the folder: in English, without a pager, and without writes to the
 // index. It ignores variables of a calling hook that select another repository. A command that reads runs no program

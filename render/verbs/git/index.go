@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"example.com/gatehouse/render/watchdog"
 )
 
 // InHook returns the repository with the index that git names to a hook: `git commit --all` commits a
@@ -34,11 +36,10 @@ func (r *Repository) CheckOutIndex(ctx context.Context) (folder string, remove f
 // CheckOut writes the files of the folder in a commit or tree to a temporary folder, which stays until remove. It
 // returns the repository's folder there. Files have the bytes of the commit: git would filter them.
 func (r *Repository) CheckOut(ctx context.Context, tree string) (folder string, remove func(), err error) {
-	temporary, err := os.MkdirTemp("", "render-checkout-")
+	temporary, remove, err := watchdog.Scratch()
 	if err != nil {
 		return "", nil, err
 	}
-	remove = func() { _ = os.RemoveAll(temporary) }
 	folder = filepath.Join(temporary, "files", filepath.FromSlash(r.prefix))
 	if err = r.checkOut(ctx, tree, folder); err != nil {
 		remove()

@@ -15,6 +15,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"example.com/gatehouse/render/regular"
+	"example.com/gatehouse/render/watchdog"
 )
 
 // Snapshot is the files of a commit in the folder of the repository, without a check-out. Names are as in package fs.
@@ -131,6 +134,7 @@ func (s *Snapshot) read(name string) (content []byte, err error) {
 	if content, err = s.reader.read(s.files[name].OID); err != nil {
 		return nil, fmt.Errorf("read committed file %s: %w", Tidy(name), err)
 	}
+	watchdog.Read("git "+s.files[name].OID, len(content))
 	return content, nil
 }
 
@@ -141,6 +145,7 @@ type blobReader struct {
 	in     io.WriteCloser
 	out    *bufio.Reader
 	stderr bytes.Buffer
+	done   func() // of the watchdog
 }
 
 // catFile is the command of a blobReader.
@@ -155,6 +160,9 @@ func (r *Repository) newBlobReader(ctx context.Context) (*blobReader, error) {
 	}
 	if err == nil {
 		b.out, err = bufio.NewReader(out), b.cmd.Start()
+	}
+	if err == nil {
+		b.done = r.guard(b.cmd, catFile[0])
 	}
 	return b, commandError(ctx, catFile, "", err)
 }
@@ -173,6 +181,9 @@ func (b *blobReader) read(id string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("git cat-file: %s", Tidy(header))
 	}
+	if size > regular.MaxSize {
+		return nil, fmt.Errorf("git cat-file: %s: is over %d MiB: split it", Tidy(header), regular.MaxSize>>20)
+	}
 	content := make([]byte, size+1) // with the end of its line
 	if _, err := io.ReadFull(b.out, content); err != nil || content[size] != '\n' {
 		return nil, fmt.Errorf("git cat-file: %s: the content is cut off", Tidy(header))
@@ -185,6 +196,7 @@ func (b *blobReader) close() error {
 	_ = b.in.Close()
 	_, _ = io.Copy(io.Discard, b.out) // so that git ends
 	err := b.cmd.Wait()               // before the read of what it said
+	b.done()
 	return commandError(b.ctx, catFile, b.stderr.String(), err)
 }
 

@@ -16,7 +16,6 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verbs/git"
-	"example.com/gatehouse/render/watchdog"
 )
 
 // Options select the environment and the branch.
@@ -130,7 +129,6 @@ var backoff = wait.Backoff{Duration: 40 * time.Millisecond, Factor: 1.3, Jitter:
 
 // publish publishes on top of the branch. It retries if others change the branch meanwhile.
 func (p *publisher) publish(ctx context.Context) error {
-	watchdog.Disarm()
 	isRaced := func(err error) bool { return errors.Is(err, git.ErrRaced) }
 	err := retry.OnError(backoff, isRaced, func() error {
 		now, err := p.readBranch(ctx)

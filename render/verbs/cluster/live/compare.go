@@ -19,7 +19,6 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/cluster"
 	"example.com/gatehouse/render/verbs/cluster/plan"
-	"example.com/gatehouse/render/watchdog"
 )
 
 // Compare renders environments and compares them with a cluster. If one cannot be rendered, it
@@ -44,7 +43,6 @@ func Compare(ctx context.Context, c *cluster.Cluster, repository *render.Reposit
 	if d.Failed() {
 		return d, nil
 	}
-	watchdog.Disarm() // the rest is in proportion to the cluster
 	compared, err := compareAll(ctx, c, repository.Kinds(), renderings, progress)
 	if err != nil {
 		return nil, fmt.Errorf("compare with %s: %w", c.Name, cluster.WithRemedy(err))
