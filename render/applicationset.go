@@ -17,31 +17,29 @@ import (
 	"example.com/gatehouse/render/source/node"
 )
 
-// setOf returns an ApplicationSet with the Applications that its controller makes.
-func (in *input) setOf(repository *Repository, files *source.FileSystem, o manifest.Object,
-	clusters []manifest.Object) (*followed, []manifest.Problem) {
-	all, err := applicationset.Expand(o, filesOfSet{repository, files}, clusters)
+// openSet makes the Applications that the controller of an ApplicationSet makes.
+func (f *following) openSet(d *Delivery, files *source.FileSystem) []manifest.Problem {
+	o := d.InCluster
+	all, err := applicationset.Expand(o, filesOfSet{f.repository, files}, f.world.clusters)
 	if err != nil {
-		return nil, warning(o, fmt.Sprintf("is not judged, for its %v: commit the Applications that argocd appset "+
-			"generate prints", err))
+		message := fmt.Sprintf("is not judged, for its %v: commit the Applications that argocd appset "+
+			"generate prints", err)
+		d.unknown(message)
+		return warning(o, message)
 	}
-	f := &followed{input: in, Place: folder.Place{Of: o.Committed(), InCluster: o}}
-	for _, u := range all {
-		made := manifest.Object{Unstructured: u, Written: u, InGit: &o, Origin: o.Origin, Delivery: f}
-		made.File = made.Origin
-		f.built = append(f.built, made)
+	made := make([]manifest.Object, len(all))
+	for i, u := range all {
+		made[i] = manifest.Object{Unstructured: u, Written: u, InGit: &o, Origin: o.Origin, File: o.Origin, Delivery: d}
 	}
-	f.committed = f.built
-	return f, f.unsetParameters()
+	d.setBuilt(made)
+	return d.unsetParameters()
 }
 
 // blameSet returns a problem of an Application at the line of its ApplicationSet: in its patch, at the value of a
 // generator that is the whole text of the field, or in its template.
-func (f *followed) blameSet(p manifest.Problem) manifest.Problem {
-	owner, keys := f.input, manifest.SplitField(p.Field)
-	if parent, isDelivered := f.Of.Delivery.(*followed); isDelivered {
-		owner = parent.input
-	}
+func (f *Delivery) blameSet(p manifest.Problem) manifest.Problem {
+	owner := f.Parent.input
+	keys := manifest.SplitField(p.Field)
 	spec, _ := f.Of.Object["spec"].(map[string]any)
 	var patch map[string]any
 	text, _ := spec["templatePatch"].(string)
@@ -86,8 +84,8 @@ func (in *input) generated(set manifest.ID, name, text string) (file string, lin
 var parameter = regexp.MustCompile(`\{\{[^{}]*\}\}|<no value>`)
 
 // unsetParameters warns of the first path with a parameter that no generator has.
-func (f *followed) unsetParameters() []manifest.Problem {
-	for _, made := range f.built {
+func (f *Delivery) unsetParameters() []manifest.Problem {
+	for _, made := range f.InGit() {
 		for _, p := range folder.Places(made) {
 			if unset := parameter.FindString(p.Folder); unset != "" {
 				of := manifest.NewProblem(made, p.Field, manifest.Value{}, fmt.Sprintf("%s: no generator has %s: "+

@@ -17,9 +17,11 @@ import (
 
 // built is a repository environment as kustomize builds it.
 type built struct {
+	// root is the delivery of the environment's own folder, and has all others below it.
+	root *Delivery
+	// objects are those of root, with the known values of their variables, and paths their build paths.
 	objects []manifest.Object
-	// paths are the build paths of the objects.
-	paths *kustomize.Paths
+	paths   *kustomize.Paths
 	// local are the CustomResourceDefinitions that other tools install: local config, and definitions.
 	local []manifest.Object
 	// checker judges by judges: the CustomResourceDefinitions among objects and local, or stand-ins.
@@ -27,48 +29,48 @@ type built struct {
 	judges  []manifest.Object
 	// invalid are the problems of these CustomResourceDefinitions, and of installed objects.
 	invalid []manifest.Problem
-	// followed are the folders that Flux builds for Kustomizations of the environment.
-	followed folders
-	files    *source.FileSystem // of these folders
+	files   *source.FileSystem // of followed folders
 	// undelivered is Repository.undelivered.
 	undelivered func(schema.GroupVersionKind) (definition *unstructured.Unstructured, differing []string)
-	// releases are the charts that controllers install, and installed their objects in the cluster.
-	releases  []release.Release
-	installed []*release.Installed
-	// untold are the paths that deliveries look at whose objects are not known.
-	untold []*source.Looks
+	// releases are the charts that controllers install.
+	releases []release.Release
 	// cluster is the cluster that charts are rendered for.
 	cluster func() charts.Cluster
 }
 
+// followed returns the deliveries of folders and sets whose objects are there to be judged.
+func (b *built) followed() []*Delivery { return b.root.followed() }
+
 // build builds the environment.
 func (in *input) build(repository *Repository) (b built, problems []manifest.Problem) {
 	b.paths = kustomize.FindPaths(in.sources, in.folder)
+	b.root = &Delivery{input: in, Looks: in.noted, paths: b.paths, postBuild: in.postBuild}
 	b.objects, problems = in.buildObjects(b.paths)
+	b.root.setBuilt(b.objects)
 	if len(problems) == 0 {
 		b.local, problems = kustomize.LocalDefinitions(b.paths, b.objects)
 	}
 	defined, invalid := in.definitions(slices.Concat(b.objects, b.local))
 	b.local, problems = append(b.local, defined...), append(problems, invalid...)
 	if in.postBuild == nil && (IsFolder(in.name) || in.entry != "") {
-		b.objects, invalid = in.setOwnPostBuild(b.objects)
-		problems = append(problems, invalid...)
+		problems = append(problems, b.root.substituteOwn()...)
+		in.postBuild = b.root.postBuild
 	}
-	applied := b.objects
-	if in.postBuild != nil {
-		applied = in.postBuild.Applied(b.objects)
+	b.objects = b.root.known()
+	for i, o := range in.postBuild.Applied(b.objects) {
+		b.root.objects[i].applied = o
 	}
 	b.undelivered = repository.undelivered
-	b.deliver(in, repository, applied)
+	b.deliver(in, repository)
 	b.judges = definitionsIn(slices.Concat(b.objects, b.local))
 	if in.by != nil {
 		b.judges = standIn(in.by.Definitions, b.judges)
 	}
 	b.checker, invalid = verdict.New(in.memo, in.kinds, in.kubernetes, b.judges)
 	b.checker.PostBuild, b.checker.RuntimeConfig = in.postBuild, in.runtimeConfig
-	for _, f := range b.followed {
-		f.setNamespace(b.checker)
-		f.setRendered(b.checker)
+	for _, d := range b.followed() {
+		d.setNamespace(b.checker)
+		d.setRendered(b.checker)
 	}
 	if in.by != nil {
 		b.checker.KeepCreated()

@@ -22,19 +22,16 @@ import (
 
 // setRendered sets the folder that a delivery is rendered to, within rendered/NAME of a cluster, or the reason to leave
 // the delivery as it is in git. It is set for a parent first.
-func (f *followed) setRendered(checker *verdict.Checker) {
+func (f *Delivery) setRendered(checker *verdict.Checker) {
 	if f.isSet() {
 		return
 	}
-	o := f.InCluster
-	if parent, isDelivered := f.Of.Delivery.(*followed); isDelivered {
-		o = checker.WithNamespace(o, parent.DefaultNamespace)
-		switch {
-		case parent.isSet():
-			f.stays = "an ApplicationSet makes it"
-		case parent.stays != "":
-			f.stays = "it is in the folder of " + parent.Of.GetName()
-		}
+	o := checker.WithNamespace(f.InCluster, f.Parent.DefaultNamespace)
+	switch {
+	case f.Parent.isSet():
+		f.stays = "an ApplicationSet makes it"
+	case f.Parent.stays != "":
+		f.stays = "it is in the folder of " + f.Parent.Of.GetName()
 	}
 	f.stays = cmp.Or(f.stays, f.staysFor())
 	if f.stays != "" || f.entry == "" {
@@ -47,7 +44,7 @@ func (f *followed) setRendered(checker *verdict.Checker) {
 }
 
 // staysFor returns the reason of the delivery itself to stay as it is in git, or nothing.
-func (f *followed) staysFor() string {
+func (f *Delivery) staysFor() string {
 	generates := func(k *source.Kustomization) bool { return len(k.SecretGenerator) > 0 }
 	switch {
 	case f.IsPart:
@@ -57,25 +54,8 @@ func (f *followed) staysFor() string {
 	case f.IsDecrypted && slices.ContainsFunc(slices.Collect(maps.Values(f.sources.Kustomizations)), generates):
 		return "the hash in the name of a Secret is that of its decrypted files"
 	}
-	return f.Unsure(f.outer != nil && f.outer.Values == nil)
-}
-
-// isSet reports whether the object is an ApplicationSet, which has no folder.
-func (f *followed) isSet() bool { return f.Folder == "" }
-
-func (p *pipeline) followedFolders() (all []Followed) {
-	for _, f := range p.followed {
-		if f.isSet() {
-			continue
-		}
-		of := Followed{Delivery: f.InCluster, Folders: []string{f.Folder}, Objects: f.applied,
-			PostBuild: f.postBuild}
-		if f.rendered != "" {
-			of.Folders = append(of.Folders, path.Join(p.renderedFolder(), f.rendered))
-		}
-		all = append(all, of)
-	}
-	return all
+	outer := f.outer()
+	return f.Unsure(outer != nil && outer.Values == nil)
 }
 
 // asWritten returns an object as it is in rendered/: a delivery points to its folders there.
@@ -84,7 +64,7 @@ func (p *pipeline) asWritten(o manifest.Object) manifest.Object {
 		return o
 	}
 	written := o.Copy()
-	for _, f := range p.followed {
+	for _, f := range p.followed() {
 		if f.rendered != "" && f.isOf(o) {
 			f.PointTo(written, path.Join(tree.Folder, p.name, f.rendered))
 		}
@@ -93,7 +73,7 @@ func (p *pipeline) asWritten(o manifest.Object) manifest.Object {
 }
 
 // isOf reports whether an object is the delivery, with its variables or without, perhaps in a second folder.
-func (f *followed) isOf(o manifest.Object) bool {
+func (f *Delivery) isOf(o manifest.Object) bool {
 	is, of := f.Of.ID(), o.Committed().ID()
 	if is.Namespace == "" { // Argo CD applies it to a namespace
 		of.Namespace = ""
@@ -108,7 +88,7 @@ func (r *Repository) Delivers(folder string) bool {
 		return false
 	}
 	b, _ := in.build(r) // rendering reports the problems
-	return slices.ContainsFunc(b.followed, func(f *followed) bool { return !f.isSet() && f.stays == "" })
+	return slices.ContainsFunc(b.followed(), func(f *Delivery) bool { return !f.isSet() && f.stays == "" })
 }
 
 // PlainCluster is PlainBuild for the entry of a cluster and its deliveries, which point to rendered/.
@@ -119,7 +99,7 @@ func (r *Repository) PlainCluster(environment string) (objects []manifest.Object
 	if objects, err = plainObjects(in.sources, in.folder); err != nil {
 		return nil, err
 	}
-	for _, f := range p.followed {
+	for _, f := range p.followed() {
 		if f.rendered == "" {
 			continue
 		}
@@ -144,14 +124,16 @@ func (p *pipeline) layOutDelivered() (files []tree.File, problems []manifest.Pro
 	if p.entry == "" {
 		return nil, nil
 	}
-	found, wrong := make([][]tree.File, len(p.followed)), make([][]manifest.Problem, len(p.followed))
-	parallel.For(len(p.followed), func(i int) {
-		if f := p.followed[i]; f.rendered != "" {
-			found[i], wrong[i] = p.layOutFolder(f)
+	followed := p.followed()
+	found := make([][]tree.File, len(followed))
+	wrong := make([][]manifest.Problem, len(followed))
+	parallel.For(len(followed), func(i int) {
+		if followed[i].rendered != "" {
+			found[i], wrong[i] = p.layOutFolder(followed[i])
 		}
 	})
 	var stay []string
-	for _, f := range p.followed {
+	for _, f := range followed {
 		if f.stays == "" {
 			continue
 		}
@@ -167,8 +149,8 @@ func (p *pipeline) layOutDelivered() (files []tree.File, problems []manifest.Pro
 }
 
 // layOutFolder returns the files of a delivery, in a folder in the folder of the environment.
-func (p *pipeline) layOutFolder(f *followed) (files []tree.File, problems []manifest.Problem) {
-	placed := tree.Layout(f.committed, p.checker.IsNamespaced)
+func (p *pipeline) layOutFolder(f *Delivery) (files []tree.File, problems []manifest.Problem) {
+	placed := tree.Layout(f.InGit(), p.checker.IsNamespaced)
 	problems = p.duplicates(placed)
 	names, paths := make([]string, len(placed)), map[manifest.ID]string{}
 	for i, o := range placed {
@@ -181,9 +163,13 @@ func (p *pipeline) layOutFolder(f *followed) (files []tree.File, problems []mani
 		names[i], paths[o.ID()] = o.Path, path.Join(tree.Folder, p.name, f.rendered, o.Path)
 		files = append(files, tree.File{Path: path.Join(f.rendered, o.Path), Content: content})
 	}
-	for i, o := range f.applied {
-		f.applied[i] = p.asWritten(o)
-		f.applied[i].File = paths[o.Committed().ID()]
+	for i := range f.objects {
+		o := &f.objects[i]
+		if !o.isRepeated {
+			file := paths[o.applied.Committed().ID()]
+			o.applied = p.asWritten(o.applied)
+			o.applied.File = file
+		}
 	}
 	index := tree.File{Path: path.Join(f.rendered, tree.IndexFile), Content: tree.FolderIndex(names)}
 	return append(files, index), problems

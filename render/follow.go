@@ -13,41 +13,12 @@ import (
 
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/folder"
-	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/source"
-	"example.com/gatehouse/render/source/node"
 	"example.com/gatehouse/render/tree"
-	"example.com/gatehouse/render/verdict"
 )
-
-// followed is a folder of the repository that a tool builds and applies for an object of an environment: Flux for a
-// Kustomization, Argo CD for an Application. Its objects are judged and compared as its own. They are
-// written if that is a cluster.
-type followed struct {
-	*input
-	folder.Place
-	paths *kustomize.Paths
-	built []manifest.Object
-	// ineffective are the warnings of entries that change nothing.
-	ineffective []manifest.Problem
-	// whole are the objects as the tool applies them, with those that the environment has already.
-	whole []manifest.Object
-	// committed are all objects of the folder, with their variables.
-	committed []manifest.Object
-	// applied are the objects of built as the tool applies them, with the variables of unknown values.
-	applied []manifest.Object
-	// postBuild has the values of the variables in built, if Flux substitutes any.
-	postBuild *flux.PostBuild
-	// outer has the values of the variables in the object itself, if Flux substitutes any.
-	outer *flux.PostBuild
-	// overlay is the kustomization as the tool builds it; nil for an ApplicationSet.
-	overlay *folder.Kustomization
-	// rendered and stays are set by setRendered: the folder in rendered/NAME, or the reason to have none.
-	rendered, stays string
-}
 
 // maxFollowed bounds the folders of an environment that are followed.
 const maxFollowed = 2000
@@ -60,67 +31,109 @@ func (in *input) isOwn(folder string) bool {
 // renderedFolder returns the folder of the rendered files, from the root.
 func (in *input) renderedFolder() string { return path.Join("/", tree.Folder, in.name) }
 
-// follow follows the deliveries among applied objects, and among the objects that these deliver, to the folders of the
-// repository, whose files are files. A folder below rendered/ or in environments/ is an environment of its own. Untold
-// are the paths that deliveries look at that are not followed.
-func (in *input) follow(repository *Repository, files *source.FileSystem, objects []manifest.Object) (all folders,
-	untold []*source.Looks, problems []manifest.Problem) {
-	w, have := newWorld(objects, in), map[manifest.ID]manifest.Object{}
+// following follows the deliveries of an environment to the folders of the repository.
+type following struct {
+	*input
+	repository *Repository
+	files      *source.FileSystem
+	artifact   *source.FileSystem // files, without those that the source of the environment ignores
+	world      *world
+	have       map[manifest.ID]manifest.Object
+	foreign    []folder.Place
+	count      int
+}
+
+// follow adds the deliveries among the applied objects of the entry, and among the objects that these deliver, from the
+// folders of the repository, whose files are files. A folder below rendered/ or in environments/ is an environment of
+// its own.
+func (in *input) follow(repository *Repository, files *source.FileSystem, entry *Delivery) (problems []manifest.Problem) {
+	objects := entry.Applied()
+	f := &following{input: in, repository: repository, files: files, world: newWorld(objects, in),
+		have: map[manifest.ID]manifest.Object{}}
 	ignore := ""
 	for _, o := range objects {
-		have[o.IDInNamespace()] = o
-		if o.ID() == w.own {
+		f.have[o.IDInNamespace()] = o
+		if o.ID() == f.world.own {
 			ignore, _, _ = unstructured.NestedString(o.Object, "spec", "ignore")
 		}
 	}
-	artifact := files.InArtifact(ignore)
-	add := func(f *followed, found []manifest.Problem, noted *source.Looks) {
-		if f != nil {
-			all = append(all, f)
-			w.add(f.built, in)
-		}
-		if f == nil && len(found) > 0 || manifest.HasErrors(found) { // its objects are not known
-			untold = append(untold, noted)
-		}
-		problems = append(problems, found...)
-	}
-	var foreign []folder.Place
-	for next := objects; slices.ContainsFunc(next, folder.Delivers); {
-		first, own := len(all), w.own
-		for _, o := range next {
-			if folder.IsApplicationSet(o) {
-				within, noted := files.Noting()
-				f, found := in.setOf(repository, within, o, w.clusters)
-				add(f, found, noted)
+	f.artifact = files.InArtifact(ignore)
+	for level := []*Delivery{entry}; len(level) > 0; {
+		own := f.world.own
+		var next []*Delivery
+		for _, parent := range level {
+			found, isFull := f.followObjects(parent, own)
+			problems = append(problems, found...)
+			if isFull {
+				return problems
 			}
-			for _, p := range folder.Places(o) {
-				if len(all) == maxFollowed {
-					found := warning(o, fmt.Sprintf("is not followed: the environment delivers more than %d folders",
-						maxFollowed))
-					return all, untold, append(problems, found...)
-				}
-				within := files
-				if p.IsFlux {
-					p = p.Resolve(files, in.locate(manifest.NewProblem(p.Of, "", manifest.Value{}, "")).File)
-					within = artifact
-				}
-				if w.isForeign(p, own, files) {
-					foreign = append(foreign, p)
-					continue
-				}
-				within, noted := within.Noting()
-				f, found := in.open(within, p, own)
-				add(f, found, noted)
-			}
+			next = append(next, parent.Children...)
 		}
-		next = nil
-		for _, f := range all[first:] {
-			problems = append(problems, f.setPostBuild(w)...)
-			problems = append(problems, in.dropRepeated(f, have, w)...)
-			next = append(next, f.applied...)
+		for _, d := range next {
+			problems = append(problems, d.substitute(d.Place, f.world)...)
+			problems = append(problems, f.dropRepeated(d)...)
+		}
+		level = next
+	}
+	return append(problems, notFollowed(f.foreign)...)
+}
+
+// followObjects adds the deliveries among the objects of a parent. IsFull reports whether there are too many.
+func (f *following) followObjects(parent *Delivery, own manifest.ID) (problems []manifest.Problem, isFull bool) {
+	for _, o := range parent.Applied() {
+		if folder.IsApplicationSet(o) {
+			problems = append(problems, f.add(&Delivery{Place: folder.Place{Of: o.Committed(), InCluster: o}, Parent: parent},
+				f.files, f.openSet)...)
+		}
+		for _, p := range folder.Places(o) {
+			if f.count == maxFollowed {
+				found := warning(o, fmt.Sprintf("is not followed: the environment delivers more than %d folders",
+					maxFollowed))
+				parent.unknown("it delivers more folders than are followed")
+				return append(problems, found...), true
+			}
+			within := f.files
+			if p.IsFlux {
+				p = p.Resolve(f.files, f.locate(manifest.NewProblem(p.Of, "", manifest.Value{}, "")).File)
+				within = f.artifact
+			}
+			d := &Delivery{Place: p, Parent: parent}
+			open := func(d *Delivery, files *source.FileSystem) []manifest.Problem { return f.open(d, files, own) }
+			if f.world.isForeign(p, own, f.files) {
+				f.foreign = append(f.foreign, p)
+				open = openForeign
+			}
+			problems = append(problems, f.add(d, within, open)...)
 		}
 	}
-	return all, untold, append(problems, notFollowed(foreign)...)
+	return problems, false
+}
+
+// add opens a delivery, and adds it to its parent.
+func (f *following) add(d *Delivery, files *source.FileSystem,
+	open func(*Delivery, *source.FileSystem) []manifest.Problem) []manifest.Problem {
+	within, looks := files.Noting()
+	d.Looks, d.input = looks, f.input
+	problems := open(d, within)
+	for _, p := range problems {
+		if !p.Warning {
+			d.unknown(p.Message)
+		}
+	}
+	if d.isOpen() || len(d.Unknown) > 0 {
+		d.Parent.Children = append(d.Parent.Children, d)
+	}
+	if d.isOpen() {
+		f.count++
+		f.world.add(d.known(), f.input)
+	}
+	return problems
+}
+
+// openForeign says that the objects of a delivery are in another source.
+func openForeign(d *Delivery, _ *source.FileSystem) []manifest.Problem {
+	d.unknown("its source is " + d.Source.String() + ", which is not this repository")
+	return nil
 }
 
 // notFollowed returns one warning about the places in other sources.
@@ -152,87 +165,92 @@ func (w *world) isForeign(p folder.Place, own manifest.ID, files *source.FileSys
 	return isArtifact || isThere
 }
 
-// dropRepeated drops the objects of a folder that the environment has already, and warns where they differ.
-func (in *input) dropRepeated(f *followed, have map[manifest.ID]manifest.Object,
-	w *world) (warnings []manifest.Problem) {
-	var built, applied []manifest.Object
-	f.whole = f.postBuild.Applied(f.built)
-	for i, o := range f.whole {
+// dropRepeated marks the objects of a delivery that the environment has already, and warns where they differ.
+func (f *following) dropRepeated(d *Delivery) (warnings []manifest.Problem) {
+	applied := d.postBuild.Applied(d.known())
+	for i, o := range applied {
+		d.objects[i].applied = o
 		id := o.IDInNamespace()
-		if o.GetNamespace() == "" && in.isNamespaced(o, w) {
-			id.Namespace = cmp.Or(f.DefaultNamespace, id.Namespace)
+		if o.GetNamespace() == "" && f.isNamespaced(o, f.world) {
+			id.Namespace = cmp.Or(d.DefaultNamespace, id.Namespace)
 		}
-		other, isRepeated := have[id]
+		other, isRepeated := f.have[id]
 		if !isRepeated || flux.HasVariables(id.Name+id.Namespace) { // unknown values may make another name
-			have[id] = o
-			built, applied = append(built, f.built[i]), append(applied, o)
+			f.have[id] = o
 			continue
 		}
+		d.objects[i].isRepeated = true
 		if !reflect.DeepEqual(o.Object, other.Object) {
-			where := in.locate(manifest.NewProblem(other, "", manifest.Value{}, "")).Position()
-			p := f.Blame(manifest.NewProblem(o, "", manifest.Value{}, fmt.Sprintf("is in %s as well, with other "+
+			where := f.locate(manifest.NewProblem(other, "", manifest.Value{}, "")).Position()
+			p := d.Blame(manifest.NewProblem(o, "", manifest.Value{}, fmt.Sprintf("is in %s as well, with other "+
 				"content: the tool applies one over the other, again and again; remove or rename one", where)).
 				As(manifest.DuplicateObject))
 			p.Warning = true
 			warnings = append(warnings, p)
 		}
 	}
-	f.built, f.applied = built, applied
 	return warnings
 }
 
-// open builds the folder of a place. It returns nothing if the folder is of another repository, or if another cluster
-// or nobody gets its objects.
-func (in *input) open(files *source.FileSystem, p folder.Place, own manifest.ID) (*followed, []manifest.Problem) {
-	top, _, _ := strings.Cut(source.Relative(p.Folder), "/")
-	above := strings.TrimSuffix(p.Folder, "/")
-	isOwn := in.isOwn(p.Folder) || isBelow(in.folder, above) || isBelow(in.entry, above)
-	isRendered := top == tree.Folder && !isBelow(p.Folder, in.renderedFolder()) // below, it is a delivery
+// open builds the folder of a delivery, unless it is of another repository, or another cluster or another environment
+// gets its objects.
+func (f *following) open(d *Delivery, files *source.FileSystem, own manifest.ID) []manifest.Problem {
+	top, _, _ := strings.Cut(source.Relative(d.Folder), "/")
+	above := strings.TrimSuffix(d.Folder, "/")
+	isOwn := f.isOwn(d.Folder) || isBelow(f.folder, above) || isBelow(f.entry, above)
+	isRendered := top == tree.Folder && !isBelow(d.Folder, f.renderedFolder()) // below, it is a delivery
+	isThere := files.IsDir(d.Folder)
 	switch {
-	case isRendered, top == tree.EnvironmentsFolder, isOwn, p.IsElsewhere:
-		return nil, nil
-	case !files.IsDir(p.Folder) && p.IsFlux && (own != (manifest.ID{}) || IsFolder(in.name)):
-		return nil, warning(p.Of, fmt.Sprintf("spec.path: no folder %s in this repository",
-			source.Relative(p.Folder)))
-	case !files.IsDir(p.Folder), !p.IsFlux && files.Exists(path.Join(p.Folder, chartutil.ChartfileName)):
-		return nil, nil
+	case isRendered, top == tree.EnvironmentsFolder, isOwn: // an environment judges it
+	case d.IsElsewhere:
+		d.unknown("another cluster gets it")
+	case !isThere && d.IsFlux && (own != (manifest.ID{}) || IsFolder(f.name)):
+		message := fmt.Sprintf("spec.path: no folder %s in this repository", source.Relative(d.Folder))
+		d.unknown(message)
+		return warning(d.Of, message)
+	case !isThere:
+		d.unknown("its folder is not in this repository")
+	case !d.IsFlux && files.Exists(path.Join(d.Folder, chartutil.ChartfileName)): // see package release
+	default:
+		return d.build(files)
 	}
-	return in.openFolder(files, p)
+	return nil
 }
 
-// openFolder builds the folder of a place, with the fields of its object as a kustomization.
-func (in *input) openFolder(files *source.FileSystem, p folder.Place) (*followed, []manifest.Problem) {
-	f := &followed{Place: p, outer: in.postBuild}
-	if parent, isDelivered := p.Of.Delivery.(*followed); isDelivered {
-		f.outer = parent.postBuild
+// build builds the folder of a delivery, with the fields of its object as a kustomization.
+func (d *Delivery) build(files *source.FileSystem) []manifest.Problem {
+	overlay, err := d.Kustomization(files)
+	if err != nil {
+		return []manifest.Problem{d.locate(manifest.NewProblem(d.Of, d.Field, manifest.Value{},
+			fmt.Sprintf("%s: %v", d.Field, err)).As(manifest.NotFollowed))}
 	}
-	var err error
-	if f.overlay, err = p.Kustomization(files); err != nil {
-		return nil, []manifest.Problem{in.locate(manifest.NewProblem(p.Of, p.Field, manifest.Value{},
-			fmt.Sprintf("%s: %v", p.Field, err)).As(manifest.NotFollowed))}
+	if overlay.File != "" {
+		files = files.With(map[string][]byte{overlay.File: overlay.Content})
 	}
-	if f.overlay.File != "" {
-		files = files.With(map[string][]byte{f.overlay.File: f.overlay.Content})
-	}
-	child := *in
-	child.folder, child.overrides, child.postBuild = p.Folder, "", nil
-	child.sources = source.Read(nil, in.shared, files, in.kinds.KustomizeConfig(), clusterOf, nil, p.Folder)
-	f.input = &child
+	child := *d.input
+	child.folder = d.Folder
+	child.overrides = ""
+	child.postBuild = nil
+	child.sources = source.Read(nil, d.shared, files, d.kinds.KustomizeConfig(), clusterOf, nil, d.Folder)
 	if remote := remoteEntries(child.sources); len(remote) > 0 {
-		return nil, warning(p.Of, "is not judged: rendering reads only this repository, and its folder takes "+
-			manifest.FirstOf(3, remote))
+		message := "is not judged: rendering reads only this repository, and its folder takes " +
+			manifest.FirstOf(3, remote)
+		d.unknown(message)
+		return warning(d.Of, message)
 	}
+	d.input = &child
+	d.overlay = overlay
 	problems := slices.Concat(child.sources.Problems, child.sources.NumberProblems(), child.timeProblems())
 	if kustomize.HasSchema(child.sources) {
 		problems = append(problems, manifest.Problem{Code: manifest.InvalidKustomization,
-			File:    source.Relative(child.sources.Kustomizations[p.Folder].File),
+			File:    source.Relative(child.sources.Kustomizations[d.Folder].File),
 			Message: "openapi: render takes it only in the kustomization of an environment"})
 	}
-	problems = f.blame(problems)
+	problems = d.blame(problems)
 	if manifest.HasErrors(problems) {
-		return nil, problems
+		return problems
 	}
-	return f, append(problems, f.build()...)
+	return append(problems, d.buildFolder()...)
 }
 
 func remoteEntries(s *source.Sources) (all []string) {
@@ -243,11 +261,6 @@ func remoteEntries(s *source.Sources) (all []string) {
 	return slices.Compact(all)
 }
 
-// blame adds the source files and lines of problems.
-func (f *followed) blame(problems []manifest.Problem) []manifest.Problem {
-	return manifest.Each(problems, f.Blame)
-}
-
 // warning returns a warning about a delivery.
 func warning(o manifest.Object, message string) []manifest.Problem {
 	p := manifest.NewProblem(o.Committed(), "", manifest.Value{}, message).As(manifest.NotFollowed)
@@ -255,122 +268,39 @@ func warning(o manifest.Object, message string) []manifest.Problem {
 	return []manifest.Problem{p}
 }
 
-func (f *followed) build() []manifest.Problem {
-	f.paths = kustomize.FindPaths(f.sources, f.Folder)
-	objects, problems := f.buildObjects(f.paths)
+func (d *Delivery) buildFolder() []manifest.Problem {
+	d.paths = kustomize.FindPaths(d.sources, d.Folder)
+	objects, problems := d.buildObjects(d.paths)
 	problems = slices.DeleteFunc(problems, func(p manifest.Problem) bool { return p.Code == manifest.NoObjects })
-	f.built = slices.Clone(objects)
-	if !manifest.HasErrors(problems) && !f.isSilent {
-		f.ineffective = kustomize.Ineffective(f.paths, "", objects, nil)
+	objects = slices.Clone(objects)
+	if !manifest.HasErrors(problems) && !d.isSilent {
+		d.ineffective = kustomize.Ineffective(d.paths, "", slices.Clone(objects), nil)
 	}
-	for i := range f.built {
-		f.built[i].Delivery, f.built[i].File = f, f.built[i].Origin
-		if f.hasMetadata() {
-			o := f.built[i].Copy()
-			f.CommonMetadata.SetIn(o)
-			o.Unstructured = memo.Same(f.memo, o.Unstructured)
+	for i := range objects {
+		objects[i].Delivery = d
+		objects[i].File = objects[i].Origin
+		if d.hasMetadata() {
+			o := objects[i].Copy()
+			d.CommonMetadata.SetIn(o)
+			o.Unstructured = memo.Same(d.memo, o.Unstructured)
 			o.Written = o.Unstructured
-			f.built[i] = o
+			objects[i] = o
 		}
 	}
-	f.committed = slices.Clone(f.built)
-	return f.blame(problems)
+	d.setBuilt(objects)
+	return d.blame(problems)
 }
 
-// hasMetadata reports whether Flux sets metadata in the built objects.
-func (f *followed) hasMetadata() bool {
-	return len(f.CommonMetadata.Labels)+len(f.CommonMetadata.Annotations) > 0
-}
-
-// Object implements manifest.Delivery.
-func (f *followed) Object() manifest.Object { return f.Of }
-
-// Blame implements manifest.Delivery. It adds the source file and line, or those of the Kustomization if its own
-// fields are to blame.
-func (f *followed) Blame(p manifest.Problem) manifest.Problem {
-	if f.isSet() {
-		return f.blameSet(p)
-	}
-	p.Subject = p.Subject.Committed()
-	if keys := f.CommonMetadata.Setter(p); keys != nil {
-		return f.blameObject(p, manifest.JoinField(keys), p.Value, p.Object+": "+p.Message)
-	}
-	located := locate(f.input, f.paths, p)
-	set := f.overlay.Setter(f.sources, located.File, located.Line)
-	if located.Line = set.Line; set.Field == "" {
-		return located
-	}
-	message := strings.TrimPrefix(located.Object+": "+located.Message, ": ")
-	field := manifest.JoinField(append(manifest.SplitField(set.Field), set.Below...))
-	if rest, ok := strings.CutPrefix(p.Field, set.Entry); ok {
-		field = set.Field + rest
-		message = field + strings.TrimPrefix(p.Message, p.Field)
-	}
-	return f.blameObject(p, field, set.Value, message)
-}
-
-// blameObject turns a problem into one of the field of the object that causes it.
-func (f *followed) blameObject(p manifest.Problem, field string, value manifest.Value,
-	message string) manifest.Problem {
-	of := manifest.NewProblem(f.Of, field, value, message).As(p.Code)
-	of.Warning = p.Warning
-	if set, isMade := f.Of.Delivery.(*followed); isMade && set.isSet() {
-		return set.Blame(of)
-	}
-	return of
-}
-
-// locateEntry returns an entry of a kustomization with its file and line or, if the object sets it, with the object and
-// its field.
-func (f *followed) locateEntry(at manifest.Problem) manifest.Problem {
-	if f.isSet() {
-		return at
-	}
-	set := f.overlay.EntrySetter(f.sources, at.File, at.Line)
-	if at.Line = set.Line; set.Field == "" {
-		return at
-	}
-	return manifest.NewProblem(f.Of, set.Field, manifest.Value{}, "")
-}
-
-// setNamespace gives objects without a namespace that of an Application.
-func (f *followed) setNamespace(checker *verdict.Checker) {
-	if f.DefaultNamespace == "" {
-		return
-	}
-	for _, objects := range [][]manifest.Object{f.built, f.committed} {
-		for i, o := range objects {
-			objects[i] = checker.WithNamespace(o, f.DefaultNamespace)
-		}
-	}
-	f.applied = f.built // Argo CD substitutes nothing
-}
-
-func (f *followed) checker(of *verdict.Checker) *verdict.Checker {
-	checker := *of
-	checker.PostBuild = f.postBuild
-	return &checker
-}
-
-// folders are the followed folders of an environment.
-type folders []*followed
-
-func (fs folders) applied() (all []manifest.Object) {
-	for _, f := range fs {
-		all = append(all, f.applied...)
-	}
-	return all
-}
-
-func (b *built) judgeFollowed() (problems []manifest.Problem) {
-	for _, f := range b.followed {
-		_, found := f.checker(b.checker).Objects(f.built)
-		if f.isSet() { // the API server warns its controller alone
+// judgeDeliveries returns the problems of the objects that deliveries bring.
+func (b *built) judgeDeliveries() (problems []manifest.Problem) {
+	for _, d := range b.followed() {
+		_, found := d.checker(b.checker).Objects(d.known())
+		if d.isSet() { // the API server warns its controller alone
 			found = slices.DeleteFunc(found, func(p manifest.Problem) bool { return p.Code == manifest.APIWarning })
 		}
-		problems = append(problems, f.blame(found)...)
-		for _, p := range f.blame(f.ineffective) {
-			if p.Subject.Unstructured == nil || b.isWritten(f.Of, p.Field) {
+		problems = append(problems, d.blame(found)...)
+		for _, p := range d.blame(d.ineffective) {
+			if p.Subject.Unstructured == nil || d.isWritten(p.Field) {
 				problems = append(problems, p)
 			}
 		}
@@ -378,43 +308,10 @@ func (b *built) judgeFollowed() (problems []manifest.Problem) {
 	return problems
 }
 
-// isWritten reports whether a source file of a delivery has a field. One that a patch adds to many deliveries may be
-// for others.
-func (b *built) isWritten(o manifest.Object, field string) bool {
-	paths := b.paths
-	if by, ok := o.Delivery.(*followed); ok {
-		paths = by.paths
-	}
-	if paths == nil || paths.Find(o) == nil {
-		return false
-	}
-	entry := field[:strings.LastIndex(field, "]")+1]
-	_, value := node.Walk(paths.Find(o).Document.Node(), manifest.SplitField(entry), nil)
-	return value != nil
-}
-
-// blameDeliveries turns problems of delivered objects into ones of their deliveries, or locates them in their files.
-func blameDeliveries(problems []manifest.Problem) []manifest.Problem {
-	return manifest.Each(problems, func(p manifest.Problem) manifest.Problem {
-		for p.Subject.Delivery != nil && p.File == "" {
-			p = p.Subject.Delivery.Blame(p)
-		}
-		return p
-	})
-}
-
-// installed returns the objects as of releases.
-func (fs folders) installed() (all []*release.Installed) {
-	for _, f := range fs {
-		all = append(all, &release.Installed{Release: release.Release{Source: f.Of}, Objects: f.applied})
-	}
-	return all
-}
-
 // filesRead returns the source files of the environment and of followed folders, relative to the root.
 func (p *pipeline) filesRead() []string {
 	files := p.sources.FS.FilesRead()
-	if len(p.followed) > 0 {
+	if len(p.root.Children) > 0 {
 		files = append(files, p.files.FilesRead()...)
 	}
 	slices.Sort(files)

@@ -289,20 +289,20 @@ func checkFollowed(t *testing.T, root string, least int) {
 			continue
 		}
 		b, _ := in.build(repository)
-		if len(b.followed) < least {
-			t.Errorf("%s: %d folders are followed, want at least %d", name, len(b.followed), least)
+		if len(b.followed()) < least {
+			t.Errorf("%s: %d folders are followed, want at least %d", name, len(b.followed()), least)
 		}
 		artifact := t.TempDir()
 		if err := os.CopyFS(artifact, os.DirFS(root)); err != nil {
 			t.Fatal(err)
 		}
 		archive(t, artifact)
-		for _, f := range b.followed {
+		for _, f := range b.followed() {
 			if !f.IsFlux {
 				continue
 			}
 			got := map[manifest.ID]string{}
-			for _, o := range f.built {
+			for _, o := range f.known() {
 				got[o.Committed().ID()] = toJSON(t, o.Committed().Unstructured)
 			}
 			want, plain := builtByFlux(t, artifact, f)
@@ -320,13 +320,13 @@ func checkFollowed(t *testing.T, root string, least int) {
 				}
 			}
 		}
-		t.Logf("%s: %d folders", name, len(b.followed))
+		t.Logf("%s: %d folders", name, len(b.followed()))
 	}
 }
 
 // builtByFlux builds a folder as kustomize-controller does, in a copy of the repository, which it restores. Plain are the
 // objects before kustomize writes them as YAML, which adds an empty line to some folded texts.
-func builtByFlux(t *testing.T, dir string, f *followed) (all, plain map[manifest.ID]string) {
+func builtByFlux(t *testing.T, dir string, f *Delivery) (all, plain map[manifest.ID]string) {
 	t.Helper()
 	folder := filepath.Join(dir, f.Folder)
 	generator := fluxkustomize.NewGenerator(dir, *f.InCluster.Unstructured)

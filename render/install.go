@@ -46,19 +46,23 @@ func Delivers(o manifest.Object) bool { return release.Is(o) || folder.Delivers(
 // may be at another revision. Each has the name of a file.
 func (e *Environment) Install(objects []manifest.Object, repository *Repository) ([]*release.Installed,
 	[]manifest.Problem) {
-	in, b, files := e.pipeline.input, &e.pipeline.built, repository.fileSystem()
-	all, _, problems := in.follow(repository, files, objects)
-	for _, f := range all {
-		f.setNamespace(b.checker)
+	in := e.pipeline.input
+	b := &e.pipeline.built
+	files := repository.fileSystem()
+	root := &Delivery{input: in}
+	root.setBuilt(objects)
+	problems := in.follow(repository, files, root)
+	for _, d := range root.followed() {
+		d.setNamespace(b.checker)
 	}
-	installed, more := in.install(files, b.cluster, release.Find(slices.Concat(objects, all.applied())))
+	installed, more := in.install(files, b.cluster, release.Find(slices.Concat(objects, root.delivered())))
 	for _, r := range installed {
 		for j, o := range r.Objects {
 			r.Objects[j] = b.checker.WithNamespace(o, r.Namespace)
 		}
 		r.Objects = b.placeInstalled(r)
 	}
-	return append(installed, all.installed()...), append(more, problems...)
+	return append(installed, root.asInstalled()...), append(more, problems...)
 }
 
 // placeInstalled gives each object of a release a name of a file in its chart.
@@ -73,24 +77,21 @@ func (b *built) placeInstalled(r *release.Installed) (objects []manifest.Object)
 }
 
 // deliver adds the objects that tools make of applied objects, and their CustomResourceDefinitions.
-func (b *built) deliver(in *input, repository *Repository, applied []manifest.Object) {
-	var problems []manifest.Problem
+func (b *built) deliver(in *input, repository *Repository) {
 	b.files = repository.fileSystem()
-	b.followed, b.untold, b.invalid = in.follow(repository, b.files, applied)
-	delivered := b.followed.applied()
+	b.invalid = in.follow(repository, b.files, b.root)
+	delivered := b.root.delivered()
 	b.addDefinitions(delivered)
 	defined := definitionsIn(slices.Concat(b.objects, b.local))
 	b.cluster = sync.OnceValue(func() charts.Cluster { // most environments have no releases
 		return clusterOf(in.sources.Kustomizations[in.folder], defined)
 	})
-	b.releases = release.Find(slices.Concat(applied, delivered))
-	b.installed, problems = in.install(in.sources.FS, b.cluster, b.releases)
+	b.releases = release.Find(slices.Concat(b.root.Applied(), delivered))
+	installed, problems := in.install(in.sources.FS, b.cluster, b.releases)
 	b.invalid = append(b.invalid, blameDeliveries(problems)...)
 	all := slices.Concat(b.objects, delivered)
-	for _, r := range b.installed {
-		if r.Objects == nil {
-			b.untold = append(b.untold, r.Noted)
-		}
+	for _, r := range installed {
+		b.root.addChart(r)
 		all = append(all, r.Objects...)
 	}
 	b.addDefinitions(all)
@@ -140,15 +141,12 @@ func (in *input) otherDefinitions(repository *Repository, objects []manifest.Obj
 
 // checkerOf returns the judge of the objects of a release: Flux substitutes variables in the release.
 func (b *built) checkerOf(r *release.Installed) *verdict.Checker {
-	if f, ok := r.Source.Delivery.(*followed); ok {
-		return f.checker(b.checker)
-	}
-	return b.checker
+	return b.root.parentOf(r.Source).checker(b.checker)
 }
 
 // admissible returns the installed objects whose values are known. A message could quote the values of a Secret.
 func (b *built) admissible() (objects []manifest.Object) {
-	for _, r := range b.installed {
+	for _, r := range b.root.installed() {
 		if len(r.Unknown) == 0 {
 			objects = append(objects, r.Objects...)
 		}
@@ -166,7 +164,7 @@ func (b *built) judgeInstalled(invalid []manifest.Problem) []manifest.Problem {
 			invalid = append(invalid, b.misfits(o)...)
 		}
 	}
-	for _, r := range b.installed {
+	for _, r := range b.root.installed() {
 		for j, o := range r.Objects {
 			r.Objects[j] = b.checker.WithNamespace(o, r.Namespace)
 		}

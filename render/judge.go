@@ -22,7 +22,7 @@ import (
 func (in *input) judge(b built) (stored []manifest.Object, problems []manifest.Problem) {
 	stored, problems = b.checker.Objects(b.objects)
 	repeated := in.duplicates(tree.Layout(b.objects, b.checker.IsNamespaced))
-	return stored, slices.Concat(b.invalid, problems, b.judgeFollowed(), repeated)
+	return stored, slices.Concat(b.invalid, problems, b.judgeDeliveries(), repeated)
 }
 
 // judgeRendered returns the problems of rendered objects at their cause: in the overrides, if
@@ -71,8 +71,8 @@ func (in *input) admit(checker *verdict.Checker, objects []manifest.Object, b bu
 		return in.locate(p).Position()
 	}
 	all := slices.Clone(own)
-	for _, f := range b.followed {
-		all = append(all, f.checker(checker).Applied(f.built)...)
+	for _, d := range b.followed() {
+		all = append(all, d.checker(checker).Applied(d.known())...)
 	}
 	all = append(all, b.admissible()...)
 	problems := blameDeliveries(checker.Admit(all, position, warn.IsController))

@@ -171,8 +171,8 @@ func (in *input) locate(p manifest.Problem) manifest.Problem {
 	if p.File != "" {
 		return p
 	}
-	if f, ok := p.Subject.Delivery.(*followed); ok && f.input != in {
-		return in.locate(f.Blame(p)) // which may be a problem of its Kustomization
+	if d, ok := p.Subject.Delivery.(*Delivery); ok && d.input != in {
+		return in.locate(d.Blame(p)) // which may be a problem of its Kustomization
 	}
 	if p.Field == "" && p.Subject.IsRendered() {
 		p.Subject = p.Subject.Source()

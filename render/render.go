@@ -58,23 +58,12 @@ type Rendering struct {
 	Unchecked []Unchecked
 	// Installed are the objects that controllers install. They are in no file.
 	Installed []*release.Installed
-	// Followed are the followed folders. Their objects are among Installed, too.
-	Followed []Followed
+	// Followed are the folders that tools apply for objects of the environment. Their objects are among Installed, too.
+	Followed []*Delivery
 	// Charts are the charts of the kustomizations.
 	Charts []source.Chart
 	// NameReferences are the fields that configurations of the kustomizations know to name objects.
 	NameReferences []references.Configured
-}
-
-// Followed is a folder that a tool applies for an object of the environment.
-type Followed struct {
-	// Delivery is the object, as it is applied.
-	Delivery manifest.Object
-	// Folders are the paths that it may have in the cluster, from the root: in git, and in rendered/ if it is there.
-	Folders []string
-	// Objects are as the tool applies them, but for variables of PostBuild whose values are unknown.
-	Objects   []manifest.Object
-	PostBuild *flux.PostBuild
 }
 
 // count returns the number of written objects, or of a folder also the number of objects that tools make of them.
@@ -91,8 +80,7 @@ func (r *Rendering) count() int {
 	return n
 }
 
-// Environment is all that one cluster gets from a tree, or the part that a delivery of it brings. After an error it has
-// what the stages before made.
+// Environment is all that one cluster gets from a tree. After an error it has what the stages before made.
 type Environment struct {
 	Name string
 	// Problems are in the order of files.
@@ -103,12 +91,8 @@ type Environment struct {
 	Sources *source.Sources
 	// Paths are the build paths of the objects; nil if kustomize cannot build the environment.
 	Paths *kustomize.Paths
-	// Delivery brings the objects, see Deliveries; nil for all of the environment.
-	Delivery manifest.Delivery
 
-	input    *input // of the objects; nil if there is no such environment
-	objects  []manifest.Object
-	pipeline *pipeline // of the whole environment
+	pipeline *pipeline // nil if there is no such environment
 }
 
 // Load renders an environment. It calls progress with the name of each stage.
@@ -151,8 +135,7 @@ func (r *Repository) judge(name string, by *By, progress func(step string)) (e *
 		return &Environment{Name: name, Problems: []manifest.Problem{r.missing(name)}}, func() {}
 	}
 	p := runPipeline(r, name, by, progress)
-	e = &Environment{Name: name, Problems: manifest.SortProblems(p.problems), Sources: p.sources,
-		input: p.input, objects: p.objects, pipeline: p}
+	e = &Environment{Name: name, Problems: manifest.SortProblems(p.problems), Sources: p.sources, pipeline: p}
 	if len(p.built.objects) > 0 || !manifest.HasErrors(e.Problems) {
 		e.Paths = p.paths
 	}
@@ -162,44 +145,46 @@ func (r *Repository) judge(name string, by *By, progress func(step string)) (e *
 // IsThere reports whether the tree has the environment.
 func (e *Environment) IsThere() bool { return e.pipeline != nil }
 
-// Objects returns the source objects and their rendered objects, each with its file in rendered/ if it has one. After
-// an error some are missing.
-func (e *Environment) Objects() (objects []manifest.Object) {
-	folder := path.Join(tree.Folder, e.Name)
-	f, isFolder := e.Delivery.(*followed)
-	isWritten := !IsFolder(e.Name) && e.Delivery == nil
-	if isFolder {
-		folder, isWritten = path.Join(folder, f.rendered), f.rendered != ""
+// Deliveries returns the deliveries whose objects are there to be judged, the entry of the environment first.
+func (e *Environment) Deliveries() (known []*Delivery) {
+	for _, d := range e.pipeline.root.all() {
+		if d.isEntry() || d.isOpen() || d.Chart != nil {
+			known = append(known, d)
+		}
 	}
-	for _, p := range tree.Layout(e.objects, e.pipeline.checker.IsNamespaced) {
-		if p.File = ""; isWritten {
+	return known
+}
+
+// Objects returns the objects of a delivery, each with its file in rendered/ if it has one: as they are in git, for the
+// entry of the environment with their rendered objects. After an error some are missing.
+func (e *Environment) Objects(of *Delivery) (objects []manifest.Object) {
+	folder := path.Join(tree.Folder, e.Name, of.rendered)
+	isWritten := of.isFolder() && of.rendered != "" || of.isEntry() && !IsFolder(e.Name)
+	for _, p := range tree.Layout(e.objectsOf(of), e.pipeline.checker.IsNamespaced) {
+		if p.Taken != nil {
+			continue
+		}
+		p.File = ""
+		if isWritten {
 			p.File = path.Join(folder, p.Path)
 		}
-		if p.Taken == nil {
-			objects = append(objects, p.Object)
-		}
+		objects = append(objects, p.Object)
 	}
 	return objects
 }
 
-// Deliveries returns an environment of the objects of each delivery: of a folder as they are in git, with paths, and of
-// a chart without.
-func (e *Environment) Deliveries() (all []*Environment) {
-	add := func(d manifest.Delivery, in *input, paths *kustomize.Paths, objects []manifest.Object) {
-		all = append(all, &Environment{Name: e.Name, Sources: in.sources, Paths: paths, Delivery: d,
-			input: in, objects: objects, pipeline: e.pipeline})
+func (e *Environment) objectsOf(d *Delivery) []manifest.Object {
+	switch {
+	case d.isEntry():
+		return e.pipeline.objects
+	case d.Chart != nil:
+		return d.Chart.Objects
 	}
-	for _, f := range e.pipeline.followed {
-		add(f, f.input, f.paths, f.committed)
-	}
-	for _, r := range e.pipeline.installed {
-		add(r, e.pipeline.input, nil, r.Objects)
-	}
-	return all
+	return d.InGit()
 }
 
 // Unchecked returns the kinds of the objects without a definition.
-func (e *Environment) Unchecked() []Unchecked { return e.pipeline.unchecked(e.objects) }
+func (e *Environment) Unchecked() []Unchecked { return e.pipeline.unchecked(e.pipeline.objects) }
 
 // Locate returns an empty problem with the source file and line of an object.
 func (e *Environment) Locate(o manifest.Object) manifest.Problem {
@@ -209,35 +194,13 @@ func (e *Environment) Locate(o manifest.Object) manifest.Problem {
 // LocateProblem returns a problem with its source file and line, or the line of the release that installs the object.
 func (e *Environment) LocateProblem(p manifest.Problem) manifest.Problem {
 	o := p.Subject
-	if _, isOfFolder := o.Delivery.(*followed); o.Delivery != nil && !isOfFolder {
+	if _, isOfChart := o.Delivery.(*release.Installed); isOfChart {
 		p.Subject = o.Delivery.Object()
 		p.Field = ""
 	}
-	located := locate(e.input, e.Paths, p)
+	located := locate(e.pipeline.input, e.Paths, p)
 	located.Subject = o
 	return located
-}
-
-// LocateEntry returns the file and line of an entry of a kustomization as it is built or, if the delivery sets it, the
-// delivery and its field.
-func (e *Environment) LocateEntry(file string, line int) manifest.Problem {
-	at := manifest.Problem{File: source.Relative(file), Line: line}
-	if f, ok := e.Delivery.(*followed); ok {
-		return f.locateEntry(at)
-	}
-	return at
-}
-
-// MetadataSetter returns the field of the delivery that sets metadata in built objects, if it has one.
-func (e *Environment) MetadataSetter() (at manifest.Problem, sets bool) {
-	f, isFolder := e.Delivery.(*followed)
-	switch {
-	case !isFolder || f.isSet():
-		return at, false
-	case f.hasMetadata():
-		return manifest.NewProblem(f.Of, "spec.commonMetadata", manifest.Value{}, ""), true
-	}
-	return manifest.NewProblem(f.Of, "spec.destination.namespace", manifest.Value{}, ""), f.DefaultNamespace != ""
 }
 
 // Overrides returns the folder of the overrides, if there are any.
@@ -272,11 +235,11 @@ func (e *Environment) Judged() []manifest.Object {
 }
 
 // Known returns the source objects, followed by their rendered objects, as far as they are known after an error.
-func (e *Environment) Known() []manifest.Object { return e.objects }
+func (e *Environment) Known() []manifest.Object { return e.pipeline.objects }
 
 // Installed returns the deliveries with their objects.
 func (e *Environment) Installed() []*release.Installed {
-	return slices.Concat(e.pipeline.installed, e.pipeline.followed.installed())
+	return slices.Concat(e.pipeline.root.installed(), e.pipeline.root.asInstalled())
 }
 
 // JudgeRest returns all problems, with those of the stages that did not run after an error: on the objects of
@@ -306,17 +269,18 @@ func (e *Environment) JudgeRest(of *Environment) []manifest.Problem {
 	return manifest.SortProblems(slices.Concat(e.Problems, found))
 }
 
-// Untold returns the paths that parts of the environment without known objects look at: parts with an error, or
-// without their chart.
-func (e *Environment) Untold() []*source.Looks {
-	switch p := e.pipeline; {
-	case p == nil:
+// Untold returns the paths that deliveries without known objects look at: with an error, or without their chart.
+func (e *Environment) Untold() (looks []*source.Looks) {
+	if e.pipeline == nil {
 		return nil
-	case !p.isBuilt:
-		return append(slices.Clone(p.untold), p.noted)
-	default:
-		return p.untold
 	}
+	for _, d := range e.pipeline.root.all() {
+		isUnknown := len(d.Unknown) > 0 && !d.isOpen() || d.Chart != nil
+		if isUnknown && len(e.objectsOf(d)) == 0 || d.isEntry() && !e.pipeline.isBuilt {
+			looks = append(looks, d.Looks)
+		}
+	}
+	return looks
 }
 
 // IsBuilt reports whether kustomize built all objects.
@@ -332,10 +296,10 @@ type Mutation = policy.Mutation
 
 // Mutations returns the mutations of the objects.
 func (e *Environment) Mutations() map[manifest.ID]Mutation {
-	all, _ := e.pipeline.checker.Mutations(e.pipeline.checker.Applied(e.objects))
+	all, _ := e.pipeline.checker.Mutations(e.pipeline.checker.Applied(e.pipeline.objects))
 	mutations := map[manifest.ID]Mutation{}
 	for i, m := range all {
-		mutations[e.objects[i].ID()] = m
+		mutations[e.pipeline.objects[i].ID()] = m
 	}
 	return mutations
 }
@@ -383,7 +347,7 @@ func runPipeline(repository *Repository, name string, by *By, show func(step str
 	}
 	progress("reading")
 	input, problems := readInput(repository, name, by)
-	p := &pipeline{input: input, release: func() {}}
+	p := &pipeline{input: input, built: built{root: &Delivery{input: input, Looks: input.noted}}, release: func() {}}
 	if p.addProblems(problems) {
 		return p
 	}
@@ -454,9 +418,9 @@ func (p *pipeline) rendering(repository *Repository) *Rendering {
 		Sources:     p.filesRead(),
 		CRLF:        p.sources.CRLF(),
 		PostBuild:   p.postBuild,
-		Unchecked:   p.unchecked(slices.Concat(objects, p.followed.applied())),
-		Installed:   slices.Concat(p.installed, p.followed.installed()),
-		Followed:    p.followedFolders(),
+		Unchecked:   p.unchecked(slices.Concat(objects, p.root.delivered())),
+		Installed:   slices.Concat(p.root.installed(), p.root.asInstalled()),
+		Followed:    slices.DeleteFunc(p.followed(), (*Delivery).isSet),
 		Charts:      p.sources.Charts,
 
 		NameReferences: p.nameReferences(),
@@ -465,7 +429,7 @@ func (p *pipeline) rendering(repository *Repository) *Rendering {
 
 // warnings returns the warnings about the objects and about unknown values of variables.
 func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) []manifest.Problem {
-	all := slices.Concat(objects, p.followed.applied())
+	all := slices.Concat(objects, p.root.delivered())
 	environment := warn.Input{Kinds: p.kinds, Objects: all, Local: p.local, IsNamespaced: p.checker.IsNamespaced,
 		Now: repository.Now, Deliveries: p.deliveries(objects)}
 	environment.IsPrepared = sync.OnceValue(func() bool { // it reads all folders
@@ -473,7 +437,7 @@ func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) [
 			return strings.HasPrefix(path.Base(name), "helmfile")
 		})) > 0
 	})
-	for _, r := range p.installed {
+	for _, r := range p.root.installed() {
 		environment.Installed = append(environment.Installed, r.Objects...)
 	}
 	_, noRendering := repository.files.Lstat(path.Join(tree.Folder, p.name))
@@ -487,9 +451,9 @@ func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) [
 
 // allSources returns the sources of the environment and of followed folders.
 func (p *pipeline) allSources() []*source.Sources {
-	all := append(make([]*source.Sources, 0, 1+len(p.followed)), p.sources)
-	for _, f := range p.followed {
-		all = append(all, f.sources)
+	all := []*source.Sources{p.sources}
+	for _, d := range p.followed() {
+		all = append(all, d.sources)
 	}
 	return all
 }
@@ -520,9 +484,9 @@ func (p *pipeline) elsewhere() (lists warn.Elsewhere) {
 // addKustomizations adds what the kustomizations of the environment and of followed folders say.
 func (p *pipeline) addKustomizations(to *warn.Input) {
 	renamed := []func(manifest.Object, manifest.ID) (manifest.ID, bool){kustomize.Renames(p.paths, p.built.objects)}
-	for _, f := range p.followed {
-		if f.paths != nil {
-			renamed = append(renamed, kustomize.Renames(f.paths, f.built))
+	for _, d := range p.followed() {
+		if d.paths != nil {
+			renamed = append(renamed, kustomize.Renames(d.paths, d.known()))
 		}
 	}
 	to.Configured, to.Elsewhere = p.nameReferences(), p.elsewhere()

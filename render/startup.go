@@ -21,12 +21,12 @@ func (p *pipeline) deliveries(objects []manifest.Object) []warn.Delivery {
 	if !slices.ContainsFunc(objects, isDelivery) {
 		return nil
 	}
-	folders, installed := map[manifest.ID][]*followed{}, map[manifest.ID][]*release.Installed{}
+	folders, installed := map[manifest.ID][]*Delivery{}, map[manifest.ID][]*release.Installed{}
 	applied := slices.Clone(objects)
-	for _, f := range p.followed {
+	for _, f := range p.followed() {
 		id := f.InCluster.IDInNamespace()
 		folders[id] = append(folders[id], f)
-		applied = append(applied, f.whole...)
+		applied = append(applied, f.whole()...)
 	}
 	for _, r := range p.startingReleases() {
 		installed[r.ID] = append(installed[r.ID], r)
@@ -50,7 +50,7 @@ func (p *pipeline) deliveries(objects []manifest.Object) []warn.Delivery {
 		}
 		d := warn.Delivery{Object: o, IsOpen: !release.Is(o)}
 		for _, f := range folders[id] {
-			addTo(&d, f.whole, folder.IsKustomization(o))
+			addTo(&d, f.whole(), folder.IsKustomization(o))
 			d.IsOpen = false
 		}
 		for _, r := range installed[id] {
@@ -111,7 +111,7 @@ func addTo(d *warn.Delivery, objects []manifest.Object, isFlux bool) {
 // out whose kinds are not there.
 func (p *pipeline) startingReleases() []*release.Installed {
 	defined := map[schema.GroupKind]bool{}
-	for _, o := range slices.Concat(p.built.objects, p.local, p.followed.applied()) {
+	for _, o := range slices.Concat(p.built.objects, p.local, p.root.delivered()) {
 		_, isOfChart := o.Delivery.(*release.Installed)
 		if crd.Is(o.Unstructured) && !isOfChart {
 			defined[crd.Kind(o.Unstructured)] = true
@@ -119,7 +119,7 @@ func (p *pipeline) startingReleases() []*release.Installed {
 	}
 	isDefined := func(o manifest.Object) bool { return defined[o.GroupVersionKind().GroupKind()] }
 	empty := func() charts.Cluster { return clusterOf(p.sources.Kustomizations[p.folder], nil) }
-	all := slices.Clone(p.installed)
+	all := p.root.installed()
 	for i, r := range all {
 		if !slices.ContainsFunc(r.Objects, isDefined) {
 			continue

@@ -73,19 +73,20 @@ func (in *input) isNamespaced(o manifest.Object, w *world) bool {
 	return isNamespaced || !isCustom
 }
 
-// setPostBuild sets the values of variables from the object and from the ConfigMaps of the world. If some are in the
-// cluster alone, the known ones are substituted here and the others are unknown.
-func (f *followed) setPostBuild(w *world) (problems []manifest.Problem) {
-	p := f.PostBuild
+// substitute sets the values of variables from the object of a place and from the ConfigMaps of the world. If some are
+// in the cluster alone, the known ones are substituted here and the others are unknown.
+func (f *Delivery) substitute(by folder.Place, w *world) (problems []manifest.Problem) {
+	p := by.PostBuild
+	outer := f.outer()
 	// Variables that are left in the object are in its objects as well.
-	isPartial := f.outer != nil && f.outer.Values == nil && flux.HasVariables(f.InCluster.Object["spec"])
+	isPartial := outer != nil && outer.Values == nil && flux.HasVariables(by.InCluster.Object["spec"])
 	if len(p.Substitute)+len(p.SubstituteFrom) == 0 && !isPartial {
 		return nil
 	}
 	f.postBuild = &flux.PostBuild{Values: map[string]string{}, Always: p.SubstituteStrategy == "Always",
-		In: "spec.postBuild of " + f.Of.String()}
+		In: "spec.postBuild of " + by.Of.String()}
 	for _, from := range p.SubstituteFrom {
-		values, isKnown := w.values(from.Kind, f.Of.GetNamespace(), from.Name)
+		values, isKnown := w.values(from.Kind, by.Of.GetNamespace(), from.Name)
 		isPartial = isPartial || !isKnown && !from.Optional
 		f.postBuild.Add(values)
 	}
@@ -93,8 +94,9 @@ func (f *followed) setPostBuild(w *world) (problems []manifest.Problem) {
 	if !isPartial {
 		return nil
 	}
-	for i := range f.built {
-		if o := f.built[i]; f.postBuild.Substitutes(o) {
+	for i := range f.objects {
+		o := f.objects[i].inGit
+		if f.postBuild.Substitutes(o) {
 			known, err := flux.WithKnown(o, f.postBuild.Values)
 			if err != nil {
 				problems = append(problems, manifest.NewProblem(o, "", manifest.Value{},
@@ -102,26 +104,22 @@ func (f *followed) setPostBuild(w *world) (problems []manifest.Problem) {
 				continue
 			}
 			known.InGit = &o
-			f.built[i] = known
+			f.objects[i].known = known
 		}
 	}
 	f.postBuild.Values = nil
 	return problems
 }
 
-// setOwnPostBuild sets the values of variables by the Kustomization among the objects that syncs their folder, and
-// returns the objects with the known ones.
-func (in *input) setOwnPostBuild(objects []manifest.Object) ([]manifest.Object, []manifest.Problem) {
-	w := newWorld(objects, in)
+// substituteOwn sets the values of variables by the Kustomization among the objects of an entry that syncs its folder.
+func (d *Delivery) substituteOwn() []manifest.Problem {
+	objects := d.InGit()
 	for _, o := range objects {
-		if in.syncs(o) {
-			f := &followed{input: in, Place: folder.Places(o)[0], built: slices.Clone(objects)}
-			problems := f.setPostBuild(w)
-			in.postBuild = f.postBuild
-			return f.built, problems
+		if d.syncs(o) {
+			return d.substitute(folder.Places(o)[0], newWorld(objects, d.input))
 		}
 	}
-	return objects, nil
+	return nil
 }
 
 // syncs reports whether an object is the Kustomization that syncs the folder of the environment.

@@ -130,6 +130,25 @@ func (i Installer) install(r Release, locked []charts.Locked,
 	return result, problems
 }
 
+// UnknownReasons are the reasons why the objects are not all known as the cluster gets them; none if they are.
+func (r *Installed) UnknownReasons() (reasons []string) {
+	switch {
+	case r.Unjudged != "":
+		reasons = append(reasons, r.Unjudged)
+	case r.Err != nil:
+		reasons = append(reasons, "values: "+r.Err.Error())
+	case r.Archive == "" && (r.isChart || r.Chart != ""):
+		reasons = append(reasons, fmt.Sprintf("its chart %s is not here", r))
+	}
+	for _, value := range r.Unknown {
+		reasons = append(reasons, "values that are not here: "+value)
+	}
+	if r.IsSuspended {
+		reasons = append(reasons, "it is suspended, so the cluster may have older objects")
+	}
+	return reasons
+}
+
 // dropMissing drops the files of values that the repository does not have: their values are unknown.
 func (r *Release) dropMissing(files charts.Files) {
 	r.Files = slices.DeleteFunc(slices.Clone(r.Files), func(name string) bool {

@@ -50,8 +50,8 @@ func Ask(repository *render.Repository, q Question, progress func(step string)) 
 	defer kustomize.Share(examined.Sources)()
 	mutations := examined.Mutations()
 	var all explainers
-	for _, e := range append([]*render.Environment{examined}, examined.Deliveries()...) {
-		all = append(all, explainer{Environment: e, environment: examined, Objects: e.Objects(), mutations: mutations})
+	for _, d := range examined.Deliveries() {
+		all = append(all, explainer{Delivery: d, environment: examined, Objects: examined.Objects(d), mutations: mutations})
 	}
 	switch {
 	case q.File == "":
@@ -112,7 +112,7 @@ func (q Question) matchesNamespace(namespace string) bool {
 // removedPaths returns the build paths of removed source objects. It leaves out the kinds of built objects
 // without a known source: one of these may be the same object under a new name.
 func (e explainer) removedPaths() (removed []kustomize.Path) {
-	if e.Paths == nil {
+	if e.Paths() == nil {
 		return nil
 	}
 	isBuilt, isRenamed := map[*source.Tree]bool{}, map[string]bool{}
@@ -120,13 +120,13 @@ func (e explainer) removedPaths() (removed []kustomize.Path) {
 		if p.IsRendered() || p.Written == nil {
 			continue
 		}
-		if buildPath := e.Paths.Find(p); buildPath != nil {
+		if buildPath := e.Paths().Find(p); buildPath != nil {
 			isBuilt[buildPath.Document.Tree] = true
 		} else {
 			isRenamed[p.GetKind()] = true
 		}
 	}
-	for _, buildPath := range e.Paths.All {
+	for _, buildPath := range e.Paths().All {
 		if !isBuilt[buildPath.Document.Tree] && !isRenamed[buildPath.Document.Kind] {
 			removed = append(removed, buildPath)
 		}
@@ -148,7 +148,7 @@ func (all explainers) explainRendered(file string) ([]Explanation, error) {
 	if path.Base(file) == "kustomization.yaml" {
 		return nil, fmt.Errorf("%s is the index of the rendered objects: name a file that it lists", file)
 	}
-	return nil, fmt.Errorf("%s: %s has no object with this file%s", file, all[0].Name,
+	return nil, fmt.Errorf("%s: %s has no object with this file%s", file, all[0].environment.Name,
 		manifest.DidYouMean(file, files))
 }
 
@@ -156,7 +156,7 @@ func (all explainers) explainRendered(file string) ([]Explanation, error) {
 func (all explainers) explainSource(repository *render.Repository, file string) (explained []Explanation, err error) {
 	isRead := false
 	for _, e := range all {
-		if e.Paths == nil || !slices.Contains(e.Sources.FS.FilesRead(), file) {
+		if e.Paths() == nil || !slices.Contains(e.Sources().FS.FilesRead(), file) {
 			continue
 		}
 		isRead = true
@@ -164,9 +164,9 @@ func (all explainers) explainSource(repository *render.Repository, file string) 
 			return !e.dependsOn(o, file)
 		})
 		removed := slices.DeleteFunc(e.removedPaths(), func(buildPath kustomize.Path) bool {
-			return !e.Paths.Uses(buildPath, "/"+file)
+			return !e.Paths().Uses(buildPath, "/"+file)
 		})
-		e.isBrief = (len(objects)+len(removed))*len(e.Paths.All) > maxTraced
+		e.isBrief = (len(objects)+len(removed))*len(e.Paths().All) > maxTraced
 		for _, o := range objects {
 			explained = append(explained, e.explain(o))
 		}
@@ -178,7 +178,7 @@ func (all explainers) explainSource(repository *render.Repository, file string) 
 	case !isRead:
 		return nil, all[0].notRead(repository, file)
 	case len(explained) == 0:
-		return nil, fmt.Errorf("%s is read for %s, but changes no object", file, all[0].Name)
+		return nil, fmt.Errorf("%s is read for %s, but changes no object", file, all[0].environment.Name)
 	}
 	return explained, nil
 }
@@ -187,12 +187,12 @@ func (all explainers) explainSource(repository *render.Repository, file string) 
 // rendered objects.
 func (e explainer) dependsOn(o manifest.Object, file string) bool {
 	if o.IsRendered() {
-		return o.Rendered != nil && e.Paths.OverridesUse(e.Overrides(), *o.Rendered, "/"+file)
+		return o.Rendered != nil && e.Paths().OverridesUse(e.environment.Overrides(), *o.Rendered, "/"+file)
 	}
 	if buildPath := e.pathOf(o); buildPath != nil {
-		return e.Paths.Uses(*buildPath, "/"+file)
+		return e.Paths().Uses(*buildPath, "/"+file)
 	}
-	return e.Locate(o).File == file
+	return e.environment.Locate(o).File == file
 }
 
 // notRead returns the error for a file outside of the sources of the environment.
@@ -201,11 +201,11 @@ func (e explainer) notRead(repository *render.Repository, file string) error {
 	if err != nil {
 		return err
 	}
-	if other := EnvironmentOf(file, names); other != "" && other != e.Name {
-		return fmt.Errorf("%s is not in %s: use --env %s", file, e.Name, other)
+	if other := EnvironmentOf(file, names); other != "" && other != e.environment.Name {
+		return fmt.Errorf("%s is not in %s: use --env %s", file, e.environment.Name, other)
 	}
 	return fmt.Errorf("%s is not in %s: no kustomization loads it; list it in one, or name another environment", file,
-		e.Name)
+		e.environment.Name)
 }
 
 // EnvironmentOf returns the environment whose folder in rendered/ or environments/ contains a path, if any.

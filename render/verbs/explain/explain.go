@@ -125,7 +125,7 @@ func (c Change) String() string {
 
 // explainer explains the objects of an environment, or those that a delivery of the environment brings.
 type explainer struct {
-	*render.Environment
+	*render.Delivery
 	environment *render.Environment
 	Objects     []manifest.Object // see Environment.Objects
 	mutations   map[manifest.ID]render.Mutation
@@ -139,8 +139,8 @@ const maxTraced = 20_000
 func (e explainer) explain(p manifest.Object) Explanation {
 	x := Explanation{Reference: referenceOf(p), History: History{Changes: []Change{}}, Overrides: e.overrides(p)}
 	x.mutate(e, p)
-	if e.Delivery != nil {
-		x.DeliveredBy = e.originOf(e.Delivery.Object())
+	if e.Parent != nil {
+		x.DeliveredBy = e.originOf(e.Object())
 	}
 	sourceObject := p
 	if p.IsRendered() {
@@ -173,10 +173,10 @@ func (e explainer) originOf(o manifest.Object) *Origin {
 // pathOf returns the build path of a source object. It returns nil if overrides or a chart add the object, or a patch
 // renames it.
 func (e explainer) pathOf(o manifest.Object) *kustomize.Path {
-	if o.Written == nil || e.Paths == nil {
+	if o.Written == nil || e.Paths() == nil {
 		return nil
 	}
-	return e.Paths.Find(o)
+	return e.Paths().Find(o)
 }
 
 func (e explainer) explainRemoved(buildPath kustomize.Path) Explanation {
@@ -192,7 +192,7 @@ func (x *Explanation) trace(e explainer, buildPath kustomize.Path, built *unstru
 	file, line := buildPath.Document.Position()
 	line = e.LocateEntry(file, line).Line
 	x.Origin, x.IsTraced = &Origin{Place: Place{file, line}, Object: buildPath.Document.String()}, true
-	x.Values = e.Sources.Settings(buildPath.Document)
+	x.Values = e.Sources().Settings(buildPath.Document)
 	var o manifest.Object
 	if !buildPath.IsGenerated {
 		o, _ = manifest.FromYAML(kyaml.CopyYNode(buildPath.Document.Node()))
@@ -211,7 +211,7 @@ func (x *Explanation) trace(e explainer, buildPath kustomize.Path, built *unstru
 // changes returns the entries that change the source object of a build path, and the field of its delivery that does.
 func (e explainer) changes(buildPath kustomize.Path, o manifest.Object, built *unstructured.Unstructured) []Change {
 	if !e.isBrief {
-		if steps, ok := kustomize.Trace(e.Paths, buildPath, o.Unstructured); ok {
+		if steps, ok := kustomize.Trace(e.Paths(), buildPath, o.Unstructured); ok {
 			before := o.Unstructured
 			if len(steps) > 0 {
 				before = steps[len(steps)-1].After
@@ -220,7 +220,7 @@ func (e explainer) changes(buildPath kustomize.Path, o manifest.Object, built *u
 		}
 	}
 	changes := []Change{}
-	for _, k := range e.Paths.Changing(buildPath) {
+	for _, k := range e.Paths().Changing(buildPath) {
 		changes = append(changes, Change{Place: Place{File: source.Relative(k.File)}})
 	}
 	return changes
@@ -257,7 +257,7 @@ func (e explainer) setters(steps []kustomize.Step, later ...Change) []Change {
 			Loads: step.Entry.Loads}
 		if c.Entry != "" {
 			file := step.Entry.Kustomization.File
-			at := e.LocateEntry(file, e.Sources.Line(file, step.Entry.Keys...))
+			at := e.LocateEntry(file, e.Sources().Line(file, step.Entry.Keys...))
 			if at.Field != "" {
 				c.Entry = at.Object + ": " + at.Field
 			}
@@ -314,7 +314,7 @@ func alignItems(o, other *unstructured.Unstructured) *unstructured.Unstructured 
 
 // overrides returns the change of a rendered object by the overrides of the environment.
 func (e explainer) overrides(p manifest.Object) (h History) {
-	before, folder := p.Rendered, e.Overrides()
+	before, folder := p.Rendered, e.environment.Overrides()
 	if before == nil {
 		return h
 	}
@@ -323,11 +323,11 @@ func (e explainer) overrides(p manifest.Object) (h History) {
 	file := p.File
 	if h.Diff = (compare.Change{Before: renamed, After: p.Unstructured, BeforeFile: file,
 		AfterFile: file}).Unified(); h.Diff != "" {
-		h.Changes = []Change{{Place: Place{File: source.Relative(e.Sources.Kustomizations[folder].File)}}}
+		h.Changes = []Change{{Place: Place{File: source.Relative(e.Sources().Kustomizations[folder].File)}}}
 		if e.isBrief {
 			return h
 		}
-		if steps, ok := kustomize.TraceOverrides(e.Paths, folder, e.Rendered(), *before); ok {
+		if steps, ok := kustomize.TraceOverrides(e.Paths(), folder, e.environment.Rendered(), *before); ok {
 			h.Changes = e.setters(steps)
 		}
 	}
@@ -337,7 +337,7 @@ func (e explainer) overrides(p manifest.Object) (h History) {
 func (x *Explanation) mutate(e explainer, p manifest.Object) {
 	m := e.mutations[p.ID()]
 	for _, d := range m.Doubts {
-		at := e.Locate(d.Policy)
+		at := e.environment.Locate(d.Policy)
 		x.Unevaluated = append(x.Unevaluated, fmt.Sprintf("%s  %s: %s", at.Position(), d.Policy, d.Reason))
 	}
 	if m.After == nil {
@@ -346,7 +346,7 @@ func (x *Explanation) mutate(e explainer, p manifest.Object) {
 	x.Mutations.Diff = compare.Change{Before: m.Before, After: m.After, BeforeFile: x.File, AfterFile: x.File}.Unified()
 	for _, policy := range m.Policies {
 		x.Mutations.Changes = append(x.Mutations.Changes,
-			Change{Place: placeOf(e.Locate(policy)), Entry: policy.String()})
+			Change{Place: placeOf(e.environment.Locate(policy)), Entry: policy.String()})
 	}
 }
 

@@ -88,7 +88,7 @@ type comparison struct {
 	environment string
 	kinds       *registry.Kinds
 	known       map[manifest.ID]bool // the objects of all compared environments
-	followed    []render.Followed
+	followed    []*render.Delivery
 	appliers    map[manifest.ID]string // see appliersOf
 	schemas     *schemas
 	progress    func(step string)

@@ -24,7 +24,7 @@ func ownObjects(r *render.Rendering) []manifest.Object {
 func everyObject(r *render.Rendering) []manifest.Object {
 	all := ownObjects(r)
 	for _, f := range r.Followed {
-		all = append(all, f.Objects...)
+		all = append(all, f.Applied()...)
 	}
 	return all
 }
@@ -44,7 +44,7 @@ func applied(r *render.Rendering) (all []manifest.Object, warnings []manifest.Pr
 	}
 	add(ownObjects(r), r.PostBuild)
 	for _, f := range r.Followed {
-		add(f.Objects, f.PostBuild)
+		add(f.Applied(), f.Variables())
 	}
 	for _, i := range r.Installed {
 		if len(i.Objects) > 0 && (i.Archive != "" || i.Source.GetKind() == "ApplicationSet") {
@@ -72,10 +72,12 @@ func appliersOf(r *render.Rendering) map[manifest.ID]string {
 		}
 	}
 	for _, f := range r.Followed {
-		for _, o := range f.Objects {
-			if managers[o.IDInNamespace()] = owner.Flux; f.Delivery.GetKind() == "Application" {
-				managers[o.IDInNamespace()] = owner.Argo
+		for _, o := range f.Applied() {
+			manager := owner.Flux
+			if !f.IsFlux {
+				manager = owner.Argo
 			}
+			managers[o.IDInNamespace()] = manager
 		}
 	}
 	return managers
@@ -87,10 +89,10 @@ func (c *comparison) checkFolder(delivery manifest.ID, folder string) error {
 		return nil
 	}
 	for _, f := range c.followed {
-		if f.Delivery.ID() != delivery || !slices.Contains(f.Folders, path.Join("/", folder)) {
+		if f.InCluster.ID() != delivery || !slices.Contains(f.Folders(), path.Join("/", folder)) {
 			continue
 		}
-		for _, o := range f.Objects {
+		for _, o := range f.Applied() {
 			if flux.HasVariables(o.GetNamespace() + o.GetName()) {
 				return fmt.Errorf("brings %s, whose name only the cluster has", o)
 			}

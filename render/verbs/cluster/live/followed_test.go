@@ -10,6 +10,7 @@ import (
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/delivery/flux"
+	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/cluster"
 )
@@ -21,12 +22,12 @@ func (w *world) compareFollowed(text string, postBuild *flux.PostBuild) *compare
 	w.must(err)
 	r := renderedAs(w.namespace, nil)
 	delivery := strings.NewReplacer("PATH", "apps/shop", "PRUNE", "true").Replace(kustomizationText)
-	f := render.Followed{Folders: []string{"/apps/shop"}, PostBuild: postBuild}
-	f.Delivery = manifest.Object{Unstructured: w.parse(delivery)[0]}
+	var objects []manifest.Object
 	for _, o := range w.parse(text) {
-		f.Objects = append(f.Objects, manifest.Object{Unstructured: o, File: "apps/shop/shop.yaml"})
+		objects = append(objects, manifest.Object{Unstructured: o, File: "apps/shop/shop.yaml"})
 	}
-	r.Followed = append(r.Followed, f)
+	place := folder.Places(manifest.Object{Unstructured: w.parse(delivery)[0]})[0]
+	r.Followed = append(r.Followed, render.NewDelivery(place, objects, postBuild))
 	environments, err := compareAll(w.Context(), c, gatehouse.All(), []*render.Rendering{r}, func(string, string) {})
 	w.must(err)
 	return environments[0]

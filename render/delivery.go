@@ -1,0 +1,325 @@
+package render
+
+import (
+	"path"
+	"strings"
+
+	"example.com/gatehouse/render/delivery/flux"
+	"example.com/gatehouse/render/delivery/folder"
+	"example.com/gatehouse/render/delivery/release"
+	"example.com/gatehouse/render/kustomize"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/node"
+	"example.com/gatehouse/render/verdict"
+)
+
+// Delivery is a node of an environment: the objects that a cluster gets from one place of the tree. Nobody delivers the
+// entry of the environment. All other nodes have an object that a tool delivers by: of Flux or Argo CD from a folder, of
+// an ApplicationSet from its generators, of Helm from a chart.
+type Delivery struct {
+	// Place has the object that delivers and its folder. The entry has none, and neither set nor chart has a folder.
+	folder.Place
+	// Parent delivers the object; nil for the entry.
+	Parent *Delivery
+	// Children are the deliveries among the objects.
+	Children []*Delivery
+	// Chart is the chart of a release, with its objects; nil for any other delivery.
+	Chart *release.Installed
+	// Looks are the paths that making the delivery looks at, and the files whose content it consumes.
+	Looks *source.Looks
+	// Unknown are the reasons why not all objects are known. Without a reason all are.
+	Unknown []string
+
+	*input                        // of a set and a chart, that of the parent
+	paths   *kustomize.Paths      // nil without a build
+	overlay *folder.Kustomization // as the tool builds it; nil for the entry and a set
+	objects []delivered
+	// postBuild has the values of the variables in the objects, if Flux substitutes any.
+	postBuild *flux.PostBuild
+	// ineffective are the warnings of entries that change nothing.
+	ineffective []manifest.Problem
+	// rendered is the folder in rendered/NAME, and stays the reason to have none; see setRendered.
+	rendered, stays string
+}
+
+// delivered is an object of a delivery, in its stages.
+type delivered struct {
+	inGit   manifest.Object // as built, with its variables
+	known   manifest.Object // with the known values of variables, if the cluster alone has others
+	applied manifest.Object // as the tool applies it
+	// isRepeated reports whether another delivery has brought the object before.
+	isRepeated bool
+}
+
+// NewDelivery returns the delivery of some objects from a place, with the values of their variables, if Flux substitutes
+// any.
+func NewDelivery(from folder.Place, objects []manifest.Object, variables *flux.PostBuild) *Delivery {
+	d := &Delivery{Place: from, Parent: &Delivery{}, postBuild: variables}
+	d.setBuilt(objects)
+	return d
+}
+
+// setBuilt sets the objects of a delivery as they are built.
+func (d *Delivery) setBuilt(objects []manifest.Object) {
+	d.objects = make([]delivered, len(objects))
+	for i, o := range objects {
+		d.objects[i] = delivered{inGit: o, known: o, applied: o}
+	}
+}
+
+// InGit returns all objects of the delivery as they are in git.
+func (d *Delivery) InGit() []manifest.Object {
+	return d.stage(true, func(o delivered) manifest.Object { return o.inGit })
+}
+
+// Applied returns the objects as the tool applies them, but for those that another delivery brings as well.
+func (d *Delivery) Applied() []manifest.Object {
+	return d.stage(false, func(o delivered) manifest.Object { return o.applied })
+}
+
+// whole returns all objects as the tool applies them.
+func (d *Delivery) whole() []manifest.Object {
+	return d.stage(true, func(o delivered) manifest.Object { return o.applied })
+}
+
+// known returns the objects with the known values of their variables, but for those that another delivery brings as
+// well.
+func (d *Delivery) known() []manifest.Object {
+	return d.stage(false, func(o delivered) manifest.Object { return o.known })
+}
+
+func (d *Delivery) stage(withRepeated bool, of func(delivered) manifest.Object) (objects []manifest.Object) {
+	for _, o := range d.objects {
+		if withRepeated || !o.isRepeated {
+			objects = append(objects, of(o))
+		}
+	}
+	return objects
+}
+
+// isEntry reports whether the delivery is the entry of the environment, isSet whether it is an ApplicationSet, and
+// isFolder whether a tool builds a folder.
+func (d *Delivery) isEntry() bool  { return d.Parent == nil }
+func (d *Delivery) isSet() bool    { return !d.isEntry() && d.Chart == nil && d.Folder == "" }
+func (d *Delivery) isFolder() bool { return !d.isEntry() && d.Folder != "" }
+
+// isOpen reports whether the objects of a folder or set are there to be judged.
+func (d *Delivery) isOpen() bool {
+	return d.paths != nil && d.Chart == nil || d.isSet() && d.objects != nil
+}
+
+// unknown adds a reason why the objects are not all known.
+func (d *Delivery) unknown(reasons ...string) { d.Unknown = append(d.Unknown, reasons...) }
+
+// all returns the delivery and all below it, a parent before its children.
+func (d *Delivery) all() []*Delivery {
+	nodes := []*Delivery{d}
+	for i := 0; i < len(nodes); i++ { // level by level
+		nodes = append(nodes, nodes[i].Children...)
+	}
+	return nodes
+}
+
+// followed returns the folders and sets below the delivery whose objects are there to be judged.
+func (d *Delivery) followed() (open []*Delivery) {
+	for _, each := range d.all() {
+		if !each.isEntry() && each.isOpen() {
+			open = append(open, each)
+		}
+	}
+	return open
+}
+
+// installed returns the charts below the delivery.
+func (d *Delivery) installed() (charts []*release.Installed) {
+	for _, each := range d.all() {
+		if each.Chart != nil {
+			charts = append(charts, each.Chart)
+		}
+	}
+	return charts
+}
+
+// delivered returns the objects of the folders and sets below the delivery, as tools apply them.
+func (d *Delivery) delivered() (all []manifest.Object) {
+	for _, each := range d.followed() {
+		all = append(all, each.Applied()...)
+	}
+	return all
+}
+
+// asInstalled returns the objects of the folders and sets below the delivery as those of releases.
+func (d *Delivery) asInstalled() (all []*release.Installed) {
+	for _, each := range d.followed() {
+		all = append(all, &release.Installed{Release: release.Release{Source: each.Of}, Objects: each.Applied()})
+	}
+	return all
+}
+
+// parentOf returns the delivery of an object below this one.
+func (d *Delivery) parentOf(o manifest.Object) *Delivery {
+	if parent, isDelivered := o.Delivery.(*Delivery); isDelivered {
+		return parent
+	}
+	return d
+}
+
+// addChart adds the chart of a release below the delivery.
+func (d *Delivery) addChart(r *release.Installed) {
+	parent := d.parentOf(r.Source)
+	node := &Delivery{Place: folder.Place{Of: r.Source, InCluster: r.Source}, Parent: parent, Chart: r, Looks: r.Noted,
+		input: parent.input, Unknown: r.UnknownReasons()}
+	parent.Children = append(parent.Children, node)
+}
+
+// outer returns the values of the variables in the object that delivers, if Flux substitutes any.
+func (d *Delivery) outer() *flux.PostBuild {
+	if d.isEntry() || d.isSet() { // a controller of Argo CD makes the objects of a set
+		return nil
+	}
+	return d.Parent.postBuild
+}
+
+// checker returns the judge of the objects of the delivery.
+func (d *Delivery) checker(of *verdict.Checker) *verdict.Checker {
+	checker := *of
+	checker.PostBuild = d.postBuild
+	return &checker
+}
+
+// hasMetadata reports whether Flux sets metadata in the built objects.
+func (d *Delivery) hasMetadata() bool {
+	return len(d.CommonMetadata.Labels)+len(d.CommonMetadata.Annotations) > 0
+}
+
+// setNamespace gives objects without a namespace that of an Application.
+func (d *Delivery) setNamespace(checker *verdict.Checker) {
+	if d.DefaultNamespace == "" {
+		return
+	}
+	for i, o := range d.objects {
+		d.objects[i].inGit = checker.WithNamespace(o.inGit, d.DefaultNamespace)
+		d.objects[i].known = checker.WithNamespace(o.known, d.DefaultNamespace)
+		if !o.isRepeated {
+			d.objects[i].applied = d.objects[i].known // Argo CD substitutes nothing
+		}
+	}
+}
+
+// Object implements manifest.Delivery.
+func (d *Delivery) Object() manifest.Object { return d.Of }
+
+// Blame implements manifest.Delivery. It adds the source file and line, or those of the object that delivers if its own
+// fields are to blame.
+func (d *Delivery) Blame(p manifest.Problem) manifest.Problem {
+	switch {
+	case d.Chart != nil:
+		return d.Chart.Blame(p)
+	case d.isEntry():
+		return locate(d.input, d.paths, p)
+	case d.isSet():
+		return d.blameSet(p)
+	}
+	p.Subject = p.Subject.Committed()
+	if keys := d.CommonMetadata.Setter(p); keys != nil {
+		return d.blameObject(p, manifest.JoinField(keys), p.Value, p.Object+": "+p.Message)
+	}
+	located := locate(d.input, d.paths, p)
+	set := d.overlay.Setter(d.sources, located.File, located.Line)
+	located.Line = set.Line
+	if set.Field == "" {
+		return located
+	}
+	message := strings.TrimPrefix(located.Object+": "+located.Message, ": ")
+	field := manifest.JoinField(append(manifest.SplitField(set.Field), set.Below...))
+	if rest, ok := strings.CutPrefix(p.Field, set.Entry); ok {
+		field = set.Field + rest
+		message = field + strings.TrimPrefix(p.Message, p.Field)
+	}
+	return d.blameObject(p, field, set.Value, message)
+}
+
+// blame adds the source files and lines of problems.
+func (d *Delivery) blame(problems []manifest.Problem) []manifest.Problem {
+	return manifest.Each(problems, d.Blame)
+}
+
+// blameObject turns a problem into one of the field of the object that causes it.
+func (d *Delivery) blameObject(p manifest.Problem, field string, value manifest.Value,
+	message string) manifest.Problem {
+	of := manifest.NewProblem(d.Of, field, value, message).As(p.Code)
+	of.Warning = p.Warning
+	if d.Parent.isSet() {
+		return d.Parent.Blame(of)
+	}
+	return of
+}
+
+// LocateEntry returns the file and line of an entry of a kustomization as it is built or, if the object that delivers
+// sets it, that object and its field.
+func (d *Delivery) LocateEntry(file string, line int) manifest.Problem {
+	at := manifest.Problem{File: source.Relative(file), Line: line}
+	if d.overlay == nil {
+		return at
+	}
+	set := d.overlay.EntrySetter(d.sources, at.File, at.Line)
+	at.Line = set.Line
+	if set.Field == "" {
+		return at
+	}
+	return manifest.NewProblem(d.Of, set.Field, manifest.Value{}, "")
+}
+
+// MetadataSetter returns the field of the object that delivers that sets metadata in built objects, if it has one.
+func (d *Delivery) MetadataSetter() (at manifest.Problem, sets bool) {
+	switch {
+	case d.isEntry() || d.Chart != nil || d.isSet():
+		return at, false
+	case d.hasMetadata():
+		return manifest.NewProblem(d.Of, "spec.commonMetadata", manifest.Value{}, ""), true
+	}
+	return manifest.NewProblem(d.Of, "spec.destination.namespace", manifest.Value{}, ""), d.DefaultNamespace != ""
+}
+
+// Sources returns the source files that the delivery is built from.
+func (d *Delivery) Sources() *source.Sources { return d.sources }
+
+// Paths returns the build paths of the objects; nil for a chart and a set.
+func (d *Delivery) Paths() *kustomize.Paths { return d.paths }
+
+// Folders returns the folders that a tool may apply, from the root: in git, and in rendered/ if it is there.
+func (d *Delivery) Folders() []string {
+	if d.rendered == "" {
+		return []string{d.Folder}
+	}
+	return []string{d.Folder, path.Join(d.renderedFolder(), d.rendered)}
+}
+
+// Variables returns the values of the variables in the objects, if Flux substitutes any.
+func (d *Delivery) Variables() *flux.PostBuild { return d.postBuild }
+
+// blameDeliveries turns problems of delivered objects into ones of their deliveries, or locates them in their files.
+func blameDeliveries(problems []manifest.Problem) []manifest.Problem {
+	return manifest.Each(problems, func(p manifest.Problem) manifest.Problem {
+		for p.Subject.Delivery != nil && p.File == "" {
+			p = p.Subject.Delivery.Blame(p)
+		}
+		return p
+	})
+}
+
+// isWritten reports whether a source file of the object that delivers has a field. One that a patch adds to many
+// deliveries may be for others.
+func (d *Delivery) isWritten(field string) bool {
+	if d.Parent.paths == nil {
+		return false
+	}
+	built := d.Parent.paths.Find(d.Of)
+	if built == nil {
+		return false
+	}
+	entry := field[:strings.LastIndex(field, "]")+1]
+	_, value := node.Walk(built.Document.Node(), manifest.SplitField(entry), nil)
+	return value != nil
+}
