@@ -47,9 +47,9 @@ func TestUnreadableFilesAreProblems(t *testing.T) {
 		"a kustomization that is a pipe":      {replace(environment+"/kustomization.yaml", pipe), "is not a regular file"},
 		"a manifest that is a pipe":           {replace(environment+"/all.yaml", pipe), "is not a regular file"},
 		"a manifest that is huge":             {replace(environment+"/all.yaml", sparse), "is over 64 MiB"},
-		"an index that is a pipe":             {replace("rendered/prod/kustomization.yaml", pipe), "is not a file"},
+		"an index that is a pipe":             {replace("rendered/prod/kustomization.yaml", pipe), "is not a regular file"},
 		"an index that is huge":               {replace("rendered/prod/kustomization.yaml", sparse), "is over 64 MiB"},
-		"a rendered file that is a pipe":      {replace("rendered/prod/shop/configmap-v1-0.yaml", pipe), "is not a file"},
+		"a rendered file that is a pipe":      {replace("rendered/prod/shop/configmap-v1-0.yaml", pipe), "is not a regular file"},
 		"a rendered file that is huge":        {replace("rendered/prod/shop/configmap-v1-0.yaml", sparse), "is over 64 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,5 +1,5 @@
 // Package regular reads regular files of a bounded size, and replaces files. In a pull request, a path may name
-// anything else: a pipe, a device, a huge file.
+// anything else: a pipe, a device, a huge file, a link.
 package regular
 
 import (
@@ -41,12 +41,19 @@ func ReadFile(root *os.Root, name string) ([]byte, error) {
 	return content, nil
 }
 
-// ReplaceFile replaces a file atomically. A lock has to exclude other runs.
+// ReplaceFile creates or replaces a real file atomically, with the folders above it: see Real. A lock has to exclude
+// other runs.
 func ReplaceFile(root *os.Root, name string, content []byte) error {
 	defer watchdog.Hold()()
 	staged := path.Join(path.Dir(name), ".render-new")
-	_ = root.Remove(staged)
-	err := root.WriteFile(staged, content, 0o644)
+	if _, err := Real(root, name); err != nil {
+		return err
+	}
+	err := root.MkdirAll(path.Dir(name), 0o755)
+	if err == nil {
+		_ = root.Remove(staged)
+		err = root.WriteFile(staged, content, 0o644)
+	}
 	if err == nil {
 		err = root.Rename(staged, name)
 	}

@@ -61,17 +61,14 @@ func TestReadFileReadsOnlyRegularFilesOfABoundedSize(t *testing.T) {
 func TestReplaceFileLeavesOneFile(t *testing.T) {
 	dir, root := open(t)
 	for _, content := range []string{"first", "second"} {
-		if err := ReplaceFile(root, "file", []byte(content)); err != nil {
+		if err := ReplaceFile(root, "new/folder/file", []byte(content)); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := os.ReadFile(filepath.Join(dir, "file")); err != nil || string(got) != content {
+		if got, err := os.ReadFile(filepath.Join(dir, "new/folder/file")); err != nil || string(got) != content {
 			t.Errorf("the file has %q, %v", got, err)
 		}
 	}
-	if err := ReplaceFile(root, "none/file", nil); err == nil {
-		t.Error("a file in no folder is written")
-	}
-	entries, err := os.ReadDir(dir)
+	entries, err := os.ReadDir(filepath.Join(dir, "new/folder"))
 	if err != nil || len(entries) != 1 {
 		t.Errorf("the folder has %v, %v", entries, err)
 	}

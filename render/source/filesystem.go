@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
+	"example.com/gatehouse/render/regular"
 	"example.com/gatehouse/render/watchdog"
 )
 
@@ -197,7 +198,7 @@ func (f *FileSystem) Manifests(folder string) (resources []string) {
 			isDir := err == nil && info.IsDir() // no link
 			isKustomization := isDir && f.KustomizationFile(at) != ""
 			switch {
-			case isGitFolder(path.Base(name)):
+			case regular.IsGit(path.Base(name)):
 			case isKustomization || !isDir && IsYAML(name):
 				resources = append(resources, "./"+name)
 			case isDir:
@@ -291,7 +292,7 @@ func (s *seen) follow(name string) resolution {
 		return nothing
 	case folder.err != nil:
 		return folder
-	case isGitFolder(path.Base(name)):
+	case regular.IsGit(path.Base(name)):
 		return resolution{err: errGit(name)}
 	}
 	resolved := path.Join(folder.path, path.Base(name))
@@ -325,7 +326,7 @@ func (s *seen) followLink(name, resolved string) resolution {
 	defer delete(s.resolved, resolved)
 	for part := range strings.SplitSeq(filepath.ToSlash(target), "/") {
 		switch {
-		case isGitFolder(part):
+		case regular.IsGit(part):
 			return resolution{err: errGit(name)}
 		case part == ".." && at.path == "/":
 			return resolution{err: errOutside(Relative(name))}
@@ -346,10 +347,7 @@ func errOutside(name string) error {
 		name)
 }
 
-// isGitFolder reports whether a name is git's folder, whose configuration often has the token of a CI
-// job. Some file systems ignore case.
-func isGitFolder(name string) bool { return strings.EqualFold(name, ".git") }
-
+// errGit reports a path in git's folder, whose configuration often has the token of a CI job.
 func errGit(name string) error {
 	return fmt.Errorf("%s belongs to git, and may have a token: list a committed file", Relative(name))
 }

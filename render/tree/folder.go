@@ -50,7 +50,7 @@ func (f *folder) full(name string) string { return path.Join(f.path, name) }
 
 // openReal opens a folder without following links. It returns nil if the folder does not exist.
 func openReal(root *os.Root, dir string) (*os.Root, error) {
-	info, err := lstat(root, "", dir)
+	info, err := regular.Real(root, dir)
 	switch {
 	case info == nil:
 		return nil, err
@@ -60,48 +60,19 @@ func openReal(root *os.Root, dir string) (*os.Root, error) {
 	return root.OpenRoot(dir)
 }
 
-// lstat returns the info of a file or folder below dir, nil if it does not exist. A link anywhere in
-// its path is an error.
-func lstat(dir *os.Root, dirPath, name string) (info fs.FileInfo, err error) {
-	for i, c := range name + "/" {
-		if c != '/' {
-			continue
-		}
-		info, err = dir.Lstat(name[:i])
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil, nil
-		case err != nil:
-			return nil, err
-		case info.Mode()&fs.ModeSymlink != 0:
-			return nil,
-				fmt.Errorf("%s is a link: rendered manifests are written to real files and folders only; remove it",
-					path.Join(dirPath, name[:i]))
-		case i < len(name) && !info.IsDir():
-			return nil, fmt.Errorf("%s is not a folder: move it away", path.Join(dirPath, name[:i]))
-		}
-	}
-	return info, nil
-}
-
 // read returns the content of a file, nil if it does not exist.
 func (f *folder) read(name string) ([]byte, error) { return f.readFrom(f.dir, name, name) }
 
 // readFrom reads a file from dir, the folder that holds it.
-func (f *folder) readFrom(dir *os.Root, base, name string) ([]byte, error) {
-	if dir == nil {
+func (f *folder) readFrom(dir *os.Root, base, name string) (content []byte, err error) {
+	switch {
+	case dir == nil:
 		return nil, nil
+	case f.entries[name].isRegular:
+		content, err = regular.ReadFile(dir, base)
+	default: // scan missed it: the file system may ignore case
+		content, err = regular.ReadReal(dir, base)
 	}
-	if !f.entries[name].isRegular { // scan missed it: the file system may ignore case
-		info, err := lstat(dir, f.full(path.Dir(name)), base)
-		switch {
-		case info == nil:
-			return nil, err
-		case !info.Mode().IsRegular():
-			return nil, fmt.Errorf("%s is not a file: move it away", f.full(name))
-		}
-	}
-	content, err := regular.ReadFile(dir, base)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.full(path.Dir(name)), err)
 	}

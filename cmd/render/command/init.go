@@ -2,10 +2,8 @@ package command
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -17,6 +15,7 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/regular"
 	"example.com/gatehouse/render/verbs/setup"
 	"example.com/gatehouse/render/verdict/apiserver"
 )
@@ -109,19 +108,20 @@ func addInitFlags(cmd *cobra.Command, o *setup.Options, root *string, agents *bo
 
 // writeAgents writes AGENTS.md, or prints its content if the file exists.
 func writeAgents(cmd *cobra.Command, root string) error {
-	name := filepath.Join(root, "AGENTS.md")
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // a file for everybody
-	if errors.Is(err, fs.ErrExist) {
-		_, err = fmt.Fprint(cmd.OutOrStdout(), setup.Agents)
-		return err
-	}
+	const name = "AGENTS.md"
+	folder, err := os.OpenRoot(root)
 	if err != nil {
 		return err
 	}
-	if _, err = file.WriteString(setup.Agents); err == nil {
-		fmt.Fprintln(cmd.OutOrStdout(), name)
+	defer folder.Close()
+	if _, err = folder.Lstat(name); err == nil {
+		_, err = fmt.Fprint(cmd.OutOrStdout(), setup.Agents)
+		return err
 	}
-	return errors.Join(err, file.Close())
+	if err = regular.ReplaceFile(folder, name, []byte(setup.Agents)); err == nil {
+		fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(root, name))
+	}
+	return err
 }
 
 func runInit(cmd *cobra.Command, root string, o setup.Options) error {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/gatehouse/render/regular"
 	"example.com/gatehouse/render/watchdog"
 )
 
@@ -83,9 +84,7 @@ func (r *Repository) writeFiles(ctx context.Context, files map[string]File, to s
 	}
 	defer root.Close()
 	return r.readBlobs(ctx, files, func(name string, content []byte) error {
-		if slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool {
-			return strings.EqualFold(part, ".git")
-		}) {
+		if slices.ContainsFunc(strings.Split(name, "/"), regular.IsGit) {
 			return fmt.Errorf("git checks out no file %s", Tidy(name))
 		}
 		if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {

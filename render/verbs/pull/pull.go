@@ -181,9 +181,6 @@ func (p *puller) write(chart charts.Locked, file string, content []byte) error {
 	if err := check(chart, content); err != nil {
 		return err
 	}
-	if err := p.root.MkdirAll(path.Dir(file), 0o755); err != nil {
-		return err
-	}
 	return regular.ReplaceFile(p.root, file, content)
 }
 
@@ -205,8 +202,8 @@ func (p *puller) lockOf(folder string) (*lock, error) {
 		return l, nil
 	}
 	l := &lock{file: path.Join(folder, charts.LockFile)}
-	content, err := regular.ReadFile(p.root, l.file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	content, err := regular.ReadReal(p.root, l.file)
+	if err != nil {
 		return nil, err
 	}
 	var problems []manifest.Problem

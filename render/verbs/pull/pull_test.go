@@ -139,6 +139,33 @@ func TestPullDownloadsOnceAndRemovesUnused(t *testing.T) {
 	}
 }
 
+func TestPullWritesThroughNoLink(t *testing.T) {
+	server := serve(t)
+	for link, target := range map[string]string{
+		"charts": ".git/hooks", "environments/prod/charts": "../../.git/hooks", "charts/web-1.0.0.tgz": "../.git/hooks/new", "charts/charts.lock": "../.git/hooks/new",
+	} {
+		t.Run(link, func(t *testing.T) {
+			dir := t.TempDir()
+			hooks := filepath.Join(dir, ".git/hooks")
+			for _, folder := range []string{hooks, filepath.Dir(filepath.Join(dir, link))} {
+				if err := os.MkdirAll(folder, 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
+				t.Fatal(err)
+			}
+			_, errs := run(t, dir, server, application("web", "1.0.0", server.URL+"/charts"))
+			if want := link + " is a symbolic link to " + target + ": "; !strings.Contains(errs, want) {
+				t.Errorf("%s\nwant %s", errs, want)
+			}
+			if written, err := os.ReadDir(hooks); err != nil || len(written) > 0 {
+				t.Errorf(".git/hooks has %v, %v", written, err)
+			}
+		})
+	}
+}
+
 func TestPullRefuses(t *testing.T) {
 	server := serve(t)
 	for name, test := range map[string]struct{ objects, lock, want string }{

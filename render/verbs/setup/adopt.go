@@ -20,6 +20,7 @@ import (
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/regular"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/node"
 	"example.com/gatehouse/render/tree"
@@ -302,13 +303,13 @@ func (p *target) renderAdoption(ctx context.Context, repository *render.Reposito
 		}
 	}
 	file = source.Relative(file)
-	if err := p.root.WriteFile(file, a.form, 0o644); err != nil {
+	if err := regular.ReplaceFile(p.root, file, a.form); err != nil {
 		return err
 	}
 	problems, err := p.render(ctx, repository, a.environment)
 	if form := withoutIdle(a.form, file, problems); err == nil && len(form) < len(a.form) {
 		a.form, made.idle = form, append(made.idle, a.environment)
-		if err = p.root.WriteFile(file, a.form, 0o644); err == nil {
+		if err = regular.ReplaceFile(p.root, file, a.form); err == nil {
 			problems, err = p.render(ctx, repository, a.environment)
 		}
 	}
@@ -331,8 +332,8 @@ func (p *target) renderAdoption(ctx context.Context, repository *render.Reposito
 		if !strings.Contains(string(a.form), "\npatches:") {
 			a.form = append(a.form, "patches: []\n"...)
 		}
-		return p.root.WriteFile(file, append(a.form, "# Correct the overlay here, by patches. Then run render --env "+
-			a.environment+".\n"...), 0o644)
+		return regular.ReplaceFile(p.root, file, append(a.form, "# Correct the overlay here, by patches. Then run "+
+			"render --env "+a.environment+".\n"...))
 	case buildErr != nil:
 		made.Problems = append(made.Problems, manifest.Problem{Code: manifest.NotAdopted, Warning: true,
 			File: source.Relative(a.overlay), Message: "was not compared with the output of kustomize: " +

@@ -122,8 +122,8 @@ func Init(ctx context.Context, dir string, o Options, progress func(step string)
 	defer unlock()
 
 	made, err := p.plan(ctx, o, image)
-	if err == nil {
-		err = p.checkNew(made)
+	if made != nil {
+		err = errors.Join(err, p.checkNew(made))
 	}
 	if err = cmp.Or(err, ctx.Err()); err == nil {
 		progress("writing")

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"slices"
@@ -61,7 +60,7 @@ func Add(ctx context.Context, repository *render.Repository, s Spec, progress fu
 	}
 	defer root.Close()
 	files := source.NewFileSystem(source.Disk(root, repository.Dir()), repository.Dir(), nil)
-	e, err := readOverlay(files, s.Environment)
+	e, err := readOverlay(root, files, s.Environment)
 	if err != nil {
 		return nil, err
 	}
@@ -134,21 +133,21 @@ func (s Spec) check(repository *render.Repository) error {
 
 // overlay is the folder of an environment and its kustomization.
 type overlay struct {
-	folder, file string // absolute paths in the repository, without links
+	folder, file string // absolute paths in the repository
 	content      []byte // the kustomization
 
 	Namespace string // the namespace for all objects
 	Resources []string
 }
 
-func readOverlay(files *source.FileSystem, name string) (e overlay, err error) {
-	if e.folder, _, err = files.Resolve("/environments/" + name); err != nil {
-		return e, err
+func readOverlay(root *os.Root, files *source.FileSystem, name string) (e overlay, err error) {
+	e.folder = path.Join("/", tree.EnvironmentsFolder, name)
+	e.file = files.KustomizationFile(e.folder)
+	if e.file == "" {
+		return e, fmt.Errorf("%s/kustomization.yaml does not exist: write one that lists the resources of the "+
+			"environment", source.Relative(e.folder))
 	}
-	if e.file, _, err = files.Resolve(files.KustomizationFile(e.folder)); err != nil {
-		return e, err
-	}
-	if e.content, err = files.ReadFile(e.file); err != nil {
+	if e.content, err = regular.ReadReal(root, source.Relative(e.file)); err != nil {
 		return e, err
 	}
 	return e, yaml.Unmarshal(e.content, &e)
@@ -163,9 +162,9 @@ func (s Spec) chooseFile(root *os.Root, e overlay, sample []byte) (name string, 
 		names = append(names, prefix+s.Namespace+"-"+s.Name+".yaml")
 	}
 	for _, name = range names {
-		content, err := root.ReadFile(path.Join(source.Relative(e.folder), name))
+		content, err := regular.ReadReal(root, path.Join(source.Relative(e.folder), name))
 		isListed := slices.ContainsFunc(e.Resources, func(resource string) bool { return path.Clean(resource) == name })
-		if !isListed && (errors.Is(err, fs.ErrNotExist) || err == nil && bytes.Equal(content, sample)) {
+		if !isListed && err == nil && (content == nil || bytes.Equal(content, sample)) {
 			return name, nil
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/regular"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 )
@@ -34,7 +35,7 @@ func (p *target) values(a *adoption) (annotation string, content []byte, err err
 		if err != nil {
 			return flux.Unknown, nil, err
 		}
-		all, err := p.readFile(file)
+		all, err := regular.ReadReal(p.root, file)
 		isAlone = isAlone && err == nil && len(source.Documents(all)) == 1
 		files, documents = append(files, file), append(documents, document)
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"path"
 	"path/filepath"
@@ -36,14 +35,9 @@ func (p *target) plan(ctx context.Context, o Options, image string) (made *Resul
 	if err != nil {
 		return nil, err
 	}
-	if err := p.planCI(ctx, o, made, o.From != "" || hasBase); err != nil {
-		return nil, err
-	}
-	attributes, err := p.readFile(p.attributes())
-	if err != nil {
-		return nil, err
-	}
-	if changed := addAttributes(attributes); !bytes.Equal(attributes, changed) {
+	errCI := p.planCI(ctx, o, made, o.From != "" || hasBase)
+	attributes, err := regular.ReadReal(p.root, p.attributes())
+	if changed := addAttributes(attributes); err == nil && !bytes.Equal(attributes, changed) {
 		made.attributes = changed
 		if len(attributes) > 0 {
 			made.Appended = p.attributes()
@@ -58,7 +52,7 @@ func (p *target) plan(ctx context.Context, o Options, image string) (made *Resul
 	if o.From == "" && !hasBase {
 		made.Files = append(made.Files, p.base())
 	}
-	return made, nil
+	return made, errors.Join(errCI, err)
 }
 
 // planAdoptions adds the files of environments from overlays, and returns their names.
@@ -98,9 +92,11 @@ func (p *target) planCI(ctx context.Context, o Options, made *Result, mayExist b
 		return nil
 	}
 	name, content := ciFile(ci, p.git.DefaultBranch(ctx), p.prefix)
-	existing, err := p.readFile(name)
-	isOurs := o.Environment != "" && string(existing) == content
-	if isOurs || mayExist && p.exists(name) {
+	if mayExist && p.exists(name) {
+		return nil
+	}
+	existing, err := regular.ReadReal(p.root, name)
+	if err != nil || o.Environment != "" && string(existing) == content {
 		return err
 	}
 	made.CIFile, made.Placeholders, made.files[name] = name, placeholders(content), []byte(content)
@@ -108,7 +104,7 @@ func (p *target) planCI(ctx context.Context, o Options, made *Result, mayExist b
 	if ci != gitlab {
 		return nil
 	}
-	own, err := p.readFile(gitlabCI)
+	own, err := regular.ReadReal(p.root, gitlabCI)
 	switch {
 	case err != nil:
 		return err
@@ -125,48 +121,46 @@ func (p *target) base() string { return path.Join(p.prefix, "environments/base")
 
 func (p *target) attributes() string { return path.Join(p.prefix, attributesFile) }
 
-// readFile returns the content of a file, or nil if it does not exist.
-func (p *target) readFile(name string) ([]byte, error) {
-	content, err := regular.ReadFile(p.root, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return content, err
-}
-
-// checkNew returns an error that lists existing files and folders among the new ones.
+// checkNew returns an error that lists links on the way to the new files, and existing files and folders among them.
 func (p *target) checkNew(made *Result) error {
-	var found []string
+	var wrong, found []string
 	for _, name := range made.Files {
-		if name != p.attributes() && p.exists(name) {
+		switch info, err := regular.Real(p.root, name); {
+		case err != nil && !slices.Contains(wrong, err.Error()):
+			wrong = append(wrong, err.Error())
+		case info != nil && name != p.attributes():
 			found = append(found, name)
 		}
 	}
-	hint := "move them away, or run this in another folder"
-	switch {
-	case len(found) == 0:
-		return nil
-	case len(made.adoptions) > 0:
-		hint = "pass another name by --env, which begins the names of several environments"
-	case p.exists(path.Join(p.base(), "gatehouse")):
-		hint = "to add an environment, pass another name by --env"
-	case len(made.files) == 1 && len(made.Rendered) == 0:
-		hint = "pass --from or --env to create an environment"
-	case len(found) == 1 && found[0] == made.CIFile:
-		hint = "move it away, or use --ci none"
+	if len(found) > 0 {
+		wrong = append(wrong, "these files exist already:", strings.Join(found, "\n"), p.hint(made, found))
 	}
-	return fmt.Errorf("these files exist already:\n%s\n%s", strings.Join(found, "\n"), hint)
+	if len(wrong) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(wrong, "\n"))
+}
+
+// hint says how to avoid files that exist already.
+func (p *target) hint(made *Result, found []string) string {
+	switch {
+	case len(made.adoptions) > 0:
+		return "pass another name by --env, which begins the names of several environments"
+	case p.exists(path.Join(p.base(), "gatehouse")):
+		return "to add an environment, pass another name by --env"
+	case len(made.files) == 1 && len(made.Rendered) == 0:
+		return "pass --from or --env to create an environment"
+	case len(found) == 1 && found[0] == made.CIFile:
+		return "move it away, or use --ci none"
+	}
+	return "move them away, or run this in another folder"
 }
 
 // write writes the new files, renders the environment, and updates .gitattributes last.
 func (p *target) write(ctx context.Context, o Options, made *Result) (err error) {
 	for _, name := range slices.Sorted(maps.Keys(made.files)) {
-		err := p.root.MkdirAll(path.Dir(name), 0o755)
-		if err == nil {
-			err = p.root.WriteFile(name, made.files[name], 0o644)
-		}
-		if err != nil {
-			return fmt.Errorf("write %s: %w", name, err)
+		if err := regular.ReplaceFile(p.root, name, made.files[name]); err != nil {
+			return err
 		}
 	}
 	repository, err := render.Open(filepath.Join(p.top, filepath.FromSlash(p.prefix)), o.Kinds)
