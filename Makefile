@@ -76,6 +76,7 @@ fuzz: ## Fuzz each target for FUZZTIME (default: 30s)
 	$(FUZZ) ./render -fuzz FuzzOverrides
 	$(FUZZ) ./render/verdict -fuzz FuzzSchedule
 	$(FUZZ) ./render/tree -fuzz FuzzIndex
+	$(FUZZ) ./cmd/render/command -fuzz FuzzWatchdog
 	GOGC=400 go test ./render -run FuzzFeatures -repositories 5000
 
 # Kubernetes' own tool; it reads all dependencies from source, which takes minutes.

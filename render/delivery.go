@@ -121,15 +121,18 @@ func (d *Delivery) all() []*Delivery {
 	return nodes
 }
 
-// followed returns the folders and sets below the delivery whose objects are there to be judged.
-func (d *Delivery) followed() (open []*Delivery) {
+// open returns the folders and sets whose objects are there to be judged: the delivery itself, and those below it.
+func (d *Delivery) open() (open []*Delivery) {
 	for _, each := range d.all() {
-		if !each.isEntry() && each.isOpen() {
+		if each == d || each.isOpen() {
 			open = append(open, each)
 		}
 	}
 	return open
 }
+
+// followed returns the folders and sets below the delivery whose objects are there to be judged.
+func (d *Delivery) followed() []*Delivery { return d.open()[1:] }
 
 // installed returns the charts below the delivery.
 func (d *Delivery) installed() (charts []*release.Installed) {
@@ -183,6 +186,9 @@ func (d *Delivery) outer() *flux.PostBuild {
 
 // checker returns the judge of the objects of the delivery.
 func (d *Delivery) checker(of *verdict.Checker) *verdict.Checker {
+	if of.PostBuild == d.postBuild {
+		return of
+	}
 	checker := *of
 	checker.PostBuild = d.postBuild
 	return &checker

@@ -291,23 +291,6 @@ func (d *Delivery) buildFolder() []manifest.Problem {
 	return d.blame(problems)
 }
 
-// judgeDeliveries returns the problems of the objects that deliveries bring.
-func (b *built) judgeDeliveries() (problems []manifest.Problem) {
-	for _, d := range b.followed() {
-		_, found := d.checker(b.checker).Objects(d.known())
-		if d.isSet() { // the API server warns its controller alone
-			found = slices.DeleteFunc(found, func(p manifest.Problem) bool { return p.Code == manifest.APIWarning })
-		}
-		problems = append(problems, d.blame(found)...)
-		for _, p := range d.blame(d.ineffective) {
-			if p.Subject.Unstructured == nil || d.isWritten(p.Field) {
-				problems = append(problems, p)
-			}
-		}
-	}
-	return problems
-}
-
 // filesRead returns the source files of the environment and of followed folders, relative to the root.
 func (p *pipeline) filesRead() []string {
 	files := p.sources.FS.FilesRead()

@@ -17,12 +17,26 @@ import (
 	"example.com/gatehouse/render/warn"
 )
 
-// judge returns the built objects as the API server stores them, with defaults, and their
-// problems.
+// judge returns the built objects of the environment's own folder as the API server stores them, with defaults, and the
+// problems of the objects of all deliveries.
 func (in *input) judge(b built) (stored []manifest.Object, problems []manifest.Problem) {
-	stored, problems = b.checker.Objects(b.objects)
-	repeated := in.duplicates(tree.Layout(b.objects, b.checker.IsNamespaced))
-	return stored, slices.Concat(b.invalid, problems, b.judgeDeliveries(), repeated)
+	problems = slices.Clone(b.invalid)
+	for _, d := range b.root.open() {
+		objects, found := d.checker(b.checker).Objects(d.known())
+		if d.isEntry() {
+			stored = objects
+		}
+		if d.isSet() { // the API server warns its controller alone
+			found = slices.DeleteFunc(found, func(p manifest.Problem) bool { return p.Code == manifest.APIWarning })
+		}
+		problems = append(problems, d.blame(found)...)
+		for _, p := range d.blame(d.ineffective) {
+			if p.Subject.Unstructured == nil || d.isWritten(p.Field) {
+				problems = append(problems, p)
+			}
+		}
+	}
+	return stored, append(problems, in.duplicates(tree.Layout(b.objects, b.checker.IsNamespaced))...)
 }
 
 // judgeRendered returns the problems of rendered objects at their cause: in the overrides, if

@@ -59,10 +59,35 @@ func (f *FileSystem) With(files map[string][]byte) *FileSystem {
 	return with
 }
 
-// Looks are the paths from the root that readings look at. It may be used concurrently. A nil Looks keeps nothing.
+// Looks are the paths from the root that readings look at, and the files whose content they consume. It may be used
+// concurrently. A nil Looks keeps nothing.
 type Looks struct {
-	mu    sync.Mutex
-	paths map[string]bool
+	mu       sync.Mutex
+	paths    map[string]bool
+	consumed map[string]bool
+}
+
+// consume adds a file whose content is read.
+func (l *Looks) consume(name string) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.consumed == nil {
+		l.consumed = map[string]bool{}
+	}
+	l.consumed[Relative(name)] = true
+}
+
+// Consumed returns the files whose content is read, sorted: without links, from the root.
+func (l *Looks) Consumed() []string {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Sorted(maps.Keys(l.consumed))
 }
 
 // Add adds a path.
@@ -159,7 +184,9 @@ func (f *FileSystem) find(name string) (resolved string, content []byte, err err
 	if content, ok := f.standIns[resolved]; ok {
 		return resolved, content, nil
 	}
-	content, err = f.read(resolved)
+	if content, err = f.read(resolved); err == nil {
+		f.noted.consume(resolved)
+	}
 	return resolved, content, err
 }
 

@@ -1,0 +1,95 @@
+package render
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/gatehouse/kind/gatehouse"
+)
+
+// Each delivery of an environment is a node, with the files whose content it consumed and the reasons why its objects
+// are not all known.
+func TestDeliveriesSayWhatTheyConsumeAndWhatIsUnknown(t *testing.T) {
+	const kustomization = `---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: NAME, namespace: flux-system}
+spec: {interval: 10m, prune: true, path: PATH, sourceRef: {kind: GitRepository, name: SOURCE}}
+`
+	flux := func(name, path, source string) string {
+		return strings.NewReplacer("NAME", name, "PATH", path, "SOURCE", source).Replace(kustomization)
+	}
+	root := write(t, "-- clusters/prod/sync.yaml --\n"+flux("flux-system", "./clusters/prod", "flux-system")+`---
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: flux-system, namespace: flux-system}
+spec: {interval: 1m, url: https://example.com/this.git}
+---
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: other, namespace: flux-system}
+spec: {interval: 1m, url: https://example.com/other.git}
+`+flux("shop", "./apps/shop", "flux-system")+flux("gone", "./apps/gone", "flux-system")+
+		flux("foreign", "./deploy", "other")+flux("broken", "./apps/broken", "flux-system")+`
+-- apps/shop/kustomization.yaml --
+resources: [shop.yaml, release.yaml]
+-- apps/shop/shop.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: shop, namespace: shop}
+-- apps/broken/kustomization.yaml --
+resources: [missing.yaml]
+-- apps/shop/release.yaml --
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: web, namespace: shop}
+spec:
+  interval: 10m
+  chart: {spec: {chart: web, version: 1.0.0, sourceRef: {kind: HelmRepository, name: charts}}}
+`)
+	repository, err := Open(root, gatehouse.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repository.Close()
+	e := repository.Judge("clusters/prod", nil, func(string) {})
+	got := map[string]*Delivery{}
+	for _, d := range e.pipeline.root.all() {
+		name := "entry"
+		if !d.isEntry() {
+			name = d.Object().GetName()
+		}
+		got[name] = d
+	}
+	for name, want := range map[string]struct {
+		parent, unknown string // a part of the only reason
+		consumed        []string
+	}{
+		"entry": {consumed: []string{"clusters/prod/sync.yaml"}},
+		"shop": {parent: "entry", consumed: []string{"apps/shop/kustomization.yaml", "apps/shop/release.yaml",
+			"apps/shop/shop.yaml"}},
+		"gone":    {parent: "entry", unknown: "no folder apps/gone"},
+		"foreign": {parent: "entry", unknown: "GitRepository flux-system/other"},
+		"broken":  {parent: "entry", unknown: "missing.yaml", consumed: []string{"apps/broken/kustomization.yaml"}},
+		"web":     {parent: "shop", unknown: "chart web 1.0.0"},
+	} {
+		d := got[name]
+		switch {
+		case d == nil:
+			t.Errorf("%s is no node", name)
+			continue
+		case want.parent != "" && d.Parent != got[want.parent]:
+			t.Errorf("%s is not below %s", name, want.parent)
+		case want.unknown == "" && len(d.Unknown) > 0,
+			want.unknown != "" && (len(d.Unknown) != 1 || !strings.Contains(d.Unknown[0], want.unknown)):
+			t.Errorf("%s is unknown for %q, want %q", name, d.Unknown, want.unknown)
+		}
+		if consumed := d.Looks.Consumed(); !slices.Equal(consumed, want.consumed) {
+			t.Errorf("%s consumes %q, want %q", name, consumed, want.consumed)
+		}
+	}
+	if len(got) != 6 {
+		t.Errorf("%d nodes", len(got))
+	}
+}
