@@ -31,7 +31,6 @@ type definition struct {
 	// Review calls Review. Before or after may be nil.
 	Review    func(before, after Object, children []ChildChange, now time.Time) []Effect
 	ReviewCRD func(Change[unstructured.Unstructured]) []Effect
-	Page      func([]Rendered[Object], Environment) Page
 	Warnings  func([]Rendered[Object], Environment) []Warning
 }
 
@@ -82,9 +81,6 @@ func Define[T, S any, P interface {
 		erased.Review = func(before, after Object, children []ChildChange, now time.Time) []Effect {
 			return d.Review(Change[T]{object(before), object(after), children, now})
 		}
-	}
-	if d.Page != nil {
-		erased.Page = func(objects []Rendered[Object], e Environment) Page { return d.Page(view(objects, e)) }
 	}
 	if d.Warnings != nil {
 		erased.Warnings = func(objects []Rendered[Object], e Environment) []Warning {

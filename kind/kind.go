@@ -83,17 +83,13 @@ type Definition[T, S any] struct {
 	Gate string
 
 	// TimeField is the path of a text field with a time that ParseTime reads, such as
-	// spec.schedule; empty for none. The page of an environment sorts objects by it.
+	// spec.schedule; empty for none.
 	TimeField string
 
 	// KeepDefaults are the paths of fields whose defaults render writes into the committed
 	// object. An environment may change such a default, but the API server would set it only
 	// when the object is created.
 	KeepDefaults []string
-
-	// Page returns the part of an environment's page for the objects of the kind. If nil, the
-	// page has the columns of `kubectl get` that show the spec, and links to the children.
-	Page func(View[T]) Page
 
 	// Warnings returns warnings about the objects of the kind in an environment. Optional.
 	Warnings func(View[T]) []Warning

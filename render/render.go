@@ -23,8 +23,8 @@ import (
 	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/page"
 	"example.com/gatehouse/render/references"
+	"example.com/gatehouse/render/schema"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict"
@@ -43,7 +43,7 @@ type Rendering struct {
 	Objects []manifest.Object
 	// Files hold one object each, in the same order. After these come the files of deliveries.
 	Files []tree.File
-	// Beside are the page about the environment, and the schema for editors.
+	// Beside are the schema for editors, and files that former versions wrote, without content.
 	Beside []tree.File
 	// Index describes the environment in its index. The index keeps the order of objects if the
 	// environment sets sortOptions.
@@ -397,7 +397,7 @@ func (p *pipeline) rendering(repository *Repository) *Rendering {
 	if p.kubernetes != 0 {
 		index.Kubernetes = p.kubernetes.String()
 	}
-	beside, err := page.Files(p.kinds, p.name, index.Kubernetes, objects, files)
+	beside, err := schema.File(p.kinds, objects)
 	if problems = nil; !p.isSilent {
 		problems = p.warnings(objects, repository)
 	}
@@ -413,7 +413,7 @@ func (p *pipeline) rendering(repository *Repository) *Rendering {
 		Environment: p.name,
 		Objects:     objects,
 		Files:       append(files, delivered...),
-		Beside:      beside,
+		Beside:      []tree.File{{Path: tree.FormerPage}, beside},
 		Index:       index,
 		Sources:     p.filesRead(),
 		CRLF:        p.sources.CRLF(),

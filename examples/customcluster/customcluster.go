@@ -26,7 +26,6 @@ var Kind = kind.Define(kind.Definition[v1alpha1.Customcluster, v1alpha1.Customcl
 	Children:    []kind.Child{{GVK: corev1.SchemeGroupVersion.WithKind("Pod"), Immutable: true}},
 	Expand:      expand,
 	Status:      status,
-	Page:        page,
 })
 
 // expand returns the Pods. No Pod depends on the count, so that another count keeps the others. A
@@ -68,16 +67,4 @@ func status(s kind.Snapshot[v1alpha1.Customcluster]) kind.Decision[v1alpha1.Cust
 		next.Message = s.Object.Spec.Message
 	}
 	return kind.Decision[v1alpha1.CustomclusterStatus]{Status: next, Wake: s.Wake}
-}
-
-// page shows the number of Pods and their message.
-func page(v kind.View[v1alpha1.Customcluster]) kind.Page {
-	p := kind.Page{Columns: []kind.Column{{Name: "Pods", IsNumber: true}, {Name: "Message"}}}
-	for _, c := range v.Objects {
-		p.Rows = append(p.Rows, kind.Row{Cells: []kind.Cell{
-			{kind.Plain(fmt.Sprint(len(c.Children)))},
-			{kind.Code(c.Object.Spec.Message)},
-		}})
-	}
-	return p
 }

@@ -31,7 +31,6 @@ var Kind = kind.Define(kind.Definition[cnatv1alpha1.At, cnatv1alpha1.AtStatus]{
 	Gate:         Gate,
 	TimeField:    "spec.schedule",
 	KeepDefaults: []string{"spec.startingDeadlineSeconds"},
-	Page:         page,
 	Warnings:     warnings,
 	// The result of a command is not the health of a delivery.
 	HealthyPhases: []string{string(cnatv1alpha1.AtRunning), string(cnatv1alpha1.AtDone)},

@@ -37,7 +37,6 @@ var Kind = kind.Define(kind.Definition[cachev1alpha1.Memcached, cachev1alpha1.Me
 	Expand: expand,
 	Status: decide,
 	Review: review,
-	Page:   page,
 	Digest: func(m *cachev1alpha1.Memcached) string { return Digest(m.Spec) },
 })
 

@@ -255,7 +255,6 @@ func TestExpandCompletesObjects(t *testing.T) {
 // The error of a function that panics has its name.
 func TestPanicsAreErrors(t *testing.T) {
 	d := valid()
-	d.Page = func(kind.View[everything.Everything]) kind.Page { panic("no") }
 	d.Warnings = func(kind.View[everything.Everything]) []kind.Warning { panic("no") }
 	d.ReviewCRD = func(kind.Change[unstructured.Unstructured]) []kind.Effect { panic("no") }
 	kinds, err := registry.New(kind.Define(d))
@@ -263,10 +262,9 @@ func TestPanicsAreErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	view := kinds.Views(kind.Environment{All: []*unstructured.Unstructured{newEverything(t, "web")}}, nil)[0]
-	_, ofPage := view.Page()
 	_, ofWarnings := view.Warnings()
 	_, ofCRD := registry.ReviewCRD(&kinds.All[0], nil, nil)
-	if got := fmt.Sprint(ofPage, "; ", ofWarnings, "; ", ofCRD); got != "Page of Everything panics: no; Warnings of Everything panics: no; its ReviewCRD panics: no" {
+	if got := fmt.Sprint(ofWarnings, "; ", ofCRD); got != "Warnings of Everything panics: no; its ReviewCRD panics: no" {
 		t.Error(got)
 	}
 }

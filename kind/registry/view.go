@@ -68,13 +68,6 @@ type ownerKey struct {
 // namespaceOf returns the namespace of a namespaced object in a cluster.
 func namespaceOf(o metav1.Object) string { return cmp.Or(o.GetNamespace(), metav1.NamespaceDefault) }
 
-// Page calls Page of the kind, which must have one.
-func (v View) Page() (kind.Page, error) {
-	return call("Page of "+v.Kind.GVK().Kind, func() (kind.Page, error) {
-		return v.Kind.Page(v.typed(), v.Environment), nil
-	})
-}
-
 // Warnings returns the warnings of the kind about its objects.
 func (v View) Warnings() ([]kind.Warning, error) {
 	if v.Kind.Warnings == nil || len(v.Objects) == 0 {

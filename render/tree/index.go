@@ -204,17 +204,18 @@ func Environments(root *os.Root) (names []string, err error) {
 	return names, err
 }
 
-// The files beside the index, and their first lines: the page about the environment, and the schema for
-// editors. The index does not list them, because kustomize cannot build them. Without that first line,
-// the file is not render's: render keeps it and only warns, as no tool deploys it.
+// The schema for editors is a file beside the index. The index does not list it, because kustomize cannot build it.
+// Without its first line the file is not render's: render keeps it and only warns, as no tool deploys it.
 const (
-	PageFile     = "README.md"
-	PageHeader   = "<!-- Written by gatehouse render: do not edit. -->\n"
 	SchemaFile   = "schema.json"
 	SchemaHeader = `{"$comment": "Written by gatehouse render: do not edit.",` + "\n"
+
+	// FormerPage is a page that former versions wrote. It is pruned.
+	FormerPage = "README.md"
 )
 
-var besideHeaders = map[string]string{PageFile: PageHeader, SchemaFile: SchemaHeader}
+var besideHeaders = map[string]string{SchemaFile: SchemaHeader,
+	FormerPage: "<!-- Written by gatehouse render: do not edit. -->\n"}
 
 // readBeside returns the content of a file beside the index, nil if it does not exist, and reports
 // whether anything else has its name.

@@ -56,10 +56,10 @@ func TestKilledRunIsCompletedOrUndoneByTheNext(t *testing.T) {
 }
 
 // pageOf returns a distinct page for each list of files.
-func pageOf(files []File) []byte { return fmt.Appendf([]byte(PageHeader), "%s", files) }
+func schemaOf(files []File) []byte { return fmt.Appendf([]byte(SchemaHeader), "%s", files) }
 
 func besideOf(files []File) []File {
-	return []File{{PageFile, pageOf(files)}, {SchemaFile, fmt.Appendf([]byte(SchemaHeader), "%s", files)}}
+	return []File{{Path: FormerPage}, {SchemaFile, schemaOf(files)}}
 }
 
 func newRoot(t *testing.T) *os.Root {

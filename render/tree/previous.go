@@ -56,7 +56,7 @@ func (p *Previous) Plan(files, beside []File, index Index) (*Plan, []manifest.Pr
 	if len(files) > 0 {
 		plan.index.after = index.format(names)
 	} else {
-		beside = []File{{Path: PageFile}, {Path: SchemaFile}}
+		beside = []File{{Path: FormerPage}, {Path: SchemaFile}}
 	}
 	for _, f := range plan.files {
 		if f.isPruned() {

@@ -3,7 +3,6 @@ package webservice
 
 import (
 	_ "embed"
-	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -49,7 +48,6 @@ var Kind = kind.Define(kind.Definition[v1.WebService, v1.WebServiceStatus]{
 	},
 	Expand: expand,
 	Review: review,
-	Page:   page,
 })
 
 const label, port = "platform.example.org/webservice", 8080
@@ -209,18 +207,4 @@ func review(c kind.Change[v1.WebService]) (effects []kind.Effect) {
 		}
 	}
 	return effects
-}
-
-// page shows the range of Pods of each WebService, after overrides.
-func page(v kind.View[v1.WebService]) kind.Page {
-	p := kind.Page{Columns: []kind.Column{{Name: "Host"}, {Name: "Pods"}}}
-	for _, w := range v.Objects {
-		row := kind.Row{Cells: []kind.Cell{{kind.Plain(w.Object.Spec.Host)}}}
-		if hpa := w.Child("autoscaling", "HorizontalPodAutoscaler"); hpa != nil {
-			a, _ := pod.ReadAutoscaler(hpa)
-			row.Cells = append(row.Cells, kind.Cell{kind.Link(fmt.Sprintf("%d to %d", a.Min, a.Max), hpa)})
-		}
-		p.Rows = append(p.Rows, row)
-	}
-	return p
 }

@@ -205,7 +205,7 @@ func (f *frame) isRenderedChange(file git.FileChange, name, within string) bool 
 
 // wasWritten reports whether render wrote a file of the base.
 func (f *frame) wasWritten(environment, name string) bool {
-	return slices.Contains([]string{tree.IndexFile, tree.PageFile, tree.SchemaFile}, name) ||
+	return slices.Contains([]string{tree.IndexFile, tree.FormerPage, tree.SchemaFile}, name) ||
 		slices.Contains(f.listed[environment], name)
 }
 

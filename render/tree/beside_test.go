@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	pagePath  = "rendered/prod/" + PageFile
-	indexPath = "rendered/prod/" + IndexFile
+	schemaPath = "rendered/prod/" + SchemaFile
+	indexPath  = "rendered/prod/" + IndexFile
 )
 
-// The index does not list the page.
-func TestPageIsWrittenAndPrunedAsOtherFiles(t *testing.T) {
+// The index does not list the schema.
+func TestSchemaIsWrittenAndPrunedAsOtherFiles(t *testing.T) {
 	root := newRoot(t)
 	for _, step := range []struct {
 		files                      []File
@@ -38,17 +38,17 @@ func TestPageIsWrittenAndPrunedAsOtherFiles(t *testing.T) {
 			names []string
 			want  bool
 		}{"written": {p.Written(), step.written}, "unchanged": {p.Unchanged(), step.unchanged}, "pruned": {p.Pruned(), step.pruned}} {
-			if slices.Contains(list.names, pagePath) != list.want {
+			if slices.Contains(list.names, schemaPath) != list.want {
 				t.Errorf("%s: %q", result, list.names)
 			}
 		}
-		if got, want := strings.Contains(p.Diff(), "/"+pagePath+"\n"), step.written || step.pruned; got != want {
+		if got, want := strings.Contains(p.Diff(), "/"+schemaPath+"\n"), step.written || step.pruned; got != want {
 			t.Errorf("is in the diff: %t, want %t", got, want)
 		}
 		p.Close()
 		run(t, root, step.files, -1)
-		if index := string(readFiles(t, root)[indexPath]); strings.Contains(index, PageFile) {
-			t.Errorf("the index lists the page:\n%s", index)
+		if index := string(readFiles(t, root)[indexPath]); strings.Contains(index, SchemaFile) {
+			t.Errorf("the index lists the schema:\n%s", index)
 		}
 	}
 	if files := readFiles(t, root); len(files) > 0 {
@@ -56,35 +56,35 @@ func TestPageIsWrittenAndPrunedAsOtherFiles(t *testing.T) {
 	}
 }
 
-func TestEditedPageIsWrittenAgain(t *testing.T) {
+func TestEditedSchemaIsWrittenAgain(t *testing.T) {
 	for _, content := range []string{
-		PageHeader, PageHeader + "mine\n", strings.ReplaceAll(PageHeader, "\n", "\r\n"), "<<<<<<< HEAD\n" + PageHeader + "=======\n" + PageHeader + ">>>>>>> theirs\n",
+		SchemaHeader, SchemaHeader + "mine\n", strings.ReplaceAll(SchemaHeader, "\n", "\r\n"), "<<<<<<< HEAD\n" + SchemaHeader + "=======\n" + SchemaHeader + ">>>>>>> theirs\n",
 	} {
 		root := newRoot(t)
-		put(t, root, pagePath)
-		if err := root.WriteFile(pagePath, []byte(content), 0o644); err != nil {
+		put(t, root, schemaPath)
+		if err := root.WriteFile(schemaPath, []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		run(t, root, before, -1)
-		if got := readFiles(t, root)[pagePath]; string(got) != string(pageOf(before)) {
+		if got := readFiles(t, root)[schemaPath]; string(got) != string(schemaOf(before)) {
 			t.Errorf("%q is %q now", content, got)
 		}
 	}
 }
 
-// It is a warning as long as render has a page to write.
-func TestForeignPageIsKept(t *testing.T) {
+// It is a warning as long as render has a schema to write.
+func TestForeignSchemaIsKept(t *testing.T) {
 	for name, place := range map[string]func(root *os.Root) error{
-		"text":  func(root *os.Root) error { return root.WriteFile(pagePath, []byte("# prod\n"+PageHeader), 0o644) },
-		"empty": func(root *os.Root) error { return root.WriteFile(pagePath, nil, 0o644) },
-		"link":  func(root *os.Root) error { return root.Symlink("../../docs/prod.md", pagePath) },
-		"link to a page": func(root *os.Root) error {
-			if err := root.WriteFile("rendered/prod/page.md", []byte(PageHeader), 0o644); err != nil {
+		"text":  func(root *os.Root) error { return root.WriteFile(schemaPath, []byte("# prod\n"+SchemaHeader), 0o644) },
+		"empty": func(root *os.Root) error { return root.WriteFile(schemaPath, nil, 0o644) },
+		"link":  func(root *os.Root) error { return root.Symlink("../../docs/prod.md", schemaPath) },
+		"link to a schema": func(root *os.Root) error {
+			if err := root.WriteFile("rendered/prod/other.json", []byte(SchemaHeader), 0o644); err != nil {
 				return err
 			}
-			return root.Symlink("page.md", pagePath)
+			return root.Symlink("other.json", schemaPath)
 		},
-		"folder": func(root *os.Root) error { return root.Mkdir(pagePath, 0o755) },
+		"folder": func(root *os.Root) error { return root.Mkdir(schemaPath, 0o755) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := newRoot(t)
@@ -92,7 +92,7 @@ func TestForeignPageIsKept(t *testing.T) {
 			if err := place(root); err != nil {
 				t.Fatal(err)
 			}
-			was, err := root.Lstat(pagePath)
+			was, err := root.Lstat(schemaPath)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,7 +101,7 @@ func TestForeignPageIsKept(t *testing.T) {
 				switch {
 				case files == nil && len(problems) > 0:
 					t.Error(problems)
-				case files != nil && (len(problems) != 1 || !problems[0].Warning || problems[0].File != pagePath):
+				case files != nil && (len(problems) != 1 || !problems[0].Warning || problems[0].File != schemaPath):
 					t.Errorf("problems %v", problems)
 				}
 				if err := p.Stage(t.Context()); err != nil {
@@ -111,10 +111,10 @@ func TestForeignPageIsKept(t *testing.T) {
 					t.Fatal(err)
 				}
 				p.Close()
-				if slices.Contains(slices.Concat(p.Written(), p.Unchanged(), p.Pruned()), pagePath) {
+				if slices.Contains(slices.Concat(p.Written(), p.Unchanged(), p.Pruned()), schemaPath) {
 					t.Error("the plan contains it")
 				}
-				if is, err := root.Lstat(pagePath); err != nil || !os.SameFile(was, is) || is.Size() != was.Size() {
+				if is, err := root.Lstat(schemaPath); err != nil || !os.SameFile(was, is) || is.Size() != was.Size() {
 					t.Errorf("it was changed: %v", err)
 				}
 			}
@@ -122,22 +122,22 @@ func TestForeignPageIsKept(t *testing.T) {
 	}
 }
 
-func TestForeignPageIsNotPruned(t *testing.T) {
+func TestForeignSchemaIsNotPruned(t *testing.T) {
 	root := newRoot(t)
 	run(t, root, before, -1)
-	if err := root.WriteFile(pagePath, []byte("mine"), 0o644); err != nil {
+	if err := root.WriteFile(schemaPath, []byte("mine"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	run(t, root, nil, -1)
-	if files := readFiles(t, root); len(files) != 1 || string(files[pagePath]) != "mine" {
+	if files := readFiles(t, root); len(files) != 1 || string(files[schemaPath]) != "mine" {
 		t.Errorf("left %q", files)
 	}
 }
 
-func TestUnreadablePageIsOneProblemAmongAll(t *testing.T) {
+func TestUnreadableSchemaIsOneProblemAmongAll(t *testing.T) {
 	root := newRoot(t)
-	put(t, root, pagePath)
-	file, err := root.Create(pagePath)
+	put(t, root, schemaPath)
+	file, err := root.Create(schemaPath)
 	if err == nil {
 		err = errors.Join(file.Truncate(regular.MaxSize+1), file.Close())
 	}
@@ -151,7 +151,7 @@ func TestUnreadablePageIsOneProblemAmongAll(t *testing.T) {
 	for _, problem := range problems {
 		fmt.Fprintln(&text, problem)
 	}
-	if !strings.Contains(text.String(), PageFile+" is over 64 MiB") || !strings.Contains(text.String(), before[0].Path+" was not written by render") || !manifest.HasErrors(problems) {
+	if !strings.Contains(text.String(), SchemaFile+" is over 64 MiB") || !strings.Contains(text.String(), before[0].Path+" was not written by render") || !manifest.HasErrors(problems) {
 		t.Errorf("problems %s", &text)
 	}
 }

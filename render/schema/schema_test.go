@@ -1,4 +1,4 @@
-package page
+package schema
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
 )
 
@@ -135,10 +136,28 @@ func apiServer(t *testing.T, schema apiextensionsv1.JSONSchemaProps) func(map[st
 	}
 }
 
+// schemaFor returns the schema of an environment with one object.
+func schemaFor(t *testing.T, kinds *registry.Kinds, text string) []byte {
+	t.Helper()
+	o := manifest.Object{Unstructured: &unstructured.Unstructured{}}
+	asJSON, err := yaml.YAMLToJSON([]byte(text))
+	if err == nil {
+		err = o.UnmarshalJSON(asJSON)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := File(kinds, []manifest.Object{o})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file.Content
+}
+
 // compile returns the schema of an environment with a CustomResourceDefinition.
 func compile(t *testing.T, kinds *registry.Kinds, definition string) *jsonschema.Schema {
 	t.Helper()
-	content := besideFor(t, kinds, definition)[1].Content
+	content := schemaFor(t, kinds, definition)
 	if !bytes.HasPrefix(content, []byte(tree.SchemaHeader)) {
 		t.Errorf("it starts with %.80s", content)
 	}
@@ -159,10 +178,10 @@ func compile(t *testing.T, kinds *registry.Kinds, definition string) *jsonschema
 
 func TestOnlyKindsOfTheEnvironmentHaveASchema(t *testing.T) {
 	const memcached = "{apiVersion: cache.example.com/v1alpha1, kind: Memcached, metadata: {name: a, namespace: shop}, spec: {size: 2}}"
-	if content := string(besideFor(t, gatehouse.All(), memcached)[1].Content); strings.Count(content, `"if"`) != 1 || !strings.Contains(content, `"const": "Memcached"`) {
+	if content := string(schemaFor(t, gatehouse.All(), memcached)); strings.Count(content, `"if"`) != 1 || !strings.Contains(content, `"const": "Memcached"`) {
 		t.Errorf("a Memcached alone:\n%s", content)
 	}
-	if content := besideFor(t, gatehouse.All(), "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}}")[1].Content; content != nil {
+	if content := schemaFor(t, gatehouse.All(), "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}}"); content != nil {
 		t.Errorf("no kind:\n%s", content)
 	}
 }

@@ -1,4 +1,5 @@
-package page
+// Package schema makes the schema of a rendered environment for editors.
+package schema
 
 import (
 	"bytes"
@@ -10,16 +11,27 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
 )
 
 // jsonSchema is a JSON Schema, or the similar schema of a CustomResourceDefinition.
 type jsonSchema = map[string]any
 
-// editorSchema returns a JSON Schema for editors. It checks objects of the environment's kinds, and
-// accepts all others. It is nil if the environment has neither definitions nor objects of these kinds.
+// File returns a JSON Schema for editors. It checks objects of the kinds, and accepts all others. It has no content if
+// an environment of some objects has neither definitions nor objects of these kinds.
+func File(kinds *registry.Kinds, objects []manifest.Object) (tree.File, error) {
+	all := make([]*unstructured.Unstructured, len(objects))
+	for i, o := range objects {
+		all[i] = o.Unstructured
+	}
+	content, err := editorSchema(kinds.Views(kind.Environment{All: all}, nil))
+	return tree.File{Path: tree.SchemaFile, Content: content}, err
+}
+
 func editorSchema(views []registry.View) ([]byte, error) {
 	var kinds []any
 	for _, v := range views {
