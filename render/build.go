@@ -77,6 +77,9 @@ func (in *input) build(repository *Repository) (b built, problems []manifest.Pro
 	}
 	b.invalid = append(b.invalid, b.judgeInstalled(invalid)...)
 	kustomize.SetImages(b.paths, b.objects, b.checker.Default)
+	for i, o := range b.objects {
+		b.root.objects[i].known = o
+	}
 	return b, problems
 }
 

@@ -62,7 +62,8 @@ You need the rights to get, list and patch objects, and to create missing ones.
 KUBECTL_EXTERNAL_DIFF selects your own diff program, as for kubectl diff.
 
 Exit codes: 0 no differences; 1 differences; greater than 1 error. With --require-routine:
-0 no differences, or only those whose effect a rule knows; 3 others.`,
+0 no differences, or only those whose effect a rule knows; 3 others. The last line on stderr
+has the reasons.`,
 		Example: `  # Show what "render --env prod" would change
   render diff --env prod
 
@@ -172,7 +173,7 @@ func printDifferences(cmd *cobra.Command, d *compare.Diff, now time.Time, f diff
 		err = printJSON(out, reviewReport{d.Base, d.Against, reviewed(), routine(reviewed(), d), r.errors, r.warnings})
 	case f.output == "markdown":
 		_, err = io.WriteString(out, comment(reviewed(), d, r, f))
-	case program != "" && len(d.Changes()) > 0 && !d.Failed():
+	case program != "" && !f.requireRoutine && len(d.Changes()) > 0 && !d.Failed():
 		printFrame(errOut, d.Frame, func(compare.Change) {})
 		return printByProgram(cmd, program, d.Changes())
 	default:
@@ -183,10 +184,19 @@ func printDifferences(cmd *cobra.Command, d *compare.Diff, now time.Time, f diff
 		return fmt.Errorf("print diff: %w", err)
 	case d.Failed():
 		return exitCode(exitError)
-	case f.requireRoutine && !routine(reviewed(), d).IsRoutine:
-		return exitCode(exitNotRoutine)
-	case d.Differs() && !f.requireRoutine:
+	case f.requireRoutine:
+		return requireRoutine(errOut, reviewed().Routine())
+	case d.Differs():
 		return exitCode(exitDiffers)
+	}
+	return nil
+}
+
+// requireRoutine prints whether a change is routine, and why. It returns the exit code as an error.
+func requireRoutine(errOut io.Writer, r review.Routine) error {
+	fmt.Fprintf(errOut, "routine: %t, %s\n", r.IsRoutine, strings.Join(r.Reasons, ", "))
+	if !r.IsRoutine {
+		return exitCode(exitNotRoutine)
 	}
 	return nil
 }

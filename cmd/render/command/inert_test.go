@@ -67,7 +67,7 @@ func TestNoVerbPrintsCommandsOfNamesAndContents(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"--env", "prod", "--check"}, {"--env", "prod", "--check", "-o", "json"}, {"--env", "prod", "--check", "-o", "github"}, {"--all", "--check"}, {"--env", hostile},
-		{"diff", "--env", "prod"}, {"diff", "--all"}, {"diff", "--all", "-o", "markdown"}, {"diff", "--all", "-o", "json"}, {"explain", hostile}, {"explain", "a/" + hostile, "--env", "prod"},
+		{"diff", "--env", "prod"}, {"diff", "--all"}, {"diff", "--all", "--require-routine"}, {"diff", "--all", "-o", "markdown"}, {"diff", "--all", "-o", "json"}, {"explain", hostile}, {"explain", "a/" + hostile, "--env", "prod"},
 		{"upgrade", "--all", "--kubernetes", "1.36"}, {"sync", "flux", "--env", hostile, "--repo", "https://example.com/" + hostile}, {hostile}, {"--" + hostile}, {"__complete", "--env", ""},
 	} {
 		output, _ := process(t, "", append(args, "--root", root)...).CombinedOutput()

@@ -104,6 +104,7 @@ func TestCommentIsWrittenOnceAndUpdated(t *testing.T) {
 					_ = json.NewEncoder(w).Encode(h.list(comments, r.URL.Query().Get("page"), "http://"+r.Host+r.URL.Path))
 				case status != 0:
 					w.WriteHeader(status)
+					_, _ = io.WriteString(w, "{##vso[task.complete]a \r::add-mask::b}")
 				case r.Method == http.MethodPost && path == h.comments:
 					comments = append(comments, written{5, "me", h.text(body).(string)})
 					w.WriteHeader(http.StatusCreated)
@@ -116,7 +117,7 @@ func TestCommentIsWrittenOnceAndUpdated(t *testing.T) {
 			}))
 			defer server.Close()
 			dir := t.TempDir()
-			render := "#!/bin/sh\nprintf '%s\\n' '<!-- gatehouse-diff -->' \"$MARKDOWN\"\nexit $DIFFERS\n"
+			render := "#!/bin/sh\n[ -z \"$TOKEN\" ] || exit 9\nprintf '%s\\n' '<!-- gatehouse-diff -->' \"$MARKDOWN\"\nexit $DIFFERS\n"
 			if err := os.WriteFile(filepath.Join(dir, "render"), []byte(render), 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -130,6 +131,7 @@ func TestCommentIsWrittenOnceAndUpdated(t *testing.T) {
 				if code := cmd.ProcessState.ExitCode(); code != want {
 					t.Errorf("%s: exit code %d, want %d: %v %s", markdown, code, want, err, out)
 				}
+				checkInert(t, string(out))
 				return string(out)
 			}
 			check := func(want ...string) {

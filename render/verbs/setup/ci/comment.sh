@@ -9,12 +9,14 @@ host=$1 base=$2
 marker='<!-- gatehouse-diff -->'
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+token=${TOKEN:-}
+unset TOKEN # no program has it in its environment
 differs=0
 render diff --root "${ROOT:-.}" --base "$base" -o markdown > gatehouse.md || differs=$?
 [ -s gatehouse.md ] || exit "$differs" # the comparison failed
 result=0
 [ "$differs" -le 1 ] || result=$differs # does not render: the comment has the errors
-if [ -z "${TOKEN:-}" ]; then
+if [ -z "$token" ]; then
   echo "no comment: TOKEN is not set, as in forks; see gatehouse.md"
   exit "$result"
 fi
@@ -29,13 +31,14 @@ case $host in
 esac
 # api METHOD URL [BODY] prints the status, and writes the answer.
 api() {
-  printf 'header = "Authorization: %s %s"\n' "$scheme" "$TOKEN" |
+  printf 'header = "Authorization: %s %s"\n' "$scheme" "$token" |
     curl -sS --config - -X "$1" -o "$work/answer" -w '%{http_code}' -H 'Content-Type: application/json' \
       ${3:+--data-binary "@$3"} "$2"
 }
 refused() {
   echo "no comment: $host answered $1; see gatehouse.md" >&2
-  cat "$work/answer" >&2
+  # It may quote the comment: no line of it is a command for the runner.
+  tr '\000-\037' '\n' < "$work/answer" | sed 's/#/\\x23/g; s/^/| /' >&2
   case $1 in
     401 | 403) exit "$result" ;; # the token lacks rights
   esac
