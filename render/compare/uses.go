@@ -62,7 +62,7 @@ func visitReferences(content any, visit func(kind, name string, isRequired bool)
 // IsParameter reports whether an admission policy takes parameters from an object. An environment without
 // the policy's bindings may use all objects of the kind.
 func (both *Comparison) IsParameter(o *unstructured.Unstructured) bool {
-	names := both.index().parameters[KindOf(o)]
+	names := both.parameters[KindOf(o)]
 	return names.Has("") || names.Has(o.GetName())
 }
 
