@@ -146,7 +146,8 @@ func (both *Comparison) Keeps(c Change, removed FieldChange) bool {
 	if c.Action() != Changed || removed.After != nil {
 		return false
 	}
-	was, is := manifest.Object{Unstructured: c.Before}, manifest.Object{Unstructured: c.After}
+	was := manifest.Object{Unstructured: c.Before}
+	is := manifest.Object{Unstructured: c.After}
 	updated := both.checker().Updated(was, is)
 	if updated == nil {
 		return false
@@ -182,7 +183,8 @@ func (both *Comparison) IsCovered(o *unstructured.Unstructured) bool {
 		return false
 	}
 	owner, _ := OwnerOf(both.Kinds, o)
-	was, is := both.Before().Owners[owner] != nil, both.After().Owners[owner] != nil
+	was := both.Before().Owners[owner] != nil
+	is := both.After().Owners[owner] != nil
 	switch {
 	case k.Review != nil:
 		return was || is
@@ -227,10 +229,11 @@ func Text(o *unstructured.Unstructured, path ...string) string {
 
 // Mutations returns the changes of the objects of a side by the MutatingAdmissionPolicies among them, by object.
 func (both *Comparison) Mutations(s *Side) map[manifest.ID]policy.Mutation {
-	objects, hasPolicy := make([]manifest.Object, 0, len(s.Objects)), false
+	objects := make([]manifest.Object, 0, len(s.Objects))
+	hasPolicy := false
 	for _, o := range s.Objects {
-		objects, hasPolicy = append(objects, manifest.Object{Unstructured: o, Written: o}), hasPolicy ||
-			o.GetKind() == "MutatingAdmissionPolicy"
+		objects = append(objects, manifest.Object{Unstructured: o, Written: o})
+		hasPolicy = hasPolicy || o.GetKind() == "MutatingAdmissionPolicy"
 	}
 	if !hasPolicy {
 		return nil

@@ -69,7 +69,8 @@ func (both *Comparison) IsParameter(o *unstructured.Unstructured) bool {
 // parametersOf returns the names of the parameters of admission policies by their kinds, or the name "" for
 // all of a kind.
 func parametersOf(objects []*unstructured.Unstructured) map[string]sets.Set[string] {
-	kinds, names := map[string]string{}, map[string]sets.Set[string]{} // by policy
+	kinds := map[string]string{}
+	names := map[string]sets.Set[string]{} // by policy
 	for _, o := range objects {
 		if o.GroupVersionKind().Group != "admissionregistration.k8s.io" {
 			continue
