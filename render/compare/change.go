@@ -108,9 +108,13 @@ func changes(kinds *registry.Kinds, before, after []manifest.Object) (changes []
 		unchanged = append(unchanged, o.Unstructured)
 	}
 	for _, o := range others {
-		c, id := Change{After: o.Unstructured, AfterFile: o.File, generator: GeneratorOf(o)}, o.IDInNamespace()
+		c := Change{After: o.Unstructured, AfterFile: o.File, generator: GeneratorOf(o)}
+		id := o.IDInNamespace()
 		if was := old[id]; len(was) > 0 {
-			old[id], c.Before, c.BeforeFile, c.generator = was[1:], was[0].Unstructured, was[0].File, ""
+			old[id] = was[1:]
+			c.Before = was[0].Unstructured
+			c.BeforeFile = was[0].File
+			c.generator = ""
 		}
 		changes = append(changes, c)
 	}
@@ -129,7 +133,8 @@ func changes(kinds *registry.Kinds, before, after []manifest.Object) (changes []
 // joinReplacements joins an added and a removed object with the same purpose into one replacement, unless
 // several objects have this purpose.
 func joinReplacements(kinds *registry.Kinds, changes []Change) []Change {
-	added, removed := map[purpose][]int{}, map[purpose][]int{}
+	added := map[purpose][]int{}
+	removed := map[purpose][]int{}
 	for i, c := range changes {
 		switch p, ok := purposeOf(kinds, c); {
 		case !ok:
@@ -141,8 +146,10 @@ func joinReplacements(kinds *registry.Kinds, changes []Change) []Change {
 	}
 	for p, in := range added {
 		if out := removed[p]; len(in) == 1 && len(out) == 1 {
-			is, was := &changes[in[0]], &changes[out[0]]
-			is.Before, is.BeforeFile = was.Before, was.BeforeFile
+			is := &changes[in[0]]
+			was := &changes[out[0]]
+			is.Before = was.Before
+			is.BeforeFile = was.BeforeFile
 			*was = Change{}
 		}
 	}
@@ -158,7 +165,9 @@ type purpose struct {
 
 // purposeOf returns the purpose of an immutable object, a ConfigMap or a Secret.
 func purposeOf(kinds *registry.Kinds, c Change) (purpose, bool) {
-	o, kind, name := c.Object(), c.Object().GroupVersionKind().GroupKind(), c.Object().GetName()
+	o := c.Object()
+	kind := o.GroupVersionKind().GroupKind()
+	name := o.GetName()
 	if kinds.IsImmutable(o.Unstructured) {
 		owner, _ := OwnerOf(kinds, o.Unstructured)
 		return purpose{owner, kind, name[:max(strings.LastIndex(name, "-"), 0)]}, true
@@ -199,7 +208,8 @@ func OwnerOf(kinds *registry.Kinds, o *unstructured.Unstructured) (owner manifes
 
 // Compare orders changes by namespace, kind and name.
 func Compare(a, b Change) int {
-	x, y := a.Object().ID(), b.Object().ID()
+	x := a.Object().ID()
+	y := b.Object().ID()
 	return cmp.Or(strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.Kind, y.Kind),
 		strings.Compare(x.Name, y.Name), strings.Compare(x.Group, y.Group))
 }

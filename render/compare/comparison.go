@@ -1,11 +1,10 @@
 // Package compare has a comparison: an environment before and after a change, object by object and field by field.
 // It ignores order and formatting. A review, the diffs of a verb, a list of images and the verdicts of two versions of
-// Kubernetes are made of it. Each index is made at its first use.
+// Kubernetes are made of it.
 package compare
 
 import (
 	"slices"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -65,9 +64,8 @@ type Input struct {
 	Untold []*source.Looks
 }
 
-// Comparison is an environment before and after a change.
-type Comparison struct {
-	Name string
+// Differences are the objects of an environment before and after a change, compared one by one.
+type Differences struct {
 	// Kinds are the kinds of source objects.
 	Kinds *registry.Kinds
 	// Changes is in the order of namespaces, kinds and names.
@@ -81,7 +79,13 @@ type Comparison struct {
 	// Unread are values of charts that nothing reads any more.
 	Unread []Unread
 
-	// Definitions are changed CustomResourceDefinitions that are not among Changes: other tools install them,
+	untold []*source.Looks // before and after
+}
+
+// Facts are what else is known of an environment.
+type Facts struct {
+	Name string
+	// Definitions are changed CustomResourceDefinitions that are not among the changes: other tools install them,
 	// or the environment has errors.
 	Definitions []Change
 	// Verdicts compares the verdicts before and after a change of definitions or of Kubernetes, if any.
@@ -96,27 +100,34 @@ type Comparison struct {
 	PostBuild *flux.PostBuild
 	// NameReferences are the fields that configurations of kustomize know to name objects after the change.
 	NameReferences []references.Configured
-
-	untold []*source.Looks // before and after
-
-	once    sync.Once
-	indexes *index
 }
 
-// New compares an environment before and after a change.
+// Comparison is an environment before and after a change. It never changes. One goroutine at a time uses it.
+type Comparison struct {
+	Differences
+	Facts
+	index
+}
+
+// New compares an environment of which nothing else is known.
 func New(kinds *registry.Kinds, name string, before, after Input) *Comparison {
-	both := &Comparison{Name: name, Kinds: kinds, OldCharts: before.Charts, Charts: after.Charts,
+	return Differ(kinds, before, after).With(Facts{Name: name})
+}
+
+// Differ compares the objects of an environment before and after a change.
+func Differ(kinds *registry.Kinds, before, after Input) Differences {
+	d := Differences{Kinds: kinds, OldCharts: before.Charts, Charts: after.Charts,
 		untold: slices.Concat(before.Untold, after.Untold)}
-	was, is, by := both.joinInstalled(before, after)
-	both.Unread = append(both.Unread, unread(before.Charts, after.Charts)...)
-	both.Changes, both.Unchanged = changes(kinds, was, is)
-	for i, c := range both.Changes {
-		both.Changes[i].InstalledBy = by[c.Object().IDInNamespace()]
+	was, is, by := d.joinInstalled(before, after)
+	d.Unread = append(d.Unread, unread(before.Charts, after.Charts)...)
+	d.Changes, d.Unchanged = changes(kinds, was, is)
+	for i, c := range d.Changes {
+		d.Changes[i].InstalledBy = by[c.Object().IDInNamespace()]
 	}
 	if len(before.Objects) > 0 && len(after.Objects) > 0 && before.Kubernetes != after.Kubernetes {
-		both.Kubernetes = &KubernetesChange{before.Kubernetes, after.Kubernetes}
+		d.Kubernetes = &KubernetesChange{before.Kubernetes, after.Kubernetes}
 	}
-	return both
+	return d
 }
 
 // Differs reports whether anything changes.
@@ -132,8 +143,10 @@ func (both *Comparison) IsUntold(file string) bool {
 
 // joinInstalled returns all objects before and after, with those that tools install, and the releases of these. A
 // release that is there before and after is compared if both of its charts are.
-func (both *Comparison) joinInstalled(before, after Input) (was, is []manifest.Object, by map[manifest.ID]manifest.ID) {
-	was, is, by = slices.Clip(before.Objects), slices.Clip(after.Objects), map[manifest.ID]manifest.ID{}
+func (d *Differences) joinInstalled(before, after Input) (was, is []manifest.Object, by map[manifest.ID]manifest.ID) {
+	was = slices.Clip(before.Objects)
+	is = slices.Clip(after.Objects)
+	by = map[manifest.ID]manifest.ID{}
 	add := func(to *[]manifest.Object, r *release.Installed, objects []manifest.Object) {
 		for _, o := range objects {
 			by[o.IDInNamespace()] = r.Source.ID()
@@ -152,14 +165,14 @@ func (both *Comparison) joinInstalled(before, after Input) (was, is []manifest.O
 		case now.Objects == nil:
 		case !isOld:
 			add(&is, now, now.Objects)
-			both.Unread = append(both.Unread, unreadOf(now.Source.ID(), now.String(), now.Settings)...)
+			d.Unread = append(d.Unread, unreadOf(now.Source.ID(), now.String(), now.Settings)...)
 		case then.Objects == nil:
 			add(&was, now, now.Objects) // unchanged, as far as anybody knows
 			add(&is, now, now.Objects)
 		default:
 			add(&was, then, then.Objects)
 			add(&is, now, upgraded(then, now))
-			both.Unread = append(both.Unread, unreadOfRelease(then, now)...)
+			d.Unread = append(d.Unread, unreadOfRelease(then, now)...)
 		}
 	}
 	for _, then := range old {
@@ -178,7 +191,8 @@ type releaseKey struct {
 }
 
 func keysOf(all []*release.Installed) []releaseKey {
-	count, keys := map[manifest.ID]int{}, make([]releaseKey, len(all))
+	count := map[manifest.ID]int{}
+	keys := make([]releaseKey, len(all))
 	for i, r := range all {
 		id := r.Source.IDInNamespace()
 		keys[i] = releaseKey{id, count[id]}

@@ -225,7 +225,8 @@ func byName(list []any) (items map[string]any, names []string, ok bool) {
 		if name == "" || items[name] != nil {
 			return nil, nil, false
 		}
-		items[name], names = item, append(names, name)
+		items[name] = item
+		names = append(names, name)
 	}
 	return items, names, true
 }

@@ -19,12 +19,12 @@ import (
 	"example.com/gatehouse/render/verdict/policy"
 )
 
-// index has what the objects of a comparison have to do with each other.
+// index has what the objects of a comparison have to do with each other. What only a review needs is made at its first
+// use.
 type index struct {
 	before, after Side
 	gone          map[string]bool             // removed Namespaces
 	parameters    map[string]sets.Set[string] // names of parameters of admission policies, by kind
-	checks        *verdict.Checker
 	refused       func() map[manifest.ID]field.ErrorList
 	uses          func() (before, after Uses)
 	mentions      func() Mentions
@@ -53,16 +53,13 @@ type templates struct {
 	all []podsecurity.Template
 }
 
-// index makes the indexes at their first use.
-func (both *Comparison) index() *index {
-	both.once.Do(func() { both.indexes = both.makeIndex() })
-	return both.indexes
-}
-
-func (both *Comparison) makeIndex() *index {
-	before, after := slices.Clone(both.Unchanged), slices.Clone(both.Unchanged)
-	x := &index{gone: map[string]bool{}, checks: both.Checker, fields: map[[2]manifest.ID]changed{}}
-	for _, c := range both.Changes {
+// With makes the comparison of objects of an environment with what else is known of it.
+func (d Differences) With(facts Facts) *Comparison {
+	both := &Comparison{Differences: d, Facts: facts}
+	before := slices.Clone(d.Unchanged)
+	after := slices.Clone(d.Unchanged)
+	both.gone = map[string]bool{}
+	for _, c := range d.Changes {
 		if c.Before != nil {
 			before = append(before, c.Before)
 		}
@@ -70,37 +67,47 @@ func (both *Comparison) makeIndex() *index {
 			after = append(after, c.After)
 		}
 		if c.After == nil && KeptBy(c) == nil && KindOf(c.Before) == "Namespace" {
-			x.gone[c.Before.GetName()] = true
+			both.gone[c.Before.GetName()] = true
 		}
 	}
-	x.before, x.after = newSide(both.Kinds, before), newSide(both.Kinds, after)
-	x.uses = sync.OnceValues(func() (before, after Uses) { return both.usesOf(&x.before), both.usesOf(&x.after) })
-	x.mentions, x.refused = sync.OnceValue(both.mentions), sync.OnceValue(both.refusals)
-	if x.checks == nil {
-		x.checks, _ = verdict.New(nil, both.Kinds, 0, nil) // nothing is left to judge
+	both.before = newSide(d.Kinds, before)
+	both.after = newSide(d.Kinds, after)
+	both.parameters = parametersOf(slices.Concat(before, after))
+	both.refused = sync.OnceValue(both.refusals)
+	both.uses = sync.OnceValues(func() (before, after Uses) {
+		return both.usesOf(&both.before), both.usesOf(&both.after)
+	})
+	both.mentions = sync.OnceValue(both.findMentions)
+	both.fields = map[[2]manifest.ID]changed{}
+	return both
+}
+
+func (both *Comparison) checker() *verdict.Checker {
+	if both.Checker == nil {
+		alone, _ := verdict.New(nil, both.Kinds, 0, nil) // nothing is left to judge
+		return alone
 	}
-	x.parameters = parametersOf(slices.Concat(before, after))
-	return x
+	return both.Checker
 }
 
 // Before returns the objects before the change, the unchanged ones first.
-func (both *Comparison) Before() *Side { return &both.index().before }
+func (both *Comparison) Before() *Side { return &both.before }
 
 // After returns the objects after the change, the unchanged ones first.
-func (both *Comparison) After() *Side { return &both.index().after }
+func (both *Comparison) After() *Side { return &both.after }
 
 // IsGone reports whether a Namespace is removed.
-func (both *Comparison) IsGone(namespace string) bool { return both.index().gone[namespace] }
+func (both *Comparison) IsGone(namespace string) bool { return both.gone[namespace] }
 
 // Uses returns the uses of ConfigMaps and Secrets.
-func (both *Comparison) Uses() (before, after Uses) { return both.index().uses() }
+func (both *Comparison) Uses() (before, after Uses) { return both.uses() }
 
 // Mentions returns the words and the names in the objects before and after the change.
-func (both *Comparison) Mentions() Mentions { return both.index().mentions() }
+func (both *Comparison) Mentions() Mentions { return both.mentions() }
 
 // Refused returns the API server's reasons to refuse the change of an object; without any it may change.
 func (both *Comparison) Refused(o *unstructured.Unstructured) field.ErrorList {
-	return both.index().refused()[IDOf(o)]
+	return both.refused()[IDOf(o)]
 }
 
 // refusals returns the changes that the API server refuses, such as changes of immutable fields.
@@ -110,7 +117,7 @@ func (both *Comparison) refusals() map[manifest.ID]field.ErrorList {
 		if c.Action() != Changed || LeftBy(c) != nil || delivery.RunsAgain(c.Before) {
 			continue
 		}
-		if errs := both.index().checks.Update(manifest.Object{Unstructured: c.Before},
+		if errs := both.checker().Update(manifest.Object{Unstructured: c.Before},
 			manifest.Object{Unstructured: c.After}); len(errs) > 0 {
 			refused[IDOf(c.After)] = errs
 		}
@@ -126,10 +133,10 @@ func (both *Comparison) FieldsOf(c Change) []FieldChange {
 			key[i] = IDOf(o)
 		}
 	}
-	known, ok := both.index().fields[key]
+	known, ok := both.fields[key]
 	if !ok || known.Before != c.Before || known.After != c.After {
 		known = changed{c, c.Fields()}
-		both.index().fields[key] = known
+		both.fields[key] = known
 	}
 	return slices.Clone(known.fields)
 }
@@ -139,8 +146,9 @@ func (both *Comparison) Keeps(c Change, removed FieldChange) bool {
 	if c.Action() != Changed || removed.After != nil {
 		return false
 	}
-	was, is := manifest.Object{Unstructured: c.Before}, manifest.Object{Unstructured: c.After}
-	updated := both.index().checks.Updated(was, is)
+	was := manifest.Object{Unstructured: c.Before}
+	is := manifest.Object{Unstructured: c.After}
+	updated := both.checker().Updated(was, is)
 	if updated == nil {
 		return false
 	}
@@ -175,7 +183,8 @@ func (both *Comparison) IsCovered(o *unstructured.Unstructured) bool {
 		return false
 	}
 	owner, _ := OwnerOf(both.Kinds, o)
-	was, is := both.Before().Owners[owner] != nil, both.After().Owners[owner] != nil
+	was := both.Before().Owners[owner] != nil
+	is := both.After().Owners[owner] != nil
 	switch {
 	case k.Review != nil:
 		return was || is
@@ -220,15 +229,16 @@ func Text(o *unstructured.Unstructured, path ...string) string {
 
 // Mutations returns the changes of the objects of a side by the MutatingAdmissionPolicies among them, by object.
 func (both *Comparison) Mutations(s *Side) map[manifest.ID]policy.Mutation {
-	objects, hasPolicy := make([]manifest.Object, 0, len(s.Objects)), false
+	objects := make([]manifest.Object, 0, len(s.Objects))
+	hasPolicy := false
 	for _, o := range s.Objects {
-		objects, hasPolicy = append(objects, manifest.Object{Unstructured: o, Written: o}), hasPolicy ||
-			o.GetKind() == "MutatingAdmissionPolicy"
+		objects = append(objects, manifest.Object{Unstructured: o, Written: o})
+		hasPolicy = hasPolicy || o.GetKind() == "MutatingAdmissionPolicy"
 	}
 	if !hasPolicy {
 		return nil
 	}
-	checker := *both.index().checks
+	checker := *both.checker()
 	checker.RuntimeConfig = "admissionregistration.k8s.io/v1beta1" // or else there were no such policies in git
 	all, _ := checker.Mutations(objects)
 	mutations := map[manifest.ID]policy.Mutation{}

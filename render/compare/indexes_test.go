@@ -87,3 +87,21 @@ spec:
 		t.Errorf("after: %v", after)
 	}
 }
+
+// TestComparisonStaysAsItIsMade asks a comparison, and then another one of the same objects for which a definition is
+// known as well.
+func TestComparisonStaysAsItIsMade(t *testing.T) {
+	const fixed = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nimmutable: true\n"
+	definition := changes.Between(t, fixed+"data: {k: v}\n", fixed+"data: {k: w}\n").Changes[0]
+	alone := changes.Between(t, "", "")
+	isRefused := func(e *compare.Comparison) bool { return len(e.Refused(definition.After)) > 0 }
+	if isRefused(alone) {
+		t.Error("a change that is in no comparison is refused")
+	}
+	if with := alone.With(compare.Facts{Definitions: []compare.Change{definition}}); !isRefused(with) {
+		t.Error("the change of a definition is not refused")
+	}
+	if isRefused(alone) || alone.Differs() {
+		t.Error("the first comparison is another one")
+	}
+}

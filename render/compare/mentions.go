@@ -29,8 +29,8 @@ type Successor struct{ Namespace, Before, After string }
 // word matches a word that may be the key of a label or a name.
 var word = regexp.MustCompile(`[A-Za-z0-9][A-Za-z0-9./_-]*`)
 
-// mentions returns the words in objects. It reads no texts of ConfigMaps and Secrets, and no definitions.
-func (both *Comparison) mentions() Mentions {
+// findMentions returns the words in objects. It reads no texts of ConfigMaps and Secrets, and no definitions.
+func (both *Comparison) findMentions() Mentions {
 	m := Mentions{sets.Set[string]{}, sets.Set[string]{}, sets.Set[string]{}, sets.Set[string]{},
 		sets.Set[manifest.ID]{}, sets.Set[Successor]{}, map[manifest.ID][]manifest.ID{}}
 	for _, c := range both.Changes {

@@ -30,7 +30,7 @@ func (both *Comparison) overridden(s *Side, owner manifest.ID, o *unstructured.U
 func (both *Comparison) rendered(s *Side, owner manifest.ID, o *unstructured.Unstructured) *unstructured.Unstructured {
 	again, ok := s.again[owner]
 	if from := s.Owners[owner]; !ok && from != nil {
-		if valid, _ := both.index().checks.Objects([]manifest.Object{{Unstructured: from}}); len(valid) > 0 {
+		if valid, _ := both.checker().Objects([]manifest.Object{{Unstructured: from}}); len(valid) > 0 {
 			expanded, err := both.Kinds.Expand(valid[0].Unstructured)
 			if err == nil {
 				again = expanded.Objects

@@ -22,7 +22,8 @@ func (both *Comparison) Templates(o *unstructured.Unstructured) []podsecurity.Te
 	if o == nil || both.isSource(o) {
 		return nil
 	}
-	side, id := both.After(), IDOf(o)
+	side := both.After()
+	id := IDOf(o)
 	if known := both.Before().templates[id]; known.of == o {
 		side = both.Before()
 	}

@@ -32,7 +32,8 @@ func newlyUnread(object manifest.ID, chart string, was, is *charts.Settings) []U
 	all := unreadOf(object, chart, is)
 	if len(all) > 0 { // or else the chart before does not matter
 		never, idle := was.Unread()
-		all[0].Values, all[0].Idle = Without(all[0].Values, never), Without(all[0].Idle, slices.Concat(never, idle))
+		all[0].Values = Without(all[0].Values, never)
+		all[0].Idle = Without(all[0].Idle, slices.Concat(never, idle))
 	}
 	return slices.DeleteFunc(all, func(u Unread) bool { return len(u.Values)+len(u.Idle) == 0 })
 }

@@ -62,14 +62,15 @@ func visitReferences(content any, visit func(kind, name string, isRequired bool)
 // IsParameter reports whether an admission policy takes parameters from an object. An environment without
 // the policy's bindings may use all objects of the kind.
 func (both *Comparison) IsParameter(o *unstructured.Unstructured) bool {
-	names := both.index().parameters[KindOf(o)]
+	names := both.parameters[KindOf(o)]
 	return names.Has("") || names.Has(o.GetName())
 }
 
 // parametersOf returns the names of the parameters of admission policies by their kinds, or the name "" for
 // all of a kind.
 func parametersOf(objects []*unstructured.Unstructured) map[string]sets.Set[string] {
-	kinds, names := map[string]string{}, map[string]sets.Set[string]{} // by policy
+	kinds := map[string]string{}
+	names := map[string]sets.Set[string]{} // by policy
 	for _, o := range objects {
 		if o.GroupVersionKind().Group != "admissionregistration.k8s.io" {
 			continue

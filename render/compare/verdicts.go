@@ -48,9 +48,11 @@ func (v *Verdicts) IsEqual() bool {
 func OfVerdicts(before, after *render.Environment) *Verdicts {
 	_, hadJudge := before.Definitions()
 	_, hasJudge := after.Definitions()
-	was, is := before.Problems, after.Problems
+	was := before.Problems
+	is := after.Problems
 	if hadJudge && hasJudge {
-		was, is = before.JudgeRest(after), after.JudgeRest(before)
+		was = before.JudgeRest(after)
+		is = after.JudgeRest(before)
 	}
 	v := &Verdicts{Errors: []Refusal{}, Gone: without(was, is), Stored: []StoredObject{}}
 	refused, warnings := manifest.SplitProblems(without(is, was))
@@ -82,7 +84,8 @@ func (v *Verdicts) compareObjects(before, after *render.Environment) {
 	if manifest.HasErrors(before.Problems) {
 		of = after
 	}
-	old, current := before.Checker(), after.Checker()
+	old := before.Checker()
+	current := after.Checker()
 	wrong := map[manifest.ID]bool{}
 	for _, p := range before.Problems {
 		if !p.Warning && p.Subject.Unstructured != nil {
@@ -94,11 +97,13 @@ func (v *Verdicts) compareObjects(before, after *render.Environment) {
 		is, isKnown := current.IsNamespaced(o.GroupVersionKind())
 		return wrong[o.ID()] || !wasKnown || !isKnown || was != is || old.StoresAlike(current, o)
 	})
-	was, is := old.Stored(objects), current.Stored(objects)
+	was := old.Stored(objects)
+	is := current.Stored(objects)
 	existing := current.Read(was)
 	for i, o := range objects {
 		if was[i] != nil && is[i] != nil { // or else a version cannot decode it, which is an error
-			fields, ofExisting := specFields(was[i], is[i]), specFields(was[i], existing[i])
+			fields := specFields(was[i], is[i])
+			ofExisting := specFields(was[i], existing[i])
 			if !current.IsCustom(o) {
 				ofExisting = slices.DeleteFunc(slices.Clone(fields), func(f FieldChange) bool {
 					return f.Before != nil && f.After != nil

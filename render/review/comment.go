@@ -51,7 +51,8 @@ func (r *Review) nothing(isLast bool) string {
 }
 
 func (r *Review) comment(groups [][]EnvironmentReview) *comment.Comment {
-	c, told := &comment.Comment{}, map[string]*comment.Line{}
+	c := &comment.Comment{}
+	told := map[string]*comment.Line{}
 	if frame := tableOfFrame(r.Frame); len(frame.Lines) > 0 {
 		c.Tables = append(c.Tables, frame)
 	}
@@ -151,7 +152,8 @@ type told struct {
 
 // told returns the rows of an environment, in the order of their first effects.
 func (e EnvironmentReview) told() (rows []*told) {
-	of, by := map[manifest.ID][]effect.Effect{}, map[manifest.ID]manifest.ID{}
+	of := map[manifest.ID][]effect.Effect{}
+	by := map[manifest.ID]manifest.ID{}
 	for _, c := range e.Changes {
 		by[c.Object] = c.InstalledBy
 	}
@@ -237,7 +239,8 @@ func (e EnvironmentReview) names() func(manifest.ID) string {
 }
 
 func lineOf(row, name string, e effect.Effect) comment.Line {
-	what, risk := e.What.Format(manifest.CodeSpan), e.Risk.Format(manifest.CodeSpan)
+	what := e.What.Format(manifest.CodeSpan)
+	risk := e.Risk.Format(manifest.CodeSpan)
 	l := comment.Line{Row: row, Text: withRisk(what, risk), Name: name, Severity: int(e.Severity)}
 	switch {
 	case risk != "":
@@ -263,7 +266,8 @@ func withRisk(what, risk string) string {
 
 // titleOf returns the heading of environments with equal changes. It names most environments.
 func titleOf(alike []EnvironmentReview, most int) string {
-	e, names := alike[0], make([]string, len(alike))
+	e := alike[0]
+	names := make([]string, len(alike))
 	for i, other := range alike {
 		names[i] = codeSpan(other.Name)
 	}
@@ -346,7 +350,8 @@ func codeSpan(name string) string { return manifest.CodeSpan(kind.Visible(name))
 // foldOf returns the folded diffs of environments with equal changes, by rank: objects with a risk, or with a
 // source object that has one, and then small diffs. A diff that another line tells is there only as a name.
 func foldOf(alike []EnvironmentReview, of string, told map[string]*comment.Line) *comment.Section {
-	e, others := alike[0], ""
+	e := alike[0]
+	others := ""
 	if len(alike) > 1 {
 		others = html.EscapeString(" of rendered/" + kind.Visible(e.Name) + ", the same in the others")
 	}
@@ -358,10 +363,13 @@ func foldOf(alike []EnvironmentReview, of string, told map[string]*comment.Line)
 			marks[found.Object] = comment.Risk
 		}
 	}
-	nameOf, withoutName, own := e.names(), e.withoutName(), sets.Set[*comment.Line]{}
+	nameOf := e.names()
+	withoutName := e.withoutName()
+	own := sets.Set[*comment.Line]{}
 	f.Lines = make([]comment.Line, 0, len(e.Changes)) // with room, as others point into it
 	for _, c := range e.Changes {
-		name, lines := codeSpan(nameOf(c.Object)), withoutName(c.changedLines())
+		name := codeSpan(nameOf(c.Object))
+		lines := withoutName(c.changedLines())
 		if same := told[lines]; same != nil && lines != "" {
 			if !own.Has(same) {
 				name += of
@@ -419,8 +427,8 @@ func OldErrors(problems []manifest.Problem, limit int) string {
 	var lines string
 	for i, p := range problems {
 		line := kind.Visible(p.String()) + "\n"
-		if more := fmt.Sprintf("and %d more\n", len(problems)-i); len(lines+line+open+end)+100 > limit {
-			lines += more
+		if len(lines+line+open+end)+100 > limit {
+			lines += fmt.Sprintf("and %d more\n", len(problems)-i)
 			break
 		}
 		lines += line

@@ -84,7 +84,8 @@ func TestFailureFits(t *testing.T) {
 }
 
 func TestCommentWithoutChanges(t *testing.T) {
-	r := New(&compare.Diff{Environments: []*compare.Comparison{{Name: "prod"}}}, time.Now())
+	unchanged := compare.Differences{}.With(compare.Facts{Name: "prod"})
+	r := New(&compare.Diff{Environments: []*compare.Comparison{unchanged}}, time.Now())
 	if got := r.Markdown(1000, ""); got != Marker+"\nNo change to any cluster.\n" {
 		t.Error(got)
 	}
@@ -92,11 +93,12 @@ func TestCommentWithoutChanges(t *testing.T) {
 	if err != nil || string(encoded) != `{"environments":[]}` {
 		t.Errorf("%s %v", encoded, err)
 	}
-	r = New(&compare.Diff{Environments: []*compare.Comparison{{Name: "prod", Kinds: gatehouse.All(), Kubernetes: &compare.KubernetesChange{}}}}, time.Now())
+	newer := compare.Differences{Kinds: gatehouse.All(), Kubernetes: &compare.KubernetesChange{}}.With(compare.Facts{Name: "prod"})
+	r = New(&compare.Diff{Environments: []*compare.Comparison{newer}}, time.Now())
 	if encoded, err := json.Marshal(r); err != nil || !strings.Contains(string(encoded), `"effects":[]`) {
 		t.Errorf("%s %v", encoded, err)
 	}
-	r = New(&compare.Diff{Environments: []*compare.Comparison{{Name: "prod"}}}, time.Now())
+	r = New(&compare.Diff{Environments: []*compare.Comparison{unchanged}}, time.Now())
 	r.Frame = around([]compare.FrameChange{{File: "a|`b`\n@c", Action: compare.Added, Risk: "is bad"}, {File: "b|c"}})
 	const want = "⚠️ 1 risk, ``a\\|`b`\\n@c`` first; 2 files beside the environments.\n\n### Around the review · ⚠️ 1 risk\n\n| | File | What happens |\n|-|-|-|\n| ⚠️ | ``a\\|`b`\\n@c`` | added<br>**is bad** |\n\nNo environment shows a change.\n\n1 other file changed: `b\\|c`\n\n"
 	if got := r.Markdown(1000, ""); got != Marker+"\n"+want {
@@ -251,8 +253,7 @@ func TestEffectsOnAnObjectShareARow(t *testing.T) {
 func TestEnvironmentsThatDifferByNameShareATable(t *testing.T) {
 	of := func(name, namespace string) EnvironmentReview {
 		before := strings.ReplaceAll("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: NS}, data: {host: a.NS.example.com}}", "NS", namespace)
-		e := changes.Between(t, before, strings.Replace(before, "host: a", "host: b", 1))
-		e.Name = name
+		e := changes.Between(t, before, strings.Replace(before, "host: a", "host: b", 1)).With(compare.Facts{Name: name})
 		return New(&compare.Diff{Environments: []*compare.Comparison{e}}, time.Time{}).Environments[0]
 	}
 	for _, test := range []struct {
@@ -274,8 +275,10 @@ func TestEnvironmentsThatDifferByNameShareATable(t *testing.T) {
 // An environment under another name with the same objects has one row. With another object it has all.
 func TestMovedEnvironmentIsOneRow(t *testing.T) {
 	const objects = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}}\n---\n{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: b, namespace: shop}}"
-	gone, moved, other := changes.Between(t, objects, ""), changes.Between(t, "", objects), changes.Between(t, "", objects+"\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}}")
-	gone.Name, moved.Name, other.Name = "prod", "live", "more"
+	const another = "\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}}"
+	gone := changes.Between(t, objects, "").With(compare.Facts{Name: "prod"})
+	moved := changes.Between(t, "", objects).With(compare.Facts{Name: "live"})
+	other := changes.Between(t, "", objects+another).With(compare.Facts{Name: "more"})
 	comment := New(&compare.Diff{Environments: []*compare.Comparison{gone, moved}}, time.Time{}).Markdown(10000, "cmd")
 	if strings.Count(comment, "\n| ") != 2 || !strings.Contains(comment, "| ⚠️ | `Environment live` | was `prod`, and its 2 objects stay the same<br>**what syncs `prod` finds nothing there any more** |") {
 		t.Error(comment)
@@ -339,7 +342,7 @@ func TestAroundTellsTheFieldsOfObjects(t *testing.T) {
 	}
 	changes := []compare.Change{{After: source("new", "a")}, {Before: source("app", "a"), After: source("app", "b")}, {Before: source("old", "b")}}
 	frame := compare.FrameChange{File: "plain.yaml", Action: compare.Changed, Risk: "is bad"}
-	frame.Objects = &compare.Comparison{Kinds: gatehouse.All(), Changes: changes}
+	frame.Objects = compare.Differences{Kinds: gatehouse.All(), Changes: changes}.With(compare.Facts{})
 	comment := (&Review{Frame: around([]compare.FrameChange{frame})}).Markdown(10000, "cmd")
 	for _, want := range []string{
 		"### Around the review · ⚠️ 1 risk\n",

@@ -24,7 +24,8 @@ func complete(both *compare.Comparison, effects []effect.Effect) []effect.Effect
 	}
 	following := map[manifest.ID][]compare.Change{}
 	for _, c := range slices.Concat(both.Changes, both.Definitions) {
-		id, told := c.Object().ID(), sets.Set[string]{}
+		id := c.Object().ID()
+		told := sets.Set[string]{}
 		for _, i := range of[id] {
 			told.Insert(effects[i].Fields...)
 		}
@@ -34,8 +35,8 @@ func complete(both *compare.Comparison, effects []effect.Effect) []effect.Effect
 		isBare := c.Action() != compare.Changed && owner == id && len(of[id]) == 0 // nothing else tells it
 		lost, _ := guards.Loss(both, c)
 		if lost != "" || isBare || len(fields) > 0 && (c.After != nil || len(of[id]) == 0) {
-			of[id], effects = append(of[id], len(effects)),
-				append(effects, reviewFields(both, c, fields, risks))
+			of[id] = append(of[id], len(effects))
+			effects = append(effects, reviewFields(both, c, fields, risks))
 		} else if owner != id && len(of[id]) == 0 {
 			following[owner] = append(following[owner], c)
 		}
@@ -122,7 +123,8 @@ func ownFields(both *compare.Comparison, c compare.Change, risks []guards.Risk) 
 	if !ok || owner == compare.IDOf(o) {
 		return fields, compare.IDOf(o)
 	}
-	overridden, around := sets.Set[string]{}, sets.Set[string]{} // paths, and paths with one of them below
+	overridden := sets.Set[string]{}
+	around := sets.Set[string]{} // paths, and paths with one of them below
 	for _, f := range both.Overridden(owner, c) {
 		overridden.Insert(f.Path)
 		around.Insert(slices.Collect(f.Starts())...)
@@ -139,7 +141,8 @@ func ownFields(both *compare.Comparison, c compare.Change, risks []guards.Risk) 
 
 // reviewFollowing names the changed rendered objects that follow their source object.
 func reviewFollowing(both *compare.Comparison, changes []compare.Change) kind.Effect {
-	e, said := kind.Effect{Type: effect.RenderedFollow}, make([]kind.Sentence, len(changes))
+	e := kind.Effect{Type: effect.RenderedFollow}
+	said := make([]kind.Sentence, len(changes))
 	for i, c := range changes {
 		said[i] = kind.Say("%s (", c.Object().String()) + kind.Sentence(c.Action()) + ")"
 		e.Risk = max(e.Risk, lossOf(both, c)) // a Job that runs again comes before others
@@ -150,7 +153,8 @@ func reviewFollowing(both *compare.Comparison, changes []compare.Change) kind.Ef
 
 // lossOf returns the risk of a removed or replaced rendered object, unless the kind of its source object has a review.
 func lossOf(both *compare.Comparison, c compare.Change) kind.Sentence {
-	o, action := c.Object().Unstructured, c.Action()
+	o := c.Object().Unstructured
+	action := c.Action()
 	k := both.Kinds.RenderedFrom(o)
 	switch {
 	case k == nil || k.Review != nil || !manifest.MakesPods(o) || o.GetKind() == "CronJob":

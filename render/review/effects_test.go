@@ -163,7 +163,8 @@ func TestEffectsOfChanges(t *testing.T) {
 func TestReviewAcceptsMalformedObjects(t *testing.T) {
 	endless := fill(deployment, "FIELD=resources: {requests: {memory: 1e999999999}}")
 	before, after := changes.Objects(t, endless)[0], changes.Objects(t, fill(deployment, "REPLICAS=0"))[0]
-	found := ruled(&compare.Comparison{Kinds: gatehouse.All(), Changes: []compare.Change{{Before: before.Unstructured, After: after.Unstructured}}}, time.Time{})
+	changed := []compare.Change{{Before: before.Unstructured, After: after.Unstructured}}
+	found := ruled(compare.Differences{Kinds: gatehouse.All(), Changes: changed}.With(compare.Facts{}), time.Time{})
 	if len(found) != 1 || found[0].Type != effect.WorkloadScaled {
 		t.Error(found)
 	}

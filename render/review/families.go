@@ -19,12 +19,14 @@ import (
 // change without a change of the spec. The controller compares live objects with the rendering of its own
 // build.
 func reviewBuilds(both *compare.Comparison, families []*family) map[*family][]kind.Effect {
-	first, count := map[*kind.Kind]*family{}, map[*kind.Kind]int64{}
+	first := map[*kind.Kind]*family{}
+	count := map[*kind.Kind]int64{}
 	for _, f := range families {
 		if f.before == nil || f.after == nil {
 			continue
 		}
-		was, is := registry.RenderingOf(f.before), registry.RenderingOf(f.after)
+		was := registry.RenderingOf(f.before)
+		is := registry.RenderingOf(f.after)
 		if was.Spec != is.Spec || was.Objects == is.Objects || was.Objects == "" {
 			continue
 		}

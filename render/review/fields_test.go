@@ -139,7 +139,7 @@ func knownFields(t *testing.T, object *unstructured.Unstructured) (found []strin
 			all = append(all, compare.Change{Before: before, After: after})
 		}
 	}
-	w := &compare.Comparison{Kinds: gatehouse.All()} // without refusals: a refused change is a risk
+	w := compare.Differences{Kinds: gatehouse.All()}.With(compare.Facts{}) // without refusals: a refused change is a risk
 	for _, c := range all {
 		for _, f := range c.Fields() {
 			if changed++; known.Is(w, c, f) {
@@ -188,7 +188,8 @@ func TestReviewTellsEveryValue(t *testing.T) {
 		return content
 	}
 	for place, in := range places {
-		e, pairs := &compare.Comparison{Name: "prod", Kinds: gatehouse.All()}, map[string]string{}
+		differences := compare.Differences{Kinds: gatehouse.All()}
+		pairs := map[string]string{}
 		object := func(name string, value any) *unstructured.Unstructured {
 			o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.org/v1", "kind": "Widget"}}
 			o.Object["spec"] = withoutAbsent(in(value))
@@ -199,12 +200,12 @@ func TestReviewTellsEveryValue(t *testing.T) {
 			for j, is := range values {
 				if i != j {
 					name := fmt.Sprintf("w-%d-%d", i, j)
-					e.Changes = append(e.Changes, compare.Change{Before: object(name, was), After: object(name, is)})
+					differences.Changes = append(differences.Changes, compare.Change{Before: object(name, was), After: object(name, is)})
 					pairs[name] = fmt.Sprintf("%#v → %#v", was, is)
 				}
 			}
 		}
-		for _, found := range effects(e, time.Time{}) {
+		for _, found := range effects(differences.With(compare.Facts{Name: "prod"}), time.Time{}) {
 			said := strings.Split(strings.TrimPrefix(found.What.Format(manifest.CodeSpan), "changes "), "; ")
 			for _, field := range said {
 				_, pair, _ := strings.Cut(field, ": ")
@@ -238,14 +239,15 @@ func tellsChanges(t *testing.T, object *unstructured.Unstructured) int {
 		path    []any
 		was, is string
 	}
-	e, fields := &compare.Comparison{Name: "prod", Kinds: gatehouse.All()}, map[manifest.ID]field{}
+	differences := compare.Differences{Kinds: gatehouse.All()}
+	fields := map[manifest.ID]field{}
 	const part = 9
 	add := func(name string, path []any, change func(content any, path []any) (was, is string)) {
 		before := object.DeepCopy()
 		before.SetName(name)
 		after := before.DeepCopy()
 		was, is := change(after.Object, path)
-		e.Changes = append(e.Changes, compare.Change{Before: before, After: after})
+		differences.Changes = append(differences.Changes, compare.Change{Before: before, After: after})
 		fields[compare.IDOf(after)] = field{path, was, is}
 	}
 	for i, path := range leaves(nil, object.Object) {
@@ -256,7 +258,7 @@ func tellsChanges(t *testing.T, object *unstructured.Unstructured) int {
 		add(fmt.Sprint("null-", i), path, nullLeaf)
 	}
 	told := map[manifest.ID]bool{}
-	for _, effect := range effects(e, time.Time{}) {
+	for _, effect := range effects(differences.With(compare.Facts{Name: "prod"}), time.Time{}) {
 		field, said := fields[effect.Object], effect.What.Plain()
 		last := ""
 		for _, step := range field.path {

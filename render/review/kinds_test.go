@@ -122,8 +122,7 @@ func TestEqualRowsAreToldOnce(t *testing.T) {
 			after = append(after, "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: z}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}, subjects: [{kind: User, name: eve}]}")
 		}
 		e := changes.Between(t, strings.Join(before, "\n---\n"), strings.Join(after, "\n---\n"))
-		e.Name = fmt.Sprintf("e-%02d", i)
-		environments = append(environments, e)
+		environments = append(environments, e.With(compare.Facts{Name: fmt.Sprintf("e-%02d", i)}))
 	}
 	r := New(&compare.Diff{Environments: environments}, time.Time{})
 	comment := r.Markdown(65536, "cmd")

@@ -17,7 +17,8 @@ import (
 // reviewed returns the environments to review, and the previous names of moved ones by their names: of one all objects
 // are removed, and another has all of them.
 func reviewed(all []*compare.Comparison) (rest []*compare.Comparison, moves map[string]string) {
-	gone, moves := map[string]string{}, map[string]string{}
+	gone := map[string]string{}
+	moves = map[string]string{}
 	for _, e := range all {
 		gone[contentOf(e, compare.Removed)] = e.Name
 	}

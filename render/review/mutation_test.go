@@ -48,7 +48,8 @@ func TestReviewSurvivesAnyPreviousObject(t *testing.T) {
 		if before.GetKind() == "" || before.GetAPIVersion() == "" || before.GetName() != after.GetName() {
 			continue
 		}
-		e := &compare.Comparison{Kinds: gatehouse.All(), Name: "prod", Changes: []compare.Change{{Before: before.Unstructured, After: after.Unstructured}}}
+		changed := []compare.Change{{Before: before.Unstructured, After: after.Unstructured}}
+		e := compare.Differences{Kinds: gatehouse.All(), Changes: changed}.With(compare.Facts{Name: "prod"})
 		if New(&compare.Diff{Environments: []*compare.Comparison{e}}, time.Unix(0, 0)).Markdown(5000, "") == "" {
 			t.Error(before)
 		}

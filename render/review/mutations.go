@@ -11,12 +11,13 @@ import (
 // reviewMutations returns the effects of MutatingAdmissionPolicies: new differences between the files of objects and
 // the objects in a cluster. Objects with the same difference have one effect.
 func reviewMutations(both *compare.Comparison) (effects []effect.Effect) {
-	before, after := both.Mutations(both.Before()), both.Mutations(both.After())
+	before := both.Mutations(both.Before())
+	after := both.Mutations(both.After())
 	var all []effect.Effect
 	for _, o := range both.After().Objects {
 		id := compare.IDOf(o)
-		was, is := compare.Change{Before: before[id].Before, After: before[id].After}.Fields(),
-			compare.Change{Before: after[id].Before, After: after[id].After}.Fields()
+		was := compare.Change{Before: before[id].Before, After: before[id].After}.Fields()
+		is := compare.Change{Before: after[id].Before, After: after[id].After}.Fields()
 		if reflect.DeepEqual(was, is) {
 			continue
 		}

@@ -33,7 +33,8 @@ func isKnown(both *compare.Comparison, c compare.Change, isChange bool, e effect
 	if !isChange || len(e.Fields) == 0 {
 		return slices.Contains(follows, e.Type) && (!isChange || c.Before != nil)
 	}
-	told, paths := 0, sets.New(e.Fields...)
+	told := 0
+	paths := sets.New(e.Fields...)
 	for _, f := range both.FieldsOf(c) {
 		if !f.IsWithin(paths) {
 			continue

@@ -8,6 +8,7 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/resid"
 
+	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/references"
 	"example.com/gatehouse/render/review/effect"
 	"example.com/gatehouse/test/changes"
@@ -65,7 +66,7 @@ func TestReviewNamesBrokenReferences(t *testing.T) {
 func TestReviewNamesBrokenReferencesOfConfigurations(t *testing.T) {
 	const widget = `{apiVersion: example.com/v1, kind: Widget, metadata: {name: a, namespace: ns}, spec: {settings: s}}`
 	e := changes.Between(t, widget+"\n---\n{apiVersion: v1, kind: Service, metadata: {name: s, namespace: ns}}", widget)
-	e.NameReferences = []references.Configured{{From: resid.Gvk{Kind: "Widget"}, To: resid.Gvk{Kind: "Service"}, Path: []string{"spec", "settings"}}}
+	e = e.With(compare.Facts{Name: e.Name, NameReferences: []references.Configured{{From: resid.Gvk{Kind: "Widget"}, To: resid.Gvk{Kind: "Service"}, Path: []string{"spec", "settings"}}}})
 	want := "Widget ns/a: names Service ns/s in spec.settings | Service ns/s is removed"
 	if got := changes.Lines(effects(e, time.Time{})); !slices.Contains(got, want) {
 		t.Errorf("%q, want %q", got, want)

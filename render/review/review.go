@@ -44,7 +44,8 @@ func around(frame []compare.FrameChange) []FrameReview {
 	for i, c := range frame {
 		reviewed[i].FrameChange = c
 		if c.Objects != nil {
-			reviewed[i].Effects, reviewed[i].Changes = complete(c.Objects, nil), changesOf(c.Objects)
+			reviewed[i].Effects = complete(c.Objects, nil)
+			reviewed[i].Changes = changesOf(c.Objects)
 			rank(c.Objects, reviewed[i].Effects)
 		}
 	}
@@ -144,7 +145,8 @@ func effects(both *compare.Comparison, now time.Time) []effect.Effect {
 func effectsOfRules(both *compare.Comparison, now time.Time) (effects []effect.Effect) {
 	hasEffect := map[manifest.ID]bool{}
 	add := func(o manifest.ID, more []kind.Effect) {
-		effects, hasEffect[o] = append(effects, effect.Of(o, more...)...), hasEffect[o] || len(more) > 0
+		effects = append(effects, effect.Of(o, more...)...)
+		hasEffect[o] = hasEffect[o] || len(more) > 0
 	}
 	for _, c := range slices.Concat(both.Changes, both.Definitions) {
 		add(c.Object().ID(), review(both, c))

@@ -84,7 +84,8 @@ func reviewDefinition(both *compare.Comparison, c compare.Change) []kind.Effect 
 	if c.Before == nil {
 		return nil
 	}
-	effects, defined := definitions.Review(both, c), crd.Kind(c.Object().Unstructured)
+	effects := definitions.Review(both, c)
+	defined := crd.Kind(c.Object().Unstructured)
 	if k := both.SourceKind(manifest.ID{Group: defined.Group, Kind: defined.Kind}); k != nil && c.After != nil {
 		effects = append(effects, orUnknown(registry.ReviewCRD(k, c.Before, c.After))...)
 	}

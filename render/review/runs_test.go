@@ -22,8 +22,8 @@ func TestPastRunsDoNotRunAgain(t *testing.T) {
 		`, status: {phase: PENDING, run: {digest: "sha256:2"}, ran: ["sha256:1"]}}`: "",
 		`, status: {phase: PENDING, run: {digest: "sha256:1"}}}`:                    "runs again, at once",
 	} {
-		e := &compare.Comparison{Kinds: gatehouse.All(), Name: "prod", Changes: []compare.Change{{After: added}},
-			Unchanged: []*unstructured.Unstructured{objectOf(t, at+status)}}
+		e := compare.Differences{Kinds: gatehouse.All(), Changes: []compare.Change{{After: added}},
+			Unchanged: []*unstructured.Unstructured{objectOf(t, at+status)}}.With(compare.Facts{Name: "prod"})
 		reviewed := New(&compare.Diff{Environments: []*compare.Comparison{e}}, time.Now()).Environments[0]
 		got := ""
 		for _, effect := range reviewed.Effects {

@@ -111,8 +111,11 @@ func imagesOf(both *compare.Comparison) sets.Set[string] {
 func (r *Review) facts(groups [][]EnvironmentReview) facts {
 	all := facts{images: sets.Set[string]{}, rolled: map[string]int64{}}
 	for _, alike := range groups {
-		f, n := alike[0].facts(), len(alike)
-		all.risks, all.unknown, all.known = all.risks+f.risks, all.unknown+f.unknown, all.known+n*f.known
+		f := alike[0].facts()
+		n := len(alike)
+		all.risks += f.risks
+		all.unknown += f.unknown
+		all.known += n * f.known
 		all.others = append(all.others, f.others...)
 		for k, rolled := range f.rolled {
 			all.rolled[k] += int64(n) * rolled
@@ -137,7 +140,8 @@ func (r *Review) facts(groups [][]EnvironmentReview) facts {
 func (r *Review) Routine() Routine { return r.facts(r.alike()).routine() }
 
 func (f facts) routine() Routine {
-	against, about := make([]string, 0, 2+len(f.others)), []string{}
+	against := make([]string, 0, 2+len(f.others))
+	about := []string{}
 	add := func(to *[]string, n int64, noun, rest string) {
 		if n > 0 {
 			*to = append(*to, string(kind.Count(n, noun))+rest)
@@ -178,7 +182,8 @@ func (r *Review) worst(groups [][]EnvironmentReview) (risks []worst, rows int) {
 			return
 		}
 		const long = 600
-		what, risk := e.What.Format(manifest.CodeSpan), "**"+e.Risk.Format(manifest.CodeSpan)+"**"
+		what := e.What.Format(manifest.CodeSpan)
+		risk := "**" + e.Risk.Format(manifest.CodeSpan) + "**"
 		text := what + ": " + risk
 		if len(text) > long {
 			text = risk
@@ -193,7 +198,8 @@ func (r *Review) worst(groups [][]EnvironmentReview) (risks []worst, rows int) {
 		add(kind.Say("%s", c.File).Format(manifest.CodeSpan), e)
 	}
 	for _, alike := range groups {
-		nameOf, of := alike[0].names(), " of "+codeSpan(alike[0].Name)
+		nameOf := alike[0].names()
+		of := " of " + codeSpan(alike[0].Name)
 		if len(alike) > 1 {
 			of += fmt.Sprintf(" and %d more", len(alike)-1)
 		}
@@ -227,7 +233,8 @@ func (r *Review) summary(groups [][]EnvironmentReview, room int) string {
 	}
 	mark := comment.Unknown
 	if len(risks) > 0 {
-		mark, said.Reasons[0] = comment.Risk, said.Reasons[0]+", "+risks[0].name+" first"
+		mark = comment.Risk
+		said.Reasons[0] += ", " + risks[0].name + " first"
 	}
 	text := mark + " " + strings.Join(said.Reasons, "; ") + ".\n\n"
 	isOneTable := len(r.Frame) == 0 && len(groups) == 1 // in this order

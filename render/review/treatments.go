@@ -87,7 +87,8 @@ func reviewTreatments(both *compare.Comparison, c compare.Change) (effects []kin
 	if c.Action() != compare.Changed {
 		return nil
 	}
-	was, is := compare.Settings(c, c.Before), compare.Settings(c, c.After)
+	was := compare.Settings(c, c.Before)
+	is := compare.Settings(c, c.After)
 	add := func(s delivery.Setting, words [2]kind.Sentence) {
 		e := kind.Effect{Type: effect.ObjectTreated, What: "changes " + effect.SayChangeOf(both.FieldsOf(c), s.Path),
 			Fields: []string{s.Path}}

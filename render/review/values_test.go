@@ -33,7 +33,8 @@ func TestUnknownValuesAreARisk(t *testing.T) {
 		"not postBuild":  {object("${A}", nil), nil, ""},
 		"removed object": {nil, &flux.PostBuild{}, ""},
 	} {
-		e := &compare.Comparison{Name: "prod", Kinds: gatehouse.All(), PostBuild: test.values, Changes: []compare.Change{{Before: object("x", nil), After: test.after}}}
+		changed := []compare.Change{{Before: object("x", nil), After: test.after}}
+		e := compare.Differences{Kinds: gatehouse.All(), Changes: changed}.With(compare.Facts{Name: "prod", PostBuild: test.values})
 		got := ""
 		for _, e := range effects(e, time.Time{}) {
 			if e.Type == effect.ValuesUnknown {

@@ -55,7 +55,9 @@ type Line struct {
 // linesOf returns the titles and lines of sections, by rank.
 func linesOf(sections []*Section) (lines []*Line) {
 	for _, s := range sections {
-		if s.Title.isTitle, s.Title.in = true, s; s.Title.Text != "" {
+		s.Title.isTitle = true
+		s.Title.in = s
+		if s.Title.Text != "" {
 			lines = append(lines, &s.Title)
 		}
 		for i := range s.Lines {
@@ -93,13 +95,15 @@ func CompareRanks(a, b Line) int {
 // lines, and a note. No diff takes the place of a row.
 func (c *Comment) Compose(limit int, command string) string {
 	const counts = 200 // the bytes of two lists without names, and of a longer note
-	rows, diffs := linesOf(c.Tables), linesOf(c.Folds)
+	rows := linesOf(c.Tables)
+	diffs := linesOf(c.Folds)
 	if left, hasRows := show(rows, limit, 0); hasRows {
 		if _, isWhole := show(diffs, left, 0); isWhole {
 			return c.format()
 		}
 	}
-	room, names := limit-counts-len(c.note(command)), limit/8
+	room := limit - counts - len(c.note(command))
+	names := limit / 8
 	left, hasRows := show(rows, room, names)
 	if !hasRows {
 		for _, l := range rows {
@@ -111,7 +115,8 @@ func (c *Comment) Compose(limit int, command string) string {
 		left = 0
 	}
 	show(diffs, left, names)
-	text, note := c.format(), c.note(command)
+	text := c.format()
+	note := c.note(command)
 	left = limit - len(text) - len(note)
 	withoutRow := listNames("Without a row", omitted(rows), left-counts/2)
 	if withoutRow != "" {
@@ -123,9 +128,12 @@ func (c *Comment) Compose(limit int, command string) string {
 // show shows the lines that fit in room, and reports whether all do. A line leaves room for the names of all
 // objects without a line; a line with a risk for names of reserved bytes only. Without reserved bytes there is no list.
 func show(lines []*Line, room, reserved int) (left int, all bool) {
-	names, total := map[string]int{}, 0 // bytes
+	names := map[string]int{}
+	total := 0 // bytes
 	for _, l := range lines {
-		l.isShown, l.in.shown, l.in.Title.isShown = false, 0, false
+		l.isShown = false
+		l.in.shown = 0
+		l.in.Title.isShown = false
 		if _, ok := names[l.Name]; !ok && reserved > 0 {
 			names[l.Name] = len(l.item())
 			total += len(l.item())
@@ -137,21 +145,37 @@ func show(lines []*Line, room, reserved int) (left int, all bool) {
 		if l.Mark == Risk {
 			others = min(others, reserved)
 		}
-		cost := l.cost(room - others)
+		if l.IsDiff && l.cost() <= room-others { // formatting makes it longer
+			l.formatDiff()
+		}
+		cost := l.cost()
 		if cost > room-others {
 			all = false
 			continue
 		}
-		room, total, names[l.Name] = room-cost, total-names[l.Name], 0
-		if l.in.Title.isShown, l.isShown = true, true; !l.isTitle {
+		room -= cost
+		total -= names[l.Name]
+		names[l.Name] = 0
+		l.in.Title.isShown = true
+		l.isShown = true
+		if !l.isTitle {
 			l.in.shown++
 		}
 	}
 	return room, all
 }
 
-// cost returns the bytes that a line adds, with the title of its section. It formats a diff that may fit in room.
-func (l *Line) cost(room int) (cost int) {
+// formatDiff makes the text of the diff: formatting every diff of a large change takes long.
+func (l *Line) formatDiff() {
+	l.Text = manifest.CodeBlock("diff", kind.Visible(l.Text, '\n', '\t')) + "\n"
+	l.IsDiff = false
+	if len(l.Alike) > 0 {
+		l.Text += "The same: " + manifest.FirstOf(mostAlike, l.Alike) + ".\n\n"
+	}
+}
+
+// cost returns the bytes that a line adds, with the title of its section.
+func (l *Line) cost() (cost int) {
 	const count = 24 // the bytes of a count
 	s := l.in
 	if !s.Title.isShown {
@@ -165,12 +189,6 @@ func (l *Line) cost(room int) (cost int) {
 	}
 	if s.shown == 0 {
 		cost += len(s.Open) + len(s.End) + count
-	}
-	if l.IsDiff && cost+len(l.Text) <= room { // formatting makes it longer
-		l.Text, l.IsDiff = manifest.CodeBlock("diff", kind.Visible(l.Text, '\n', '\t'))+"\n", false
-		if len(l.Alike) > 0 {
-			l.Text += "The same: " + manifest.FirstOf(mostAlike, l.Alike) + ".\n\n"
-		}
 	}
 	return cost + len(l.Text)
 }
@@ -196,12 +214,14 @@ func (c *Comment) format() string {
 // rows returns the shown lines, and joins the lines of a row.
 func (s *Section) rows() string {
 	var b strings.Builder
-	texts, marks := map[string][]string{}, map[string]string{}
+	texts := map[string][]string{}
+	marks := map[string]string{}
 	for _, l := range s.Lines {
 		if !l.isShown {
 			continue
 		}
-		if texts[l.Row] = append(texts[l.Row], l.Text); marks[l.Row] != Risk {
+		texts[l.Row] = append(texts[l.Row], l.Text)
+		if marks[l.Row] != Risk {
 			marks[l.Row] = cmp.Or(l.Mark, marks[l.Row])
 		}
 	}
@@ -232,7 +252,8 @@ func omitted(lines []*Line) (items []string) {
 	isListed := map[string]bool{"": true}
 	for _, l := range lines {
 		if !l.isShown && !isListed[l.Name] && (l.Mark == Risk || !isTold[l.Name]) {
-			isListed[l.Name], items = true, append(items, l.item())
+			isListed[l.Name] = true
+			items = append(items, l.item())
 		}
 	}
 	return items

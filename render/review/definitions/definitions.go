@@ -34,9 +34,10 @@ func Review(both *compare.Comparison, c compare.Change) (effects []kind.Effect) 
 	add := func(what, risk kind.Sentence) {
 		effects = append(effects, kind.Effect{Type: effect.DefinitionChanged, What: what, Risk: risk})
 	}
-	was, is := manifest.As[apiextensions.CustomResourceDefinition](c.Before).Spec,
-		manifest.As[apiextensions.CustomResourceDefinition](c.After).Spec
-	old, current := strategy(was), strategy(is)
+	was := manifest.As[apiextensions.CustomResourceDefinition](c.Before).Spec
+	is := manifest.As[apiextensions.CustomResourceDefinition](c.After).Spec
+	old := strategy(was)
+	current := strategy(is)
 	for _, v := range was.Versions {
 		reviewVersion(both, c, v, is, add)
 	}
@@ -141,7 +142,8 @@ func reviewStored(o compare.StoredObject, add func(manifest.Problem, kind.Effect
 	var lost []kind.Sentence
 	isExisting := map[string]bool{}
 	others := slices.DeleteFunc(slices.Clone(o.Existing), func(f compare.FieldChange) bool {
-		if isExisting[f.Path] = true; f.After == nil {
+		isExisting[f.Path] = true
+		if f.After == nil {
 			lost = append(lost, kind.Say("%s: %s", f.Path, *f.Before))
 		}
 		return f.After == nil

@@ -56,14 +56,16 @@ func (e *Effect) AddRisk(risk kind.Sentence, severity Severity) {
 		severity = max(severity, cmp.Or(e.Severity, severities[e.Type]))
 		risk = e.Risk + "; " + risk
 	}
-	e.Risk, e.Severity = risk, severity
+	e.Risk = risk
+	e.Severity = severity
 }
 
 // Judged returns the effect with its rank and severity. Without a risk it is unknown, unless a rule ranked it
 // otherwise.
 func (e Effect) Judged() Effect {
 	if e.Risk != "" {
-		e.Rank, e.Severity = IsRisk, cmp.Or(e.Severity, severities[e.Type], Serious)
+		e.Rank = IsRisk
+		e.Severity = cmp.Or(e.Severity, severities[e.Type], Serious)
 	}
 	e.Rank = cmp.Or(e.Rank, IsUnknown)
 	return e

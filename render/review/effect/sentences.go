@@ -49,9 +49,14 @@ const (
 // OfFields describes the fields of an added or changed object, and claims them. If there are too many, it tells
 // the fields at risky paths one by one.
 func OfFields(c compare.Change, fields []compare.FieldChange, risky sets.Set[string]) kind.Effect {
-	e, most, say := kind.Effect{Type: FieldsChanged, What: "changes "}, MostChanged, SayChange
+	e := kind.Effect{Type: FieldsChanged, What: "changes "}
+	most := MostChanged
+	say := SayChange
 	if c.Before == nil {
-		e.Type, e.What, most, say = ObjectAdded, "is added with ", mostAdded, sayValue
+		e.Type = ObjectAdded
+		e.What = "is added with "
+		most = mostAdded
+		say = sayValue
 	}
 	if len(fields) == 0 {
 		e.What = "is added"
@@ -97,18 +102,21 @@ func SayFields(fields []compare.FieldChange, most int, say func(compare.FieldCha
 	}
 	const many = 10
 	for step := range 2 * deepest {
-		depth, least := deepest-step/2, many
+		depth := deepest - step/2
+		least := many
 		if step%2 == 1 {
 			least = 2
 		}
 		said = nil
 		for from := 0; from < len(fields); {
-			path, to := branch(from, depth), from+1
+			path := branch(from, depth)
+			to := from + 1
 			for to < len(fields) && branch(to, depth) == path {
 				to++
 			}
 			if to-from >= least {
-				said, from = append(said, kind.Say("%s (%s)", path, kind.Count(int64(to-from), "field"))), to
+				said = append(said, kind.Say("%s (%s)", path, kind.Count(int64(to-from), "field")))
+				from = to
 				continue
 			}
 			for ; from < to; from++ {

@@ -100,7 +100,8 @@ func direction(f compare.FieldChange) int {
 // blocksDrains reports whether a PodDisruptionBudget lets no Pod be evicted, as far as the number of its Pods is known.
 func blocksDrains(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
 	const roundUp = true
-	spec, pods := manifest.As[policyv1.PodDisruptionBudget](c.After).Spec, protected(both, c.After)
+	spec := manifest.As[policyv1.PodDisruptionBudget](c.After).Spec
+	pods := protected(both, c.After)
 	switch {
 	case f.After == nil:
 		return false

@@ -214,7 +214,8 @@ func Risks(both *compare.Comparison, c compare.Change) (risks []Risk) {
 	}
 	hasPods := both.HasTemplates(c.After)
 	rows := slices.Concat(guardsOf(both, c), ofAll)
-	if _, isBuiltIn := apiserver.Newest.Lookup(c.After.GroupVersionKind()); hasPods {
+	_, isBuiltIn := apiserver.Newest.Lookup(c.After.GroupVersionKind())
+	if hasPods {
 		rows = slices.Concat(privileges, volumes, rows)
 	} else if !isBuiltIn && both.Kinds.Find(c.After.GroupVersionKind()) == nil {
 		rows = slices.Concat(rows, privileges, ofPodsByName)
@@ -274,7 +275,8 @@ func guardsOf(both *compare.Comparison, c compare.Change) []guard {
 // leaves returns the changed fields. In place of a removed branch it has the fields below, and it adds them to
 // a branch in another order or in place of a text. A removed item of a list stays whole.
 func leaves(both *compare.Comparison, c compare.Change) (all []compare.FieldChange) {
-	removed, replaced := sets.Set[string]{}, sets.Set[string]{}
+	removed := sets.Set[string]{}
+	replaced := sets.Set[string]{}
 	isBranch := func(text *string) bool {
 		return text != nil && (strings.HasPrefix(*text, "{") || strings.HasPrefix(*text, "["))
 	}
@@ -283,7 +285,8 @@ func leaves(both *compare.Comparison, c compare.Change) (all []compare.FieldChan
 			removed.Insert(f.Path)
 			continue
 		}
-		if all = append(all, f); f.Before != nil && isBranch(f.After) {
+		all = append(all, f)
+		if f.Before != nil && isBranch(f.After) {
 			replaced.Insert(f.Path)
 		}
 	}
@@ -292,7 +295,8 @@ func leaves(both *compare.Comparison, c compare.Change) (all []compare.FieldChan
 	}
 	was := map[string]string{}
 	for _, f := range both.FieldsOf(compare.Change{After: c.Before}) {
-		if was[f.Path] = *f.After; f.IsWithin(removed) {
+		was[f.Path] = *f.After
+		if f.IsWithin(removed) {
 			all = append(all, compare.FieldChange{Path: f.Path, Before: f.After})
 		}
 	}

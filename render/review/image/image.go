@@ -40,7 +40,8 @@ func IsNewVersion(was, is string) bool {
 		!strings.ContainsAny(Tag(is), "0123456789") {
 		return false
 	}
-	old, now := Tag(was), Tag(is)
+	old := Tag(was)
+	now := Tag(is)
 	if number.ReplaceAllString(old, "0") == number.ReplaceAllString(now, "0") {
 		return slices.CompareFunc(number.FindAllString(old, -1), number.FindAllString(now, -1), compareNumbers) < 0
 	}
@@ -52,7 +53,8 @@ func IsNewVersion(was, is string) bool {
 var number = regexp.MustCompile(`[0-9]+`)
 
 func compareNumbers(a, b string) int {
-	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
+	a = strings.TrimLeft(a, "0")
+	b = strings.TrimLeft(b, "0")
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }
 

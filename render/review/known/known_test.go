@@ -190,7 +190,7 @@ func selecting(label string) string {
 func change(t *testing.T, object string, edits []string) *compare.Comparison {
 	t.Helper()
 	after := strings.NewReplacer(edits...).Replace(object)
-	e := changes.Between(t, object, after)
+	e := changes.Between(t, object, after).Differences
 	var gone compare.Change
 	for i := range e.Changes {
 		c := &e.Changes[i]
@@ -211,7 +211,7 @@ func change(t *testing.T, object string, edits []string) *compare.Comparison {
 			}
 		}
 	}
-	return e
+	return e.With(compare.Facts{Name: "prod"})
 }
 
 // An autoscaler decides about replicas, and a budget states how few there may be.

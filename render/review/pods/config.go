@@ -20,17 +20,21 @@ func ReviewConfig(both *compare.Comparison, c compare.Change) (effects []kind.Ef
 		}
 	}
 	before, after := both.Uses()
-	was, is := before[c.Object().IDInNamespace()], after[c.Object().IDInNamespace()]
+	was := before[c.Object().IDInNamespace()]
+	is := after[c.Object().IDInNamespace()]
 	if len(is) == 0 || !slices.ContainsFunc(both.FieldsOf(c), func(f compare.FieldChange) bool {
 		return !f.IsIn("metadata")
 	}) {
 		return effects
 	}
 	var users []string
-	isNeeded, isLive := false, false
+	isNeeded := false
+	isLive := false
 	for _, user := range slices.SortedFunc(maps.Keys(is), effect.CompareObjects) {
 		_, isOld := was[user]
-		users, isNeeded, isLive = append(users, user.String()), isNeeded || is[user], isLive || isOld
+		users = append(users, user.String())
+		isNeeded = isNeeded || is[user]
+		isLive = isLive || isOld
 	}
 	e := kind.Effect{Type: effect.ConfigChanged, What: "changes"}
 	if isLive {

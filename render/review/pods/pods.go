@@ -15,10 +15,11 @@ import (
 
 // Review returns the effects of changed Pod templates.
 func Review(both *compare.Comparison, c compare.Change) []effect.Effect {
-	o, effects := c.Object().Unstructured, []kind.Effect(nil)
+	o := c.Object().Unstructured
 	if compare.LeftBy(c) != nil && !both.IsCovered(o) {
 		return nil // its Pods stay as they are
 	}
+	var effects []kind.Effect
 	for _, t := range both.PodChanges(c) {
 		if len(t.Is.Misfits) > 0 {
 			what := kind.Say("its Pod template cannot be read because of %s", effect.Quote(t.Is.Misfits))

@@ -20,7 +20,8 @@ import (
 func runs(both *compare.Comparison, o *unstructured.Unstructured) (said kind.Sentence, fields []string) {
 	separator := kind.Sentence(": ")
 	for _, t := range both.Templates(o) {
-		said, separator = said+separator+pod.SayAll(&t.Spec), "; "
+		said += separator + pod.SayAll(&t.Spec)
+		separator = "; "
 		for _, p := range pod.Programs(&t.Spec) {
 			fields = append(fields, fieldsOf(t.Field, p)...)
 		}
@@ -57,18 +58,22 @@ type compared struct {
 // compare returns the containers of Pods, so that a new name does not hide a lost protection: containers with
 // nothing in common replace each other in their order. An additional container is compared with all old ones.
 func compareContainers(was, is *corev1.PodSpec) (all []compared) {
-	old, current := pod.Programs(was), pod.Programs(is)
+	old := pod.Programs(was)
+	current := pod.Programs(is)
 	isReplaced := make([]bool, len(old))
 	for _, p := range current {
 		c := compared{Program: p, was: old}
 		if i := predecessor(p, old, current); i >= 0 && !isReplaced[i] {
-			isReplaced[i], c.predecessor, c.was = true, &old[i], old[i:i+1]
+			isReplaced[i] = true
+			c.predecessor = &old[i]
+			c.was = old[i : i+1]
 		}
 		all = append(all, c)
 	}
 	for i := range all {
 		if next := slices.Index(isReplaced, false); all[i].predecessor == nil && next >= 0 {
-			isReplaced[next], all[i].was = true, old[next:next+1]
+			isReplaced[next] = true
+			all[i].was = old[next : next+1]
 		} else {
 			all[i].isNew = all[i].predecessor == nil
 		}
@@ -79,7 +84,8 @@ func compareContainers(was, is *corev1.PodSpec) (all []compared) {
 // reviewPrograms returns the effects of containers that are added, or get an image that is a risk.
 func reviewPrograms(was, is *podsecurity.Template) (effects []kind.Effect) {
 	for _, c := range compareContainers(&was.Spec, &is.Spec) {
-		old, fields := c.predecessor, fieldsOf(is.Field, c.Program)
+		old := c.predecessor
+		fields := fieldsOf(is.Field, c.Program)
 		if old == nil {
 			effects = append(effects, kind.Effect{Type: effect.ContainerAdded, What: "new " + c.Say(),
 				Risk: "it shares the network and the volumes of its Pods", Fields: fields})

@@ -97,7 +97,8 @@ func rolloutOf(both *compare.Comparison, before, after *unstructured.Unstructure
 
 // compareTemplates adds the differences of the templates to a rollout.
 func (r *rollout) compareTemplates(both *compare.Comparison, before, after *unstructured.Unstructured) {
-	all, was := both.FieldsOf(compare.Change{Before: before, After: after}), both.Templates(before)
+	all := both.FieldsOf(compare.Change{Before: before, After: after})
+	was := both.Templates(before)
 	var fields []compare.FieldChange
 	var short []kind.Sentence
 	isChanged := false
@@ -113,7 +114,8 @@ func (r *rollout) compareTemplates(both *compare.Comparison, before, after *unst
 		}
 		for _, f := range all {
 			if f.IsIn(strings.TrimSuffix(is.Field, ".spec")) && !f.IsWithin(told) {
-				fields, r.told = append(fields, f), append(r.told, f.Path)
+				fields = append(fields, f)
+				r.told = append(r.told, f.Path)
 			}
 			if part := ofTemplate.FindStringSubmatch(strings.TrimPrefix(f.Path, is.Field)); part != nil && isImage(f) {
 				short = append(short, sayField(f))

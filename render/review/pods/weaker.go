@@ -34,7 +34,8 @@ func weaker(was, is *corev1.PodSpec) (effects []kind.Effect) {
 				What: kind.Say("%s is removed from container %s", field.name, effect.Quote(names)), Risk: field.risk})
 		}
 	}
-	account, old := compare.AccountOf(is), compare.AccountOf(was)
+	account := compare.AccountOf(is)
+	old := compare.AccountOf(was)
 	if account == "default" && old != account {
 		effects = append(effects, kind.Effect{Type: effect.AccountDefaulted,
 			What: kind.Say("Pods run as the ServiceAccount default instead of %s", old),
@@ -44,8 +45,8 @@ func weaker(was, is *corev1.PodSpec) (effects []kind.Effect) {
 		e := kind.Effect{Type: effect.TokenMounted, What: kind.Say("Pods get the token of the ServiceAccount %s",
 			account), Risk: "an attacker in a container can act as it at the API server"}
 		if audience != "" {
-			e.What, e.Risk = kind.Say("Pods get a token of the ServiceAccount %s for %s", account, audience),
-				"an attacker in a container can act as it there"
+			e.What = kind.Say("Pods get a token of the ServiceAccount %s for %s", account, audience)
+			e.Risk = "an attacker in a container can act as it there"
 		}
 		effects = append(effects, e)
 	}
@@ -131,7 +132,9 @@ func lostProtections(was, is *corev1.PodSpec, containers []compared) (lost []kin
 // judge returns the result of a Pod Security check of Pods with only these containers.
 func judge(id policy.CheckID, spec *corev1.PodSpec, containers ...pod.Program) policy.CheckResult {
 	pods := *spec
-	pods.InitContainers, pods.EphemeralContainers, pods.Containers = nil, nil, nil
+	pods.InitContainers = nil
+	pods.EphemeralContainers = nil
+	pods.Containers = nil
 	for _, c := range containers {
 		pods.Containers = append(pods.Containers, c.Container)
 	}

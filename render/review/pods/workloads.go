@@ -73,8 +73,10 @@ func reviewFirstScaling(both *compare.Comparison, before, after *unstructured.Un
 }
 
 func reviewRollout(r rollout, c compare.Change, runs kind.Sentence) (e kind.Effect) {
-	isResized, hasPods := r.Before != r.After, r.Before > 0 || c.After.GetKind() == "DaemonSet"
-	size, lost := kind.Say("%d → %s", r.Before, kind.Count(r.After, "Pod")), lostVolumes(r, c.After)
+	isResized := r.Before != r.After
+	hasPods := r.Before > 0 || c.After.GetKind() == "DaemonSet"
+	size := kind.Say("%d → %s", r.Before, kind.Count(r.After, "Pod"))
+	lost := lostVolumes(r, c.After)
 	was, _ := whenReplaced(c.Before)
 	is, when := whenReplaced(c.After)
 	switch {
@@ -93,7 +95,8 @@ func reviewRollout(r rollout, c compare.Change, runs kind.Sentence) (e kind.Effe
 		return kind.Effect{Type: effect.WorkloadScaled, What: size, Risk: lost, Fields: r.size}
 	}
 	if isResized && e.Type != "" {
-		e.What, e.Fields = e.What+"; "+size, slices.Concat(e.Fields, r.size)
+		e.What += "; " + size
+		e.Fields = slices.Concat(e.Fields, r.size)
 	}
 	return e
 }
@@ -132,7 +135,8 @@ const runsUnasked = "it runs as soon as the change is synced"
 // ReviewRun reviews Jobs and Pods, which run when they are added or resumed.
 func ReviewRun(both *compare.Comparison, c compare.Change) []kind.Effect {
 	runs, told := runs(both, c.After)
-	risk, isAgain := kind.Sentence(runsUnasked), delivery.RunsAgain(c.After)
+	risk := kind.Sentence(runsUnasked)
+	isAgain := delivery.RunsAgain(c.After)
 	if isAgain {
 		risk += "; " + runsAgain
 	}
@@ -196,10 +200,12 @@ func ReviewCronJob(both *compare.Comparison, c compare.Change) []kind.Effect {
 	}
 	e := kind.Effect{Type: kind.RunPlanned, What: kind.Say("runs on the schedule %s", schedule(c.After))}
 	if isTrue(c.After, "suspend") {
-		e.Type, e.What = kind.RunSuspended, kind.Say("is suspended: does not run on the schedule %s", schedule(c.After))
+		e.Type = kind.RunSuspended
+		e.What = kind.Say("is suspended: does not run on the schedule %s", schedule(c.After))
 	}
 	runs, told := runs(both, c.After)
-	e.What, e.Fields = e.What+runs, slices.Concat(told, []string{"spec.schedule", "spec.timeZone"})
+	e.What += runs
+	e.Fields = slices.Concat(told, []string{"spec.schedule", "spec.timeZone"})
 	return []kind.Effect{e}
 }
 

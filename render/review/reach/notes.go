@@ -48,8 +48,9 @@ func (r *reach) tellNotes() (effects []effect.Effect) {
 			Effect: kind.Effect{Type: effect.ReachOpened, What: sayConnections(n.direction, connections) +
 				" are allowed", Risk: "NetworkPolicies blocked them before"}}
 		if n.isBlocked {
-			e.Type, e.What, e.Risk = effect.ReachBlocked, sayConnections(n.direction, connections)+" are blocked",
-				"they were allowed before"
+			e.Type = effect.ReachBlocked
+			e.What = sayConnections(n.direction, connections) + " are blocked"
+			e.Risk = "they were allowed before"
 		}
 		if isRemoved[n.cause] {
 			e.What = "is removed: " + e.What
@@ -78,7 +79,8 @@ func sayConnections(d direction, connections map[kind.Sentence][]kind.Sentence) 
 		slices.SortStableFunc(peers, func(a, b kind.Sentence) int {
 			return -cmp.Compare(strings.Index(string(a), "everywhere"), strings.Index(string(b), "everywhere"))
 		})
-		from, to := effect.List(peers), targets
+		from := effect.List(peers)
+		to := targets
 		if d == outward {
 			from, to = to, from
 		}

@@ -30,7 +30,8 @@ func (r *reach) comparePeers() {
 		}
 	}
 	for _, c := range peers {
-		was, is := &peerState{r.labelsOf(before, c.namespace), c.was}, &peerState{r.labelsOf(after, c.namespace), c.is}
+		was := &peerState{r.labelsOf(before, c.namespace), c.was}
+		is := &peerState{r.labelsOf(after, c.namespace), c.is}
 		if c.isNew {
 			was = nil
 		}
@@ -68,9 +69,12 @@ func (r *reach) comparePeer(cause manifest.ID, was, is *peerState) {
 // compareAllowances notes the difference of a policy for a changed peer. All Pods of a Namespace are compared
 // for each allowance, because another one may be for some of them only.
 func (r *reach) compareAllowances(cause manifest.ID, p *networkPolicy, was, is *peerState, isBlocked bool) {
-	from, to, isNew := was, is, was == nil
+	from := was
+	to := is
+	isNew := was == nil
 	if isBlocked {
-		from, to = is, was
+		from = is
+		to = was
 	}
 	for side, allows := range p.allows {
 		d := direction(side)

@@ -100,15 +100,17 @@ func readPeer(from networkingv1.NetworkPolicyPeer, namespace string) (p peer, ok
 	if from.IPBlock != nil {
 		return readBlock(from.IPBlock)
 	}
-	namespaces, where := from.NamespaceSelector, kind.Sentence(" of the cluster")
+	namespaces := from.NamespaceSelector
+	where := kind.Sentence(" of the cluster")
 	switch {
 	case namespaces == nil:
-		namespaces, where = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}},
-			kind.Say(" in %s", namespace)
+		namespaces = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}
+		where = kind.Say(" in %s", namespace)
 	case len(namespaces.MatchLabels)+len(namespaces.MatchExpressions) > 0:
 		where = kind.Say(" in Namespaces with %s", metav1.FormatLabelSelector(namespaces))
 	}
-	pods, which := cmp.Or(from.PodSelector, &metav1.LabelSelector{}), kind.Sentence("all Pods")
+	pods := cmp.Or(from.PodSelector, &metav1.LabelSelector{})
+	which := kind.Sentence("all Pods")
 	if len(pods.MatchLabels)+len(pods.MatchExpressions) > 0 {
 		which = kind.Say("Pods with %s", metav1.FormatLabelSelector(pods))
 	}
@@ -170,9 +172,11 @@ func readPorts(ports []networkingv1.NetworkPolicyPort) (ranges []portRange) {
 		switch {
 		case port.Port == nil:
 		case port.Port.Type == intstr.String:
-			r.name, r.to = port.Port.StrVal, 0
+			r.name = port.Port.StrVal
+			r.to = 0
 		default:
-			r.from, r.to = port.Port.IntVal, ptr.Deref(port.EndPort, port.Port.IntVal)
+			r.from = port.Port.IntVal
+			r.to = ptr.Deref(port.EndPort, port.Port.IntVal)
 		}
 		ranges = append(ranges, r)
 	}

@@ -139,7 +139,8 @@ func (r *reach) compareWorkloads(namespace string) {
 		old := r.both.Templates(o[before])
 		for i, t := range r.both.Templates(o[after]) {
 			c := podsChange{namespace: namespace, id: compare.IDOf(o[after]), is: readPods(t), isNew: i >= len(old)}
-			c.name, c.was = kind.Say("the Pods of %s", c.id), c.is
+			c.name = kind.Say("the Pods of %s", c.id)
+			c.was = c.is
 			if !c.isNew && o[before] != o[after] {
 				if was := readPods(old[i]); !reflect.DeepEqual(was, c.is) {
 					c.was = was
@@ -155,7 +156,8 @@ func (r *reach) compareWorkloads(namespace string) {
 
 func (r *reach) compare(c podsChange) {
 	for _, d := range []direction{inward, outward} {
-		was, is := r.access(before, c.namespace, c.was, d), r.access(after, c.namespace, c.is, d)
+		was := r.access(before, c.namespace, c.was, d)
+		is := r.access(after, c.namespace, c.is, d)
 		if r.budget.IsExceeded {
 			return // was or is is incomplete
 		}

@@ -25,7 +25,8 @@ func (r *reach) reviewBackends() {
 				continue
 			}
 			selects := labels.SelectorFromSet(set)
-			was, is := !c.isNew && selects.Matches(c.was.labels), selects.Matches(c.is.labels)
+			was := !c.isNew && selects.Matches(c.was.labels)
+			is := selects.Matches(c.is.labels)
 			e := kind.Effect{Type: effect.RouteOpened, What: kind.Say("%s routes to its Pods", compare.IDOf(service)),
 				Risk: "clients of this Service reach them"}
 			switch {

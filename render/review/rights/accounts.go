@@ -14,12 +14,16 @@ import (
 
 // reviewPods returns the effect of Pods that run as another ServiceAccount with more rights.
 func (c *comparison) reviewPods(change compare.Change, pods compare.PodChange) (e effect.Effect) {
-	was, is := pods.Was, &pods.Is.Spec
+	was := pods.Was
+	is := &pods.Is.Spec
 	now := account(compare.NamespaceOf(change.After), compare.AccountOf(is))
-	verb, old, had := "run", now, c.newcomer(now)
+	verb := "run"
+	old := now
+	had := c.newcomer(now)
 	var before *unstructured.Unstructured // the account
 	if was != nil {
-		verb, old = "now run", account(compare.NamespaceOf(change.Before), compare.AccountOf(&was.Spec))
+		verb = "now run"
+		old = account(compare.NamespaceOf(change.Before), compare.AccountOf(&was.Spec))
 		before = c.before.accounts[old]
 		switch hadToken := len(compare.Audiences(&was.Spec)) > 0; {
 		case old == now && (hadToken || len(compare.Audiences(is)) == 0):
@@ -32,12 +36,15 @@ func (c *comparison) reviewPods(change compare.Change, pods compare.PodChange) (
 		compare.Without(cloudRoles(c.after.accounts[now]), cloudRoles(before)))
 	switch isUnknown := c.after.accounts[now] == nil && now.Name != "default" && len(c.after.grants[now]) == 0; {
 	case rights == "" && isUnknown && (was == nil || old != now):
-		rights, risk = "has unknown rights: it is not in this environment", "may get more rights"
+		rights = "has unknown rights: it is not in this environment"
+		risk = "may get more rights"
 	case rights == "":
 		return e
 	}
-	e.Type, e.Severity = effect.RightsGranted, severity
-	e.What, e.Risk = kind.Say("Pods "+verb+" as %s, which ", sayKind(now))+rights, "an attacker in a container "+risk
+	e.Type = effect.RightsGranted
+	e.Severity = severity
+	e.What = kind.Say("Pods "+verb+" as %s, which ", sayKind(now)) + rights
+	e.Risk = "an attacker in a container " + risk
 	return e
 }
 
@@ -66,10 +73,13 @@ func (c *comparison) reviewToken(change compare.Change) (e effect.Effect) {
 	if was, had := tokenOf(change.Before); !ok || had && was == is {
 		return e
 	}
-	e.Type, e.What = effect.RightsGranted, kind.Say("holds a token of %s that does not expire", sayKind(is))
+	e.Type = effect.RightsGranted
+	e.What = kind.Say("holds a token of %s that does not expire", sayKind(is))
 	e.Risk = "readers of the Secret can act as it"
 	if rights, risk, severity := c.sayAccount(is, c.newcomer(is), nil); rights != "" {
-		e.What, e.Risk, e.Severity = e.What+", which "+rights, "a reader of the Secret "+risk, severity
+		e.What += ", which " + rights
+		e.Risk = "a reader of the Secret " + risk
+		e.Severity = severity
 	}
 	return e
 }
@@ -111,7 +121,8 @@ func Review(both *compare.Comparison) (effects []effect.Effect) {
 		}
 		for _, e := range found {
 			if e.Type != "" {
-				e.Object, e.What = both.Reported(change.After), ifApplied(both, change, e.What)
+				e.Object = both.Reported(change.After)
+				e.What = ifApplied(both, change, e.What)
 				effects = append(effects, e)
 			}
 		}

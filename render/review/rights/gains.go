@@ -39,7 +39,8 @@ const unchanged = -1
 func newComparison(both *compare.Comparison) *comparison {
 	c := &comparison{changes: map[manifest.ID]int{}, causes: map[*ruleSet]int{}, memo: map[string][]gain{}}
 	c.budget = &selector.Budget{Steps: 20_000_000} // about a second
-	was, live := slices.Clone(both.Unchanged), slices.Clone(both.Unchanged)
+	was := slices.Clone(both.Unchanged)
+	live := slices.Clone(both.Unchanged)
 	for i, change := range both.Changes {
 		if change.Before != nil && delivery.Find(compare.Settings(change, change.Before), delivery.Ignored) == nil {
 			was = append(was, change.Before) // and one that its tool ignores may grant nothing yet
@@ -52,7 +53,8 @@ func newComparison(both *compare.Comparison) *comparison {
 		}
 	}
 	c.everywhere = newRights(rbacObjects{}, c.budget)
-	c.before, c.after = newRights(readRBAC(was), c.budget), newRights(readRBAC(live), c.budget)
+	c.before = newRights(readRBAC(was), c.budget)
+	c.after = newRights(readRBAC(live), c.budget)
 	return c
 }
 
@@ -85,11 +87,13 @@ func (c *comparison) causeOf(g grant) int {
 // gainsOf returns the rights that a subject gains by its own grants, and the index of the first change that
 // adds some of them.
 func (c *comparison) gainsOf(s rbacv1.Subject) (gains []gain, cause int) {
-	by, had := map[int][]grant{}, c.before.of(s)
+	by := map[int][]grant{}
+	had := c.before.of(s)
 	var all []grant
 	for _, g := range c.after.grants[s] {
 		if cause := c.causeOf(g); cause != unchanged {
-			by[cause], all = append(by[cause], g), append(all, g)
+			by[cause] = append(by[cause], g)
+			all = append(all, g)
 		}
 	}
 	for _, cause = range slices.Sorted(maps.Keys(by)) {
@@ -103,7 +107,8 @@ func (c *comparison) gainsOf(s rbacv1.Subject) (gains []gain, cause int) {
 // gainsOfRole returns the rights that a role gains, unless the bindings of the environment tell all of it: a
 // built-in role has other bindings in its cluster.
 func (c *comparison) gainsOfRole(id manifest.ID) (gains []gain, cause int) {
-	was, is := c.before.roles[id], c.after.roles[id]
+	was := c.before.roles[id]
+	is := c.after.roles[id]
 	if was == nil || is.isBound && c.everywhere.roles[id] == nil {
 		return nil, unchanged
 	}
@@ -122,7 +127,8 @@ func (c *comparison) gains(after, before [][]grant) []gain {
 	if isKnown {
 		return gains
 	}
-	is, had := byScope(after), byScope(before)
+	is := byScope(after)
+	had := byScope(before)
 	for _, scope := range slices.Sorted(maps.Keys(is)) {
 		old := had[""]
 		if scope != "" { // the gains in the whole cluster come first, and are told once
@@ -163,10 +169,13 @@ func byScope(lists [][]grant) map[string][]grant {
 func (c *comparison) gainIn(scope string, grants, old []grant) gain {
 	const maxTuples = 20_000 // of verb, group, resource and name
 	e := gain{scope: scope}
-	isOwned, owned, weight := map[string]bool{}, []rbacv1.PolicyRule{}, 1
+	isOwned := map[string]bool{}
+	owned := []rbacv1.PolicyRule{}
+	weight := 1
 	c.eachRule(old, func(g grant, rule keyedRule) {
 		if !isOwned[rule.key] && g.rules != nil {
-			owned, weight = append(owned, rule.PolicyRule), weight+weightOf(rule.PolicyRule)
+			owned = append(owned, rule.PolicyRule)
+			weight += weightOf(rule.PolicyRule)
 		}
 		isOwned[rule.key] = true
 	})
@@ -176,14 +185,16 @@ func (c *comparison) gainIn(scope string, grants, old []grant) gain {
 		switch {
 		case isOwned[rule.key] || scope != "" && len(rule.NonResourceURLs) > 0:
 		case g.rules != nil:
-			missing, tuples = append(missing, rule.PolicyRule), tuples+tuplesOf(rule.PolicyRule)
+			missing = append(missing, rule.PolicyRule)
+			tuples += tuplesOf(rule.PolicyRule)
 		case c.before.roles[g.role] == nil: // else the change removes the role
 			e.unknown = append(e.unknown, g.role)
 		}
 		isOwned[rule.key] = true
 	})
 	if !isComplete || tuples > maxTuples || !c.budget.Spend(int(tuples)*weight) {
-		e.rules, e.isPartial = missing, true
+		e.rules = missing
+		e.isPartial = true
 		return e
 	}
 	_, e.rules = validation.Covers(owned, missing)

@@ -98,14 +98,17 @@ func holders(s rbacv1.Subject) kind.Sentence {
 // a namespace are everywhere.
 func (c *comparison) sayGains(gains []gain, everywhere kind.Sentence) (may, can kind.Sentence,
 	severity effect.Severity) {
-	scopes, ranks, has := map[kind.Sentence][]kind.Sentence{}, map[kind.Sentence]int{}, map[int]bool{}
+	scopes := map[kind.Sentence][]kind.Sentence{}
+	ranks := map[kind.Sentence]int{}
+	has := map[int]bool{}
 	for _, g := range gains {
 		said, rank := c.sayGain(g, has)
 		where := everywhere
 		if g.scope != "" {
 			where = kind.Say("%s", g.scope)
 		}
-		scopes[said], ranks[said] = append(scopes[said], where), rank
+		scopes[said] = append(scopes[said], where)
+		ranks[said] = rank
 	}
 	byPower := func(a, b kind.Sentence) int { return cmp.Or(cmp.Compare(ranks[a], ranks[b]), cmp.Compare(a, b)) }
 	parts := slices.SortedFunc(maps.Keys(scopes), byPower)
@@ -137,7 +140,8 @@ func (c *comparison) sayGains(gains []gain, everywhere kind.Sentence) (may, can 
 func (c *comparison) sayGain(g gain, has map[int]bool) (_ kind.Sentence, rank int) {
 	rank = len(powers)
 	add := func(i int) int {
-		has[i], rank = true, min(rank, i)
+		has[i] = true
+		rank = min(rank, i)
 		return i
 	}
 	if slices.ContainsFunc(g.rules, allowsAll) {
@@ -146,7 +150,8 @@ func (c *comparison) sayGain(g gain, has map[int]bool) (_ kind.Sentence, rank in
 		}
 		return "do everything", add(powerOverNamespace)
 	}
-	verbs, ranks := map[string][]string{}, map[string]int{} // by objects
+	verbs := map[string][]string{}
+	ranks := map[string]int{} // by objects
 	for _, r := range g.rules {
 		objects := objectsOf(r)
 		if _, isKnown := ranks[objects]; !isKnown {

@@ -100,11 +100,15 @@ func readRBAC(objects []*unstructured.Unstructured) (all rbacObjects) {
 		case !ok:
 		case strings.HasSuffix(id.Kind, "Binding"):
 			b := manifest.As[rbacv1.ClusterRoleBinding](o)
-			b.Kind, b.Namespace, b.Name = id.Kind, id.Namespace, id.Name
+			b.Kind = id.Kind
+			b.Namespace = id.Namespace
+			b.Name = id.Name
 			all.bindings = append(all.bindings, b)
 		default:
 			r := manifest.As[rbacv1.ClusterRole](o)
-			r.Kind, r.Namespace, r.Name = id.Kind, id.Namespace, id.Name
+			r.Kind = id.Kind
+			r.Namespace = id.Namespace
+			r.Name = id.Name
 			all.roles = append(all.roles, r)
 		}
 	}
@@ -240,7 +244,8 @@ func (s *ruleSet) closure() []*ruleSet {
 			}
 			for _, other := range s.in.clusterRoles {
 				if !isMember[other] && selector.Matches(other.labels) {
-					isMember[other], s.members = true, append(s.members, other)
+					isMember[other] = true
+					s.members = append(s.members, other)
 				}
 			}
 		}

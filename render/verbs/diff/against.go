@@ -34,15 +34,18 @@ func Against(repository *render.Repository, name, other string,
 	}
 	after := repository.Load(name, func(step string) { progress(name, step) })
 	before := repository.With(files).Load(other, func(step string) { progress(other, step) })
-	both, warnings := &compare.Comparison{Name: name}, slices.Concat(after.Problems, before.Problems)
+	facts := compare.Facts{Name: name, Problems: slices.Concat(after.Problems, before.Problems)}
+	var objects compare.Differences
 	if after.Rendering != nil && before.Rendering != nil {
-		was, is := inputOf(before, &warnings), inputOf(after, &warnings)
-		was.Charts, is.Charts = nil, nil
-		both = compare.New(repository.Kinds(), name, was, is)
-		both.Checker, both.PostBuild = after.Checker(), after.Rendering.PostBuild
+		was := inputOf(before, &facts.Problems)
+		is := inputOf(after, &facts.Problems)
+		was.Charts = nil
+		is.Charts = nil
+		objects = compare.Differ(repository.Kinds(), was, is)
+		facts.Checker = after.Checker()
+		facts.PostBuild = after.Rendering.PostBuild
 	}
-	both.Problems = warnings
-	return &compare.Diff{Against: other, Environments: []*compare.Comparison{both}}, nil
+	return &compare.Diff{Against: other, Environments: []*compare.Comparison{objects.With(facts)}}, nil
 }
 
 // renamed returns the kustomizations of an environment, by path from the root, with the names that the
@@ -165,7 +168,8 @@ func kustomizations(dir, environment string) (map[string]*kustomization, error) 
 		return nil, err
 	}
 	defer root.Close()
-	folder, all := path.Join(tree.EnvironmentsFolder, environment), map[string]*kustomization{}
+	folder := path.Join(tree.EnvironmentsFolder, environment)
+	all := map[string]*kustomization{}
 	err = fs.WalkDir(root.FS(), folder, func(file string, entry fs.DirEntry, walked error) error {
 		isKustomization := walked == nil && entry.Type().IsRegular() &&
 			slices.Contains(konfig.RecognizedKustomizationFileNames(), entry.Name())

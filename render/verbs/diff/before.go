@@ -50,7 +50,8 @@ func openPrevious(ctx context.Context, repository *render.Repository,
 	if b.snapshot, err = b.git.Snapshot(ctx, b.commit, tree.Folder); err != nil {
 		return nil, err
 	}
-	b.base, b.files = repository.At(b.snapshot), maps.Clone(b.snapshot.Files())
+	b.base = repository.At(b.snapshot)
+	b.files = maps.Clone(b.snapshot.Files())
 	b.base.Look = repository.Look // a removed file may be a source of the base
 	if b.changed, err = b.git.ChangedSince(ctx, b.commit); err != nil {
 		return nil, err
@@ -75,10 +76,12 @@ func (b *previousRendering) readIndexes(ctx context.Context) error {
 		}
 	}
 	contents, err := b.git.ReadFiles(ctx, indexes)
-	b.listed, b.kubernetes = map[string][]string{}, map[string]string{}
+	b.listed = map[string][]string{}
+	b.kubernetes = map[string]string{}
 	for environment, content := range contents {
 		if names := tree.Listed(content); names != nil {
-			b.listed[environment], b.kubernetes[environment] = names, tree.KubernetesOf(content)
+			b.listed[environment] = names
+			b.kubernetes[environment] = tree.KubernetesOf(content)
 		}
 	}
 	return err
@@ -149,7 +152,8 @@ func (b *previousRendering) parse(environment string, files []tree.File) (object
 	objects, warnings = tree.Objects(environment, files)
 	for i := range warnings {
 		w := &warnings[i]
-		w.Warning, w.Message = true, "cannot be compared, so its objects count as new: "+w.Message
+		w.Warning = true
+		w.Message = "cannot be compared, so its objects count as new: " + w.Message
 		if b.commit != "" {
 			w.File = fmt.Sprintf("%.12s:%s", b.commit, path.Join(b.git.Prefix(), w.File))
 		}
@@ -168,8 +172,10 @@ func (b *previousRendering) installed(now *render.Environment,
 	var warnings []manifest.Problem
 	for _, p := range problems {
 		if p.IsError() {
-			p.Warning, p.Message = true, "the previous objects of a delivery are not compared: "+p.Message
-			p.File, p.Line = p.Subject.File, 0
+			p.Warning = true
+			p.Message = "the previous objects of a delivery are not compared: " + p.Message
+			p.File = p.Subject.File
+			p.Line = 0
 			warnings = append(warnings, p)
 		}
 	}

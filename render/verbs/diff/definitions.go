@@ -26,13 +26,13 @@ type judge struct {
 	unchecked   []schema.GroupKind
 }
 
-// findJudge finds the judge of an environment before the change, and adds its changed definitions to the comparison.
-func (b *previousRendering) findJudge(ctx context.Context, now *render.Environment,
-	both *compare.Comparison) (before judge, err error) {
+// findJudge finds the judge of an environment before the change, and the changed definitions.
+func (b *previousRendering) findJudge(ctx context.Context, now *render.Environment, one compared) (before judge,
+	changed []compare.Change, err error) {
 	definitions, hasJudge := now.Definitions()
-	renderedFor, isRendered, err := b.renderedFor(both.Name)
+	renderedFor, isRendered, err := b.renderedFor(one.Name)
 	if !hasJudge || !isRendered || err != nil {
-		return before, err
+		return before, changed, err
 	}
 	newest := slices.Max(render.KubernetesVersions())
 	if v := cmp.Or(renderedFor, newest); v != now.Kubernetes() && render.CheckKubernetes(v) == nil {
@@ -41,38 +41,40 @@ func (b *previousRendering) findJudge(ctx context.Context, now *render.Environme
 	for _, u := range now.Unchecked() {
 		before.unchecked = append(before.unchecked, u.GroupKind())
 	}
-	current, isListed := map[string]manifest.Object{}, map[string]bool{}
+	current := map[string]manifest.Object{}
 	for _, o := range definitions {
 		current[o.GetName()] = o
 	}
-	for _, c := range both.Changes {
+	isListed := map[string]bool{}
+	for _, c := range one.Changes {
 		if crd.Is(c.Object().Unstructured) {
 			isListed[c.Object().GetName()] = true
 		}
 	}
-	was, err := b.definitions(ctx, now, both)
+	was, err := b.definitions(ctx, now, one)
 	for _, o := range was {
 		c := compare.Change{Before: o.Unstructured, BeforeFile: o.File}
 		if is, stays := current[o.GetName()]; stays {
-			c.After, c.AfterFile = render.WithoutStatus(is).Unstructured, cmp.Or(is.File, is.Origin)
+			c.After = render.WithoutStatus(is).Unstructured
+			c.AfterFile = cmp.Or(is.File, is.Origin)
 			if compare.Equal(c.Before, c.After) {
 				continue
 			}
 			before.definitions = append(before.definitions, o)
 		}
 		if !isListed[o.GetName()] {
-			both.Definitions = append(both.Definitions, c)
+			changed = append(changed, c)
 		}
 	}
-	return before, err
+	return before, changed, err
 }
 
 // definitions returns the CustomResourceDefinitions of an environment of the commit that may differ from the
 // current ones.
 func (b *previousRendering) definitions(ctx context.Context, now *render.Environment,
-	e *compare.Comparison) (all []manifest.Object, err error) {
+	one compared) (all []manifest.Object, err error) {
 	isKnown := map[string]bool{}
-	for _, o := range e.Unchanged {
+	for _, o := range one.Unchanged {
 		isKnown[o.GetName()] = isKnown[o.GetName()] || crd.Is(o)
 	}
 	add := func(objects []manifest.Object) {
@@ -83,24 +85,24 @@ func (b *previousRendering) definitions(ctx context.Context, now *render.Environ
 			}
 		}
 	}
-	for _, c := range e.Changes {
+	for _, c := range one.Changes {
 		if c.Before != nil {
 			add([]manifest.Object{{Unstructured: c.Before, File: c.BeforeFile}})
 		}
 	}
-	if e.Checker == nil { // it does not render
-		files, _, err := b.readChanged(ctx, e.Name, nil)
+	if one.Checker == nil { // it does not render
+		files, _, err := b.readChanged(ctx, one.Name, nil)
 		if err != nil {
 			return nil, err
 		}
-		objects, _ := b.parse(e.Name, files)
+		objects, _ := b.parse(one.Name, files)
 		installed, _ := b.installed(now, objects)
 		add(objects)
 		for _, r := range installed {
 			add(r.Objects)
 		}
 	}
-	files, err := b.definitionFiles(ctx, e.Name)
+	files, err := b.definitionFiles(ctx, one.Name)
 	add(files)
 	return all, err
 }
@@ -137,39 +139,41 @@ func (b *previousRendering) definitionFiles(ctx context.Context, environment str
 	return all, err
 }
 
-// compareVerdicts adds the verdicts of the judges before and after the change to comparisons. Objects without a
+// judge returns the comparisons, with the verdicts of the judges before and after the change. Objects without a
 // definition are judged by a changed definition of another environment.
-func (b *previousRendering) compareVerdicts(environments []*compare.Comparison, judges []judge,
-	progress func(environment, step string)) {
+func (b *previousRendering) judge(all []compared, progress func(environment, step string)) []*compare.Comparison {
 	changed := map[schema.GroupKind]compare.Change{}
-	for _, both := range environments {
-		for _, c := range slices.Concat(both.Definitions, both.Changes) {
+	for _, one := range all {
+		for _, c := range slices.Concat(one.Definitions, one.Changes) {
 			if c.Before != nil && c.After != nil && crd.Is(c.After) {
 				changed[crd.Kind(c.After)] = c
 			}
 		}
 	}
-	for i, both := range environments {
-		before, after := judges[i].definitions, []manifest.Object(nil)
-		for _, kind := range judges[i].unchecked {
+	judged := make([]*compare.Comparison, len(all))
+	for i, one := range all {
+		before := one.judge.definitions
+		var after []manifest.Object
+		for _, kind := range one.judge.unchecked {
 			if c, ok := changed[kind]; ok {
-				before, after = append(before, manifest.Object{Unstructured: c.Before}),
-					append(after, manifest.Object{Unstructured: c.After})
+				before = append(before, manifest.Object{Unstructured: c.Before})
+				after = append(after, manifest.Object{Unstructured: c.After})
 			}
 		}
-		if len(before) == 0 && judges[i].kubernetes == "" {
-			continue
-		}
-		repository := b.repository.Again(&memo.Memo{}) // both verdicts are on the same objects
-		step := func(step string) { progress(both.Name, step) }
-		was := repository.Judge(both.Name, &render.By{Kubernetes: judges[i].kubernetes, Definitions: before}, step)
-		is := repository.Judge(both.Name, &render.By{Definitions: after}, step)
-		isFailed := both.Checker == nil
-		both.Verdicts, both.Checker = compare.OfVerdicts(was, is), is.Checker()
-		if isFailed {
-			for _, o := range is.Judged() {
-				both.Unchanged = append(both.Unchanged, o.Unstructured)
+		if len(before) > 0 || one.judge.kubernetes != "" {
+			repository := b.repository.Again(&memo.Memo{}) // both verdicts are on the same objects
+			step := func(step string) { progress(one.Name, step) }
+			was := repository.Judge(one.Name, &render.By{Kubernetes: one.judge.kubernetes, Definitions: before}, step)
+			is := repository.Judge(one.Name, &render.By{Definitions: after}, step)
+			if one.Checker == nil { // it does not render
+				for _, o := range is.Judged() {
+					one.Unchanged = append(one.Unchanged, o.Unstructured)
+				}
 			}
+			one.Verdicts = compare.OfVerdicts(was, is)
+			one.Checker = is.Checker()
 		}
+		judged[i] = one.With(one.Facts)
 	}
+	return judged
 }

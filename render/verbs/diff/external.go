@@ -27,7 +27,8 @@ func External(ctx context.Context, command string, changes []compare.Change, out
 		return 0, err
 	}
 	defer remove()
-	before, after := filepath.Join(dir, "BEFORE"), filepath.Join(dir, "AFTER")
+	before := filepath.Join(dir, "BEFORE")
+	after := filepath.Join(dir, "AFTER")
 	if err := errors.Join(os.Mkdir(before, 0o700), os.Mkdir(after, 0o700)); err != nil {
 		return 0, err
 	}
@@ -41,7 +42,8 @@ func External(ctx context.Context, command string, changes []compare.Change, out
 	args := slices.DeleteFunc(strings.Split(rest, " "), func(word string) bool { return !argument.MatchString(word) })
 	//nolint:gosec // the user chooses the program
 	cmd := exec.CommandContext(ctx, program, append(args, before, after)...)
-	cmd.Stdout, cmd.Stderr = out, errOut
+	cmd.Stdout = out
+	cmd.Stderr = errOut
 	err = cmd.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() == 1 {

@@ -43,7 +43,9 @@ type frame struct {
 
 // start sets the base.
 func (f *frame) start(base *previousRendering) {
-	f.previousRendering, f.isChanged, f.isRendered = base, map[string]bool{}, map[string]map[string]bool{}
+	f.previousRendering = base
+	f.isChanged = map[string]bool{}
+	f.isRendered = map[string]map[string]bool{}
 	for _, file := range base.changed {
 		f.isChanged[base.git.InFolder(file.Path)] = true
 	}
@@ -71,7 +73,8 @@ func (f *frame) filesOf(environment string, rendering *render.Rendering) map[str
 	}
 	plan := f.repository.Plan(rendering)
 	defer plan.Close()
-	files, folder := map[string]bool{}, path.Join(tree.Folder, environment)
+	files := map[string]bool{}
+	folder := path.Join(tree.Folder, environment)
 	for _, name := range plan.Unchanged() {
 		files[name] = true
 	}
@@ -232,7 +235,8 @@ func (f *frame) outdated() (changes []change) {
 		said := compare.SayFiles(names)
 		risk := kind.Say("not what the sources render to: %s: run %s", said, "render --env "+environment)
 		if files == nil {
-			action, risk = compare.Changed, kind.Say("there is no rendering to compare with: %s", said)
+			action = compare.Changed
+			risk = kind.Say("there is no rendering to compare with: %s", said)
 		}
 		folder = path.Join(f.git.Prefix(), folder)
 		changes = append(changes, change{compare.FrameChange{File: folder, Action: action, Risk: risk}, rankRendered})
@@ -294,7 +298,8 @@ func (f *frame) readContents(ctx context.Context, changes []change) error {
 	}
 	for i, c := range changes {
 		if caller := called[c.File]; caller != "" && c.Risk == "" && !prose.MatchString(c.File) {
-			changes[i].Risk, changes[i].rank = kind.Say("%s names it: a check may read or run it", caller), rankMode
+			changes[i].Risk = kind.Say("%s names it: a check may read or run it", caller)
+			changes[i].rank = rankMode
 		}
 	}
 	return err
@@ -349,7 +354,8 @@ func (f *frame) addObjects(c *change, before, after []byte, isComparable bool) {
 		}
 	}
 	if isManifest && c.rank > rankManifest && isBeside(c.File) {
-		c.Risk, c.rank = maySync, rankManifest
+		c.Risk = maySync
+		c.rank = rankManifest
 	}
 }
 

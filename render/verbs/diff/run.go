@@ -47,13 +47,14 @@ func Run(ctx context.Context, repository *render.Repository, selection render.Se
 			around.add(name, nil)
 		}
 	}
-	judges, failed := make([]judge, len(names)), make([]error, len(names))
-	d.Environments = make([]*compare.Comparison, len(names))
+	found := make([]compared, len(names))
+	failed := make([]error, len(names))
 	parallel.Some(render.SideBySide, len(names), func(i int) {
 		if ctx.Err() != nil {
 			return
 		}
-		name, both := names[i], &pair{}
+		name := names[i]
+		both := &pair{}
 		defer both.memo.Clear() // comparisons keep their environments
 		isAskedFor := slices.Contains(selection.Names, name) && previous.listed[name] == nil
 		step := func(step string) { progress(name, step) }
@@ -62,21 +63,16 @@ func Run(ctx context.Context, repository *render.Repository, selection render.Se
 			around.add(name, now.Rendering)
 		}
 		step("comparing")
-		var err error
-		d.Environments[i], err = previous.compare(ctx, now, both, step)
-		if failed[i] = err; now.IsThere() && previous.commit != "" && !previous.isUnrendered(name) {
-			judges[i], err = previous.findJudge(ctx, now, d.Environments[i])
-			failed[i] = errors.Join(failed[i], err)
-		}
+		found[i], failed[i] = previous.compare(ctx, now, both, step)
 	})
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	errs = append(errs, failed...)
 	if len(names) > 0 { // one warning is enough
-		d.Environments[0].Problems = append(d.Environments[0].Problems, warnings...)
+		found[0].Problems = append(found[0].Problems, warnings...)
 	}
-	previous.compareVerdicts(d.Environments, judges, progress)
+	d.Environments = previous.judge(found, progress)
 	if base != "" {
 		d.Frame, err = around.changes(ctx, d.Environments)
 		errs = append(errs, err)
@@ -95,35 +91,52 @@ func (b *previousRendering) withGone(names []string) []string {
 	return slices.Compact(names)
 }
 
+// compared is all that a comparison is made of.
+type compared struct {
+	compare.Differences
+	compare.Facts
+	judge judge // before the change
+}
+
 // compare compares an environment with its previous rendering, or with one of its previous sources.
 func (b *previousRendering) compare(ctx context.Context, now *render.Environment, shared *pair,
-	step func(string)) (both *compare.Comparison, err error) {
+	step func(string)) (one compared, err error) {
+	one.Facts = compare.Facts{Name: now.Name, Environment: now}
 	var before, after compare.Input
-	problems, isComparable := now.Problems, now.Rendering != nil
+	problems := now.Problems
+	isComparable := now.Rendering != nil
+	isUnrendered := b.isUnrendered(now.Name)
 	switch {
-	case b.isUnrendered(now.Name):
+	case isUnrendered:
 		before, after, problems = b.readSources(now, shared, func(doing string) { step("base: " + doing) })
 		isComparable = before.Objects != nil
-	case now.Rendering != nil:
+	case isComparable:
 		var warnings []manifest.Problem
 		before, after, warnings, err = b.readRendered(ctx, now)
 		problems = slices.Concat(warnings, problems)
 	}
-	both = compare.New(b.repository.Kinds(), now.Name, before, after)
-	both.Problems, both.Environment = slices.Clone(problems), now
+	one.Problems = slices.Clone(problems)
+	one.Differences = compare.Differ(b.repository.Kinds(), before, after)
 	if isComparable && now.Rendering != nil {
-		both.PostBuild, both.NameReferences = now.Rendering.PostBuild, now.Rendering.NameReferences
+		one.PostBuild = now.Rendering.PostBuild
+		one.NameReferences = now.Rendering.NameReferences
 	}
 	if isComparable && now.IsThere() {
-		both.Checker = now.Checker()
+		one.Checker = now.Checker()
 	}
-	return both, err
+	if now.IsThere() && b.commit != "" && !isUnrendered {
+		var unknown error
+		one.judge, one.Definitions, unknown = b.findJudge(ctx, now, one)
+		err = errors.Join(err, unknown)
+	}
+	return one, err
 }
 
 // readRendered reads the previous rendering of an environment. It does not parse files that stay the same.
 func (b *previousRendering) readRendered(ctx context.Context, now *render.Environment) (before, after compare.Input,
 	warnings []manifest.Problem, err error) {
-	rendering, content := now.Rendering, map[string][]byte{}
+	rendering := now.Rendering
+	content := map[string][]byte{}
 	for _, file := range rendering.Files {
 		content[file.Path] = file.Content
 	}
@@ -146,7 +159,8 @@ func (b *previousRendering) readRendered(ctx context.Context, now *render.Enviro
 		case !same[rendering.Files[i].Path]:
 			is = append(is, o)
 		case !haveSameValues && (values.Substitutes(o) || rendering.PostBuild.Substitutes(o)):
-			was, is = append(was, o), append(is, o)
+			was = append(was, o)
+			is = append(is, o)
 		default:
 			unchanged = append(unchanged, o)
 		}
@@ -155,11 +169,15 @@ func (b *previousRendering) readRendered(ctx context.Context, now *render.Enviro
 	before.Objects = append(applied(values, was, &warnings), unchanged...)
 	after.Objects = append(applied(rendering.PostBuild, is, &warnings), unchanged...)
 	installed, more := b.installed(now, before.Objects)
-	before.Installed, after.Installed = installed, rendering.Installed
-	before.Charts, after.Charts = b.charts(rendering), rendering.Charts
-	after.Kubernetes, after.Untold = rendering.Index.Kubernetes, now.Untold()
+	before.Installed = installed
+	after.Installed = rendering.Installed
+	before.Charts = b.charts(rendering)
+	after.Charts = rendering.Charts
+	after.Kubernetes = rendering.Index.Kubernetes
+	after.Untold = now.Untold()
 	renderedFor, isRendered, err := b.renderedFor(rendering.Environment)
-	if before.Kubernetes = renderedFor; !isRendered {
+	before.Kubernetes = renderedFor
+	if !isRendered {
 		before.Kubernetes = after.Kubernetes
 	}
 	return before, after, slices.Concat(warnings, more), err

@@ -48,10 +48,12 @@ func (b *previousRendering) readSources(now *render.Environment, shared *pair, s
 	}
 	problems = withoutKnown(now.Problems, was.Problems)
 	if manifest.HasErrors(problems) || !isComparable(was) || !isComparable(now) {
-		before.Untold, after.Untold = was.Untold(), now.Untold()
+		before.Untold = was.Untold()
+		after.Untold = now.Untold()
 		return before, after, problems
 	}
-	before, after = inputOf(was, &problems), inputOf(now, &problems)
+	before = inputOf(was, &problems)
+	after = inputOf(now, &problems)
 	if was.Rendering == nil || now.Rendering == nil {
 		before.Kubernetes = after.Kubernetes
 	}

@@ -33,12 +33,12 @@ func Compare(ctx context.Context, c *cluster.Cluster, repository *render.Reposit
 	var renderings []*render.Rendering
 	for _, name := range names {
 		loaded := repository.Load(name, func(step string) { progress(name, step) })
-		e := &compare.Comparison{Name: name, Problems: loaded.Problems}
+		facts := compare.Facts{Name: name, Problems: loaded.Problems}
 		if loaded.Rendering != nil {
-			e.Checker = loaded.Checker()
+			facts.Checker = loaded.Checker()
 			renderings = append(renderings, loaded.Rendering)
 		}
-		d.Environments = append(d.Environments, e)
+		d.Environments = append(d.Environments, compare.Differences{}.With(facts))
 	}
 	if d.Failed() {
 		return d, nil
@@ -48,11 +48,11 @@ func Compare(ctx context.Context, c *cluster.Cluster, repository *render.Reposit
 		return nil, fmt.Errorf("compare with %s: %w", c.Name, cluster.WithRemedy(err))
 	}
 	for i, e := range compared {
-		e.Checker = d.Environments[i].Checker
-		e.Problems = slices.Concat(e.Problems, d.Environments[i].Problems,
+		facts := d.Environments[i].Facts
+		facts.Problems = slices.Concat(e.Problems, facts.Problems,
 			c.VersionWarnings(names[i], renderings[i].Index.Kubernetes))
+		d.Environments[i] = e.With(facts)
 	}
-	d.Environments = compared
 	return d, nil
 }
 
@@ -72,12 +72,12 @@ func compareAll(ctx context.Context, c *cluster.Cluster, kinds *registry.Kinds, 
 			followed: r.Followed, appliers: appliersOf(r),
 			progress: func(step string) { progress(r.Environment, step) }}
 		objects, warnings := applied(r)
-		result, err := one.run(ctx, objects)
+		differences, problems, err := one.run(ctx, objects)
 		if err != nil {
 			return nil, err
 		}
-		result.Problems = append(result.Problems, warnings...)
-		compared = append(compared, result)
+		facts := compare.Facts{Name: r.Environment, Problems: append(problems, warnings...)}
+		compared = append(compared, differences.With(facts))
 	}
 	return compared, nil
 }
@@ -95,14 +95,15 @@ type comparison struct {
 }
 
 // run plans a sync and lists the objects that it would prune.
-func (c *comparison) run(ctx context.Context, objects []manifest.Object) (*compare.Comparison, error) {
+func (c *comparison) run(ctx context.Context, objects []manifest.Object) (found compare.Differences,
+	problems []manifest.Problem, err error) {
 	readable, warnings := plan.DropEncrypted(objects, "it is not compared")
 	normalized, rendered := make([]manifest.Object, len(readable)), map[manifest.ID]*unstructured.Unstructured{}
 	for i, o := range readable {
 		rendered[o.IDInNamespace()] = o.Unstructured
 		normalized[i] = manifest.Object{Unstructured: o.DeepCopy(), File: o.File}
 		if err := normalize.Unstructured(normalized[i].Unstructured); err != nil {
-			return nil, fmt.Errorf("%s: %w", o.File, err)
+			return found, nil, fmt.Errorf("%s: %w", o.File, err)
 		}
 	}
 	p, problems, err := plan.New(ctx, c.Cluster, normalized, plan.Options{
@@ -111,10 +112,9 @@ func (c *comparison) run(ctx context.Context, objects []manifest.Object) (*compa
 	})
 	switch {
 	case err != nil:
-		return nil, err
+		return found, nil, err
 	case manifest.HasErrors(problems):
-		return &compare.Comparison{Name: c.environment,
-			Problems: manifest.SortProblems(append(warnings, problems...))}, nil
+		return found, manifest.SortProblems(append(warnings, problems...)), nil
 	}
 	differences := make([]difference, len(p.Steps))
 	err = cluster.ForEach(ctx, len(p.Steps), func(ctx context.Context, i int) (err error) {
@@ -122,16 +122,15 @@ func (c *comparison) run(ctx context.Context, objects []manifest.Object) (*compa
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return found, nil, err
 	}
 	c.progress("looking for objects that left git")
 	pruned, more, err := c.findPruned(ctx, p.Steps)
 	if err != nil {
-		return nil, err
+		return found, nil, err
 	}
-	e := c.changes(slices.Concat(differences, pruned))
-	e.Problems = manifest.SortProblems(slices.Concat(warnings, terminating(p.Steps), more))
-	return e, nil
+	problems = manifest.SortProblems(slices.Concat(warnings, terminating(p.Steps), more))
+	return c.changes(slices.Concat(differences, pruned)), problems, nil
 }
 
 // terminating warns of objects that are being deleted.

@@ -82,7 +82,7 @@ func syncCreatedOnce(s *plan.Step) (after *unstructured.Unstructured, notes []st
 }
 
 // changes presents differences as changes of the environment.
-func (c *comparison) changes(differences []difference) *compare.Comparison {
+func (c *comparison) changes(differences []difference) compare.Differences {
 	before, after := make([]manifest.Object, 0, len(differences)), make([]manifest.Object, 0, len(differences))
 	steps, notes := map[manifest.ID]*plan.Step{}, map[manifest.ID][]string{}
 	for _, d := range differences {
@@ -95,19 +95,19 @@ func (c *comparison) changes(differences []difference) *compare.Comparison {
 		id := idInNamespace(cmp.Or(d.after, d.before))
 		steps[id], notes[id] = d.Step, d.notes
 	}
-	e := compare.New(c.kinds, c.environment, compare.Input{Objects: before}, compare.Input{Objects: after})
-	for i := range e.Changes {
-		change := &e.Changes[i]
+	found := compare.Differ(c.kinds, compare.Input{Objects: before}, compare.Input{Objects: after})
+	for i := range found.Changes {
+		change := &found.Changes[i]
 		id := idInNamespace(change.Object().Unstructured)
 		change.Notes = notes[id]
 		if change.Action() == compare.Replaced && steps[id].DryRun != nil {
 			change.After = clean(steps[id].DryRun) // with the defaults that the live object has
 		}
 	}
-	for i, o := range e.Unchanged {
-		e.Unchanged[i] = steps[idInNamespace(o)].Live // with its status
+	for i, o := range found.Unchanged {
+		found.Unchanged[i] = steps[idInNamespace(o)].Live // with its status
 	}
-	return e
+	return found
 }
 
 // toolMetadata lists the labels and annotations that tools set on each object that they apply.
