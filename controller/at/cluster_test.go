@@ -97,6 +97,10 @@ func (c cluster) servePatch(q *request) (cluster, answer, error) {
 	return c, answer{pod: c.pod(q.name)}, err
 }
 
+func isGated(pod *corev1.Pod) bool { return trimPod(pod).isGated() }
+
+func digestOfPod(pod *corev1.Pod) string { return pod.Annotations[kind.DigestAnnotation] }
+
 func (q *request) matches(uid types.UID, version string) bool {
 	return (q.uid == "" || q.uid == uid) && (q.version == "" || q.version == version)
 }

@@ -122,7 +122,7 @@ func deadline(seconds int64) func(*cnatv1alpha1.At) {
 	return func(at *cnatv1alpha1.At) { at.Spec.StartingDeadlineSeconds = &seconds }
 }
 
-func uidOf(pod *corev1.Pod) types.UID {
+func uidOf(pod *TrimmedPod) types.UID {
 	if pod == nil {
 		return ""
 	}
@@ -143,20 +143,13 @@ func restored(at *cnatv1alpha1.At) {
 	at.Status.Conditions = []metav1.Condition{{Type: Armed, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(due.Add(-time.Hour))}}
 }
 
-// trimmed returns Pods as the cache holds them.
-func trimmed(pods []corev1.Pod) []corev1.Pod {
-	var list []corev1.Pod
-	for _, pod := range pods {
-		list = append(list, *trimPod(&pod).DeepCopyObject().(*corev1.Pod))
-	}
-	return list
-}
-
 // decideTrimmed calls decide with an At and Pods as the cache holds them.
 func decideTrimmed(at *cnatv1alpha1.At, pods []corev1.Pod, now time.Time, grace time.Duration) Decision {
-	at = at.DeepCopy()
-	trimAt(at)
-	return decide(at, trimmed(pods), moment{now: now, grace: grace})
+	var trimmed []*TrimmedPod
+	for i := range pods {
+		trimmed = append(trimmed, trimPod(&pods[i]))
+	}
+	return decide(trimAt(at.DeepCopy()), trimmed, moment{now: now, grace: grace})
 }
 
 // claimed gives an At the status that records the start of a Pod.
@@ -487,9 +480,9 @@ func TestRememberKeepsNewestSpecsAndBound(t *testing.T) {
 
 // If many Ats are due together, starts are recorded ahead of time.
 func TestDecideRecordsStartAheadOfTime(t *testing.T) {
-	at := newAt(withRun(cnatv1alpha1.AtPending, "a"))
-	trimAt(at)
-	pods := []corev1.Pod{podFor(newAt(), "a")}
+	at := trimAt(newAt(withRun(cnatv1alpha1.AtPending, "a")))
+	pod := podFor(newAt(), "a")
+	pods := []*TrimmedPod{trimPod(&pod)}
 	const lead = 5 * time.Second
 	for name, test := range map[string]struct {
 		now   time.Time
@@ -529,7 +522,7 @@ func TestDecideStallsAfterGracePeriod(t *testing.T) {
 }
 
 func TestDecideNamesForeignPod(t *testing.T) {
-	pods := trimmed([]corev1.Pod{podFor(newAt(), "a", ownedByJob, named("at-7xk2p"))})
+	pods := []corev1.Pod{podFor(newAt(), "a", ownedByJob, named("at-7xk2p"))}
 	ready := condition.FindReady(decideTrimmed(newAt(), pods, due, time.Minute).Status.Conditions)
 	const want = "The cluster has no Pod of this At: render the environment, commit and sync. Pod at-7xk2p has its label but was not rendered from it, and is left alone"
 	if ready.Message != want {

@@ -74,7 +74,7 @@ func (h *state) correctPod(pod *corev1.Pod, now time.Time) {
 		}
 	case h.status == kstatus.InProgressStatus:
 		for _, c := range pod.Status.ContainerStatuses {
-			if reason := status.WaitingReason(c); reason != "" {
+			if reason := status.WaitingReason(c.State); reason != "" {
 				h.reason = reason
 				break
 			}
