@@ -108,7 +108,9 @@ func (h history) judgeStatus(c cluster, q *request, at *cnatv1alpha1.At) (histor
 	}
 	run := at.Status.Run
 	switch {
-	case run == nil || !isClaimed(*run) || run.PodUID == "" || run.FinishedTime != nil || at.Status.Phase == cnatv1alpha1.AtDone:
+	case run == nil || !isClaimed(*run) || run.PodUID == "" || run.FinishedTime != nil:
+		h.record = without(h.record, at.UID)
+	case at.Status.Phase == cnatv1alpha1.AtDone && q.from.unheld != run.PodUID: // after a hold in vain it may yet start
 		h.record = without(h.record, at.UID)
 	case recordsStart(c.at.Status, at.Status):
 		h.record = with(h.record, at.UID, c.recordedStart(run.PodUID))
