@@ -74,6 +74,7 @@ func watchClock(ctx context.Context, every time.Duration, read func() (time.Time
 		if now.Sub(lastTime)-(elapsed-lastElapsed) > clockTolerance {
 			stepped()
 		}
-		lastTime, lastElapsed = now, elapsed
+		lastTime = now
+		lastElapsed = elapsed
 	}
 }

@@ -67,9 +67,11 @@ func (c cluster) serveApply(q *request) (cluster, answer, error) {
 		return c, answer{}, fmt.Errorf("the write changes nothing: %s", q)
 	}
 	next := *c.at
-	next.Status, next.ResourceVersion = *q.status, nextVersion(c.at.ResourceVersion)
+	next.Status = *q.status
+	next.ResourceVersion = nextVersion(c.at.ResourceVersion)
 	h, err := c.judgeStatus(c, q, &next)
-	c.at, c.history = &next, h
+	c.at = &next
+	c.history = h
 	return c.forgetStarts(), answer{version: next.ResourceVersion}, err
 }
 

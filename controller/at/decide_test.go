@@ -39,7 +39,8 @@ func newAt(changes ...func(*cnatv1alpha1.At)) *cnatv1alpha1.At {
 // podFor returns a gated Pod of an At. Its UID is one hexadecimal digit.
 func podFor(at *cnatv1alpha1.At, uid types.UID, changes ...func(*corev1.Pod)) corev1.Pod {
 	pod := expanded.First[corev1.Pod](kindat.Kind, at)
-	pod.Name, pod.UID = podName(uid), uid
+	pod.Name = podName(uid)
+	pod.UID = uid
 	for _, change := range changes {
 		change(pod)
 	}
@@ -170,7 +171,8 @@ func TestDecideTakesTheNextStep(t *testing.T) {
 	plain := newAt()
 	other := newAt(func(at *cnatv1alpha1.At) { at.Spec.Command = "echo other" })
 	soon := newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "soon" })
-	early, late := due.Add(-time.Hour), due.Add(time.Hour)
+	early := due.Add(-time.Hour)
+	late := due.Add(time.Hour)
 	type pods = []corev1.Pod
 
 	for name, test := range map[string]struct {
@@ -302,8 +304,10 @@ func TestDecideMendsForgedStatus(t *testing.T) {
 		done    = cnatv1alpha1.AtDone
 	)
 	plain := newAt()
-	early, late := due.Add(-time.Hour), due.Add(time.Hour)
-	gated, ran := podFor(plain, "a"), podFor(plain, "a", endedWith(corev1.PodSucceeded))
+	early := due.Add(-time.Hour)
+	late := due.Add(time.Hour)
+	gated := podFor(plain, "a")
+	ran := podFor(plain, "a", endedWith(corev1.PodSucceeded))
 	type change = func(*cnatv1alpha1.At)
 	armed := func(changes ...change) *cnatv1alpha1.At {
 		return newAt(append([]change{withRun(pending, "a"), reports(Armed, ReasonArmed)}, changes...)...)
@@ -315,7 +319,8 @@ func TestDecideMendsForgedStatus(t *testing.T) {
 				at.Status.Run.OpenedTime = wholeSeconds(opened)
 			}
 			if !finished.IsZero() {
-				at.Status.Run.FinishedTime, at.Status.Run.ExitCode = wholeSeconds(finished), new(int32)
+				at.Status.Run.FinishedTime = wholeSeconds(finished)
+				at.Status.Run.ExitCode = new(int32)
 			}
 		}
 	}
@@ -367,9 +372,12 @@ func TestDecideMendsForgedStatus(t *testing.T) {
 		"done, as the controller says it failed": {at: armed(phase(done), reports(Failed, ReasonDeadlineMissed)), pods: pods{gated}, now: due, phase: done, reason: ReasonDeadlineMissed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			test.at.Status.Run.PodName, test.at.Status.Run.ScheduledTime = "other", wholeSeconds(late)
+			test.at.Status.Run.PodName = "other"
+			test.at.Status.Run.ScheduledTime = wholeSeconds(late)
 			decision := decideTrimmed(test.at, test.pods, test.now, time.Minute)
-			if open, hold := uidOf(decision.Open), uidOf(decision.Hold); open != test.open || hold != test.hold || decision.Claim != test.claim {
+			open := uidOf(decision.Open)
+			hold := uidOf(decision.Hold)
+			if open != test.open || hold != test.hold || decision.Claim != test.claim {
 				t.Errorf("opens %q, holds %q, claims %t; want %q, %q, %t", open, hold, decision.Claim, test.open, test.hold, test.claim)
 			}
 			next := decision.Status
@@ -550,7 +558,8 @@ func TestDecideKnowsEarlierDigests(t *testing.T) {
 		t.Errorf("does not start: %+v", decision.Status)
 	}
 
-	at.Status.Phase, at.Status.Run.FinishedTime = cnatv1alpha1.AtDone, wholeSeconds(due)
+	at.Status.Phase = cnatv1alpha1.AtDone
+	at.Status.Run.FinishedTime = wholeSeconds(due)
 	reports(Complete, ReasonComplete)(at)
 	next := []corev1.Pod{podFor(at, "b")}
 	if decision := decideTrimmed(at, next, due.Add(time.Hour), time.Minute); decision.Open != nil || decision.Status.Phase != cnatv1alpha1.AtDone {

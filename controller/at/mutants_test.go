@@ -76,7 +76,8 @@ func (m mutant) overlay(t *testing.T) string {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	faulty, overlay := filepath.Join(folder, filepath.Base(m.file)), filepath.Join(folder, "overlay.json")
+	faulty := filepath.Join(folder, filepath.Base(m.file))
+	overlay := filepath.Join(folder, "overlay.json")
 	content, err := json.Marshal(map[string]map[string]string{"Replace": {original: faulty}})
 	if err != nil {
 		t.Fatal(err)

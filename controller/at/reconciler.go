@@ -99,7 +99,10 @@ func (r *Reconciler) decide(ctx context.Context, at *TrimmedAt) (m moment, decis
 // lead returns how early the start is recorded, so that one write remains at the due instant. Many
 // Ats of one instant take longer to record.
 func (r *Reconciler) lead(at *TrimmedAt) time.Duration {
-	const each, most = 10 * time.Millisecond, 10 * time.Second
+	const (
+		each = 10 * time.Millisecond
+		most = 10 * time.Second
+	)
 	if hasStarted(at) {
 		return 0
 	}

@@ -105,7 +105,8 @@ func (r *reconciler) write(ctx context.Context, owner kind.Object, decided Decis
 
 // report logs a change of Ready, and records an event if the object is stalled.
 func (r *reconciler) report(ctx context.Context, owner kind.Object, conditions []metav1.Condition) {
-	before, after := condition.FindReady(conditionsOf(owner)), condition.FindReady(conditions)
+	before := condition.FindReady(conditionsOf(owner))
+	after := condition.FindReady(conditions)
 	if before.Reason == after.Reason && before.Status == after.Status {
 		return
 	}

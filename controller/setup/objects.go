@@ -56,7 +56,8 @@ func NewCache(controllers []Controller) cache.NewCacheFunc {
 		known := meta.NewDefaultRESTMapper(nil)
 		options.Mapper = meta.FirstHitRESTMapper{MultiRESTMapper: meta.MultiRESTMapper{known, options.Mapper}}
 		for _, c := range controllers {
-			group, singular := c.Kind.GVK().GroupVersion(), strings.ToLower(c.Kind.GVK().Kind)
+			group := c.Kind.GVK().GroupVersion()
+			singular := strings.ToLower(c.Kind.GVK().Kind)
 			known.AddSpecific(c.Kind.GVK(), group.WithResource(c.Kind.Plural()), group.WithResource(singular),
 				meta.RESTScopeNamespace)
 			options.ByObject[untyped(c.Kind.GVK())] = cache.ByObject{Label: labels.Everything(), Transform: c.transform}

@@ -36,7 +36,8 @@ func (s *starter) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable.
 func (s *starter) Start(ctx context.Context) error {
-	waiting, reported := s.controllers, map[string]string{}
+	waiting := s.controllers
+	reported := map[string]string{}
 	err := wait.PollUntilContextCancel(ctx, retryStart, true, func(ctx context.Context) (bool, error) {
 		var still []Controller
 		for _, c := range waiting {
