@@ -123,9 +123,13 @@ func TestAtReportsOutcomeOfPod(t *testing.T) {
 	}{
 		"command": {exited(3), ReasonCommandFailed, ptr.To[int32](3)},
 		"deadline": {func(s *corev1.PodStatus) {
-			s.Phase, s.Reason = corev1.PodFailed, "DeadlineExceeded"
+			s.Phase = corev1.PodFailed
+			s.Reason = "DeadlineExceeded"
 		}, ReasonActiveDeadlineExceeded, nil},
-		"evicted": {func(s *corev1.PodStatus) { s.Phase, s.Reason = corev1.PodFailed, "Evicted" }, ReasonPodFailed, nil},
+		"evicted": {func(s *corev1.PodStatus) {
+			s.Phase = corev1.PodFailed
+			s.Reason = "Evicted"
+		}, ReasonPodFailed, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -354,7 +358,8 @@ func TestTwoControllersOpenOnePodPerAt(t *testing.T) {
 	w.start()
 	const count = 20
 	due := time.Now().Add(2 * time.Second)
-	ats, pods := make([]*cnatv1alpha1.At, count), make([]*corev1.Pod, count)
+	ats := make([]*cnatv1alpha1.At, count)
+	pods := make([]*corev1.Pod, count)
 	for i := range ats {
 		ats[i] = w.createAt(fmt.Sprint("two-", i), time.Until(due))
 		pods[i] = w.syncPod(ats[i])
@@ -390,8 +395,14 @@ func TestAtOpensOnlyRenderedPods(t *testing.T) {
 			pod.Name = "posed-0123456789"
 			pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "a", UID: "b"}}
 		},
-		func(pod *corev1.Pod) { pod.Name, pod.GenerateName = "posed-1000000000", "posed-" },
-		func(pod *corev1.Pod) { pod.Name, pod.GenerateName = "", "posed-" },
+		func(pod *corev1.Pod) {
+			pod.Name = "posed-1000000000"
+			pod.GenerateName = "posed-"
+		},
+		func(pod *corev1.Pod) {
+			pod.Name = ""
+			pod.GenerateName = "posed-"
+		},
 		func(pod *corev1.Pod) { pod.Name = "posed" },
 		func(pod *corev1.Pod) { pod.Name = "posed-7xk2p" },
 		func(pod *corev1.Pod) { pod.Name = "other-0123456789" },

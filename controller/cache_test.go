@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -34,17 +35,42 @@ func TestCacheHoldsOnlyRenderedObjects(t *testing.T) {
 				namespaces = map[string]cache.Config{w.namespace: {}}
 			}
 
-			var pods corev1.PodList
-			w.must(w.startCache(at.Controller, namespaces).List(w.ctx, &pods, client.InNamespace(w.namespace)))
-			if len(pods.Items) != 1 || pods.Items[0].UID != pod.UID || len(pods.Items[0].Spec.Containers) > 0 {
-				t.Errorf("the cache holds %+v", pods.Items)
+			pods := w.cachedPods(w.startCache(at.Controller, namespaces))
+			if len(pods) != 1 || pods[0].GetUID() != pod.UID {
+				t.Fatalf("the cache holds %+v", pods)
+			}
+			if _, isTrimmed := pods[0].(*at.TrimmedPod); !isTrimmed {
+				t.Errorf("the cache holds a %T", pods[0])
 			}
 		})
 	}
 }
 
+// cachedPods returns the Pods of the world that a cache holds.
+func (w *world) cachedPods(objects cache.Cache) (pods []client.Object) {
+	w.Helper()
+	informer, err := objects.GetInformer(w.ctx, &corev1.Pod{})
+	w.must(err)
+	added := make(chan client.Object, 10)
+	events, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc: func(o any) {
+			if pod := o.(client.Object); pod.GetNamespace() == w.namespace {
+				added <- pod
+			}
+		},
+	})
+	w.must(err)
+	if !toolscache.WaitForCacheSync(w.ctx.Done(), events.HasSynced) {
+		w.Fatal("the events of Pods do not arrive")
+	}
+	for len(added) > 0 {
+		pods = append(pods, <-added)
+	}
+	return pods
+}
+
 // startCache starts the cache of rendered objects for one controller.
-func (w *world) startCache(c setup.Controller, namespaces map[string]cache.Config) client.Reader {
+func (w *world) startCache(c setup.Controller, namespaces map[string]cache.Config) cache.Cache {
 	w.Helper()
 	scheme, err := controller.Scheme([]setup.Controller{c})
 	w.must(err)
@@ -53,9 +79,9 @@ func (w *world) startCache(c setup.Controller, namespaces map[string]cache.Confi
 		NewCache: setup.NewCache([]setup.Controller{c}), Cache: cache.Options{DefaultNamespaces: namespaces},
 	})
 	w.must(err)
-	started := make(chan cache.Cache, 1)
-	c.Setup = func(_ context.Context, _ ctrl.Manager, rendered setup.Rendered, _ setup.Options) error {
-		started <- rendered.Cache
+	started := make(chan struct{})
+	c.Setup = func(context.Context, ctrl.Manager, setup.Cached, setup.Options) error {
+		close(started)
 		return nil
 	}
 	w.must(setup.AddTo(mgr, setup.Options{}, []setup.Controller{c}))
@@ -66,9 +92,9 @@ func (w *world) startCache(c setup.Controller, namespaces map[string]cache.Confi
 		cancel()
 		w.must(<-stopped)
 	})
-	reader := <-started
-	if !reader.WaitForCacheSync(w.ctx) {
+	<-started
+	if !mgr.GetCache().WaitForCacheSync(w.ctx) {
 		w.Fatal("the cache does not sync")
 	}
-	return reader
+	return mgr.GetCache()
 }

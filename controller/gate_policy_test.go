@@ -22,9 +22,12 @@ func TestPolicyKeepsTheGate(t *testing.T) {
 	w := newWorld(t)
 	owner := w.createAt("kept", 1e12)
 	for name, change := range map[string]func(*corev1.Pod){
-		"without gates":  func(pod *corev1.Pod) { pod.Spec.SchedulingGates = nil },
-		"another gate":   func(pod *corev1.Pod) { pod.Spec.SchedulingGates[0].Name = "other.example/gate" },
-		"without digest": func(pod *corev1.Pod) { pod.Annotations, pod.Spec.SchedulingGates = nil, nil },
+		"without gates": func(pod *corev1.Pod) { pod.Spec.SchedulingGates = nil },
+		"another gate":  func(pod *corev1.Pod) { pod.Spec.SchedulingGates[0].Name = "other.example/gate" },
+		"without digest": func(pod *corev1.Pod) {
+			pod.Annotations = nil
+			pod.Spec.SchedulingGates = nil
+		},
 	} {
 		pod := expanded.First[corev1.Pod](kindat.Kind, owner)
 		change(pod)

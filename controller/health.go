@@ -48,7 +48,8 @@ func (w *watches) handleError(ctx context.Context, r *toolscache.Reflector, err 
 	if now.Sub(f.last) > aliveAfter {
 		f.since = now
 	}
-	f.last, f.err = now, err
+	f.last = now
+	f.err = err
 	w.failing[r] = f
 }
 

@@ -38,7 +38,8 @@ import (
 func TestStatusOpensNoPodOfAnotherAt(t *testing.T) {
 	w := newWorld(t)
 	w.isForged = func(object *unstructured.Unstructured) bool { return object.GetName() == "thief" }
-	victim, thief := w.createAt("victim", time.Hour), w.createAt("thief", -time.Minute)
+	victim := w.createAt("victim", time.Hour)
+	thief := w.createAt("thief", -time.Minute)
 	pod := w.syncPod(victim)
 	for name, claim := range map[string]string{"armed": "", "recorded": `,"openedTime":"2026-01-01T00:00:00Z"`} {
 		patch := fmt.Sprintf(`{"status":{"phase":"RUNNING","run":{"digest":%q,"podName":%q,"podUID":%q%s}}}`,
@@ -170,8 +171,10 @@ func TestHangingOpeningIsAbandoned(t *testing.T) {
 		}
 	})
 	w.start()
-	suspended, kept := w.createAt("suspended", -time.Second), w.createAt("kept", -time.Second)
-	suspendedPod, keptPod := w.syncPod(suspended), w.syncPod(kept)
+	suspended := w.createAt("suspended", -time.Second)
+	kept := w.createAt("kept", -time.Second)
+	suspendedPod := w.syncPod(suspended)
+	keptPod := w.syncPod(kept)
 	w.awaitAt(suspended, running, ReasonRunning)
 	edit(w, suspended, func(at *cnatv1alpha1.At) { at.Spec.Suspend = true })
 	w.awaitAt(suspended, pending, ReasonSuspended)
@@ -353,7 +356,9 @@ func TestReplicasReportWithoutALeader(t *testing.T) {
 		_ = w.Delete(context.Background(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "gatehouse-system", Name: "squatted"}})
 	})
 	squat := func(o *ctrl.Options) {
-		o.LeaderElection, o.LeaderElectionNamespace, o.LeaderElectionID = true, "gatehouse-system", "squatted"
+		o.LeaderElection = true
+		o.LeaderElectionNamespace = "gatehouse-system"
+		o.LeaderElectionID = "squatted"
 	}
 	w.start(squat)
 	w.start(squat)

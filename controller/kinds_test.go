@@ -109,7 +109,10 @@ func TestFleetStatusFollowsChildren(t *testing.T) {
 	// The Pods of the Deployment are no rendered objects.
 	w.createMadePod(s)
 	pod := w.podsOf(s)[0]
-	w.writePodStatus(pod, func(s *corev1.PodStatus) { s.Phase, s.Conditions = corev1.PodFailed, nil })
+	w.writePodStatus(pod, func(s *corev1.PodStatus) {
+		s.Phase = corev1.PodFailed
+		s.Conditions = nil
+	})
 	status = w.awaitFleet(s, observe.ReasonObjectsFailed, condition.Stalled)
 	if want := []kind.NotReady{{Kind: "Pod", Name: pod.Name, Reason: observe.PodFailed}}; !slices.Equal(status.NotReady, want) || *status.ReadyObjects != 2 {
 		t.Errorf("status is %+v", status)
@@ -314,7 +317,8 @@ func TestOneBadObjectIsLeftOutAlone(t *testing.T) {
 		w.must(w.Create(w.ctx, s))
 		return s
 	}
-	bad, large := fleet(poisoned), fleet("large")
+	bad := fleet(poisoned)
+	large := fleet("large")
 	w.awaitFleet(bad, observe.ReasonObjectsMissing, condition.Reconciling)
 	edit(w, large, func(s *testkind.Fleet) { s.Annotations = map[string]string{"a": strings.Repeat("a", 200<<10)} })
 	poison := `{"status":{"conditions":[{"type":"A","status":"True","reason":"R","message":"","lastTransitionTime":"2026-01-01T00:00:00x5Z"}]}}`

@@ -42,7 +42,9 @@ func New(cfg *rest.Config, controllers []setup.Controller, options Options,
 	if err != nil {
 		return nil, err
 	}
-	clock, lease, watches := &setup.Clock{}, &lease{}, &watches{failing: map[*toolscache.Reflector]failure{}}
+	clock := &setup.Clock{}
+	lease := &lease{}
+	watches := &watches{failing: map[*toolscache.Reflector]failure{}}
 	cfg = clock.Watch(cfg)
 	managerOptions := managerOptions(scheme, controllers, options)
 	managerOptions.Cache.DefaultWatchErrorHandler = watches.handleError

@@ -50,7 +50,8 @@ func TestStandbyTakesOver(t *testing.T) {
 	w.Cleanup(func() { _ = leases.Delete(context.Background(), "gatehouse-controller", metav1.DeleteOptions{}) })
 
 	const syncTimeout = 5 * time.Second
-	w.options.LeaderElect, w.options.LeaderElectNamespace = true, "gatehouse-system"
+	w.options.LeaderElect = true
+	w.options.LeaderElectNamespace = "gatehouse-system"
 	w.start(func(o *ctrl.Options) { o.Controller.CacheSyncTimeout = syncTimeout })
 	yay := w.createAt("yay", 3*time.Second)
 	pod := w.syncPod(yay)

@@ -127,7 +127,10 @@ func (w *world) awaitMemcached(m *cachev1alpha1.Memcached, reason string, condit
 func (w *world) rollOut(m *cachev1alpha1.Memcached, replicas, ready int32) {
 	w.Helper()
 	w.writeDeploymentStatus(m, func(s *appsv1.DeploymentStatus) {
-		s.ObservedGeneration, s.Replicas, s.UpdatedReplicas, s.ReadyReplicas = 1, replicas, replicas, ready
+		s.ObservedGeneration = 1
+		s.Replicas = replicas
+		s.UpdatedReplicas = replicas
+		s.ReadyReplicas = ready
 	})
 }
 

@@ -36,7 +36,8 @@ func TestPodsMayBeAppliedAgain(t *testing.T) {
 				return w.Apply(w.ctx, manifest, client.FieldOwner("sync"), client.ForceOwnership)
 			}
 			w.must(apply())
-			pod, again := &corev1.Pod{}, &corev1.Pod{}
+			pod := &corev1.Pod{}
+			again := &corev1.Pod{}
 			w.must(w.Get(w.ctx, client.ObjectKeyFromObject(rendered[0]), pod))
 			if test.opened {
 				w.openGate(pod)

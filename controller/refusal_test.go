@@ -52,7 +52,8 @@ func TestAtRefusedGivesUp(t *testing.T) {
 	w.start()
 	missed := w.createAt("missed", -time.Second, func(at *cnatv1alpha1.At) { at.Spec.StartingDeadlineSeconds = ptr.To[int64](4) })
 	held := w.createAt("held", -time.Second)
-	missedPod, heldPod := w.syncPod(missed), w.syncPod(held)
+	missedPod := w.syncPod(missed)
+	heldPod := w.syncPod(held)
 	w.awaitAt(held, pending, ReasonOpenRefused)
 	edit(w, held, func(at *cnatv1alpha1.At) { at.Spec.Suspend = true })
 	w.awaitAt(missed, done, ReasonDeadlineMissed)
@@ -72,8 +73,10 @@ func TestAtRefusedGivesUp(t *testing.T) {
 func TestAtIsNotReadyWithoutOnePod(t *testing.T) {
 	w := newWorld(t)
 	w.start()
-	going, twice := w.createAt("going", 3*time.Second), w.createAt("twice", 3*time.Second)
-	pod, first := w.syncPod(going), w.syncPod(twice)
+	going := w.createAt("going", 3*time.Second)
+	twice := w.createAt("twice", 3*time.Second)
+	pod := w.syncPod(going)
+	first := w.syncPod(twice)
 	w.awaitAt(going, pending, ReasonArmed)
 	w.must(w.Delete(w.ctx, pod, client.PropagationPolicy(metav1.DeletePropagationForeground))) // nobody ends it here
 	second := w.syncPod(twice, "v2")

@@ -30,7 +30,8 @@ func (w *world) intercept(resource string, mutating bool, answer webhook.Answer)
 	w.Cleanup(hook.Close)
 	clients, err := kubernetes.NewForConfig(server.Admin)
 	w.must(err)
-	registrations, meta := clients.AdmissionregistrationV1(), metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", w.namespace, hook.Listener.Addr().(*net.TCPAddr).Port)}
+	registrations := clients.AdmissionregistrationV1()
+	meta := metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", w.namespace, hook.Listener.Addr().(*net.TCPAddr).Port)}
 	if mutating {
 		_, err = registrations.MutatingWebhookConfigurations().Create(w.ctx, webhook.Mutating(hook, meta, w.namespace, "pods", resource), metav1.CreateOptions{})
 	} else {

@@ -16,16 +16,20 @@ import (
 // differ. Different values never look alike: if they would, both have quotes and escapes.
 func SayBoth(before, after string) (was, is Sentence) {
 	const longest = 80
-	a, b := strings.TrimSpace(before), strings.TrimSpace(after)
+	a := strings.TrimSpace(before)
+	b := strings.TrimSpace(after)
 	isExact := looksAlike(a, b) || strings.Replace(before, a, "|", 1) != strings.Replace(after, b, "|", 1)
 	if isExact {
-		a, b = before, after
+		a = before
+		b = after
 	}
-	old, current := []string{a}, []string{b}
+	old := []string{a}
+	current := []string{b}
 	if max(utf8.RuneCountInString(a), utf8.RuneCountInString(b)) > longest {
 		old, current = differences(a, b)
 	}
-	was, is = quoteParts(old, isExact), quoteParts(current, isExact)
+	was = quoteParts(old, isExact)
+	is = quoteParts(current, isExact)
 	if was == is { // a text has the escapes of the other
 		return quoteParts(old, true), quoteParts(current, true)
 	}
@@ -35,7 +39,8 @@ func SayBoth(before, after string) (was, is Sentence) {
 // looksAlike reports whether the characters of two texts are the same, or doubles: of each two, one is ASCII and
 // one is not, or both are forms of one.
 func looksAlike(before, after string) bool {
-	a, b := []rune(norm.NFKC.String(before)), []rune(norm.NFKC.String(after))
+	a := []rune(norm.NFKC.String(before))
+	b := []rune(norm.NFKC.String(after))
 	return slices.EqualFunc(a, b, func(x, y rune) bool {
 		return x == y || (x <= unicode.MaxASCII) != (y <= unicode.MaxASCII)
 	})
@@ -45,11 +50,13 @@ func looksAlike(before, after string) bool {
 func quoteParts(parts []string, isExact bool) Sentence {
 	const most = 600
 	var written []string
-	room, more := most, 0
+	room := most
+	more := 0
 	for _, part := range parts {
 		all := []rune(part)
 		shown := all[:min(len(all), room)]
-		room, more = room-len(shown), more+len(all)-len(shown)
+		room -= len(shown)
+		more += len(all) - len(shown)
 		text := Visible(string(shown))
 		if isExact {
 			quoted := strconv.QuoteToASCII(string(shown))
@@ -78,20 +85,26 @@ func differences(before, after string) (was, is []string) {
 	for _, e := range edits(before, after, splitLines, splitWords, splitCharacters) {
 		last := len(hunks) - 1
 		if last >= 0 && utf8.RuneCountInString(before[hunks[last].End:e.Start]) <= 2*around {
-			hunks[last].End, hunks[last].ReplEnd = e.End, e.ReplEnd
+			hunks[last].End = e.End
+			hunks[last].ReplEnd = e.ReplEnd
 		} else {
 			hunks = append(hunks, e)
 		}
 	}
 	for i, h := range hunks {
-		head, tail := []rune(before[:h.Start]), []rune(before[h.End:])
-		start, end := string(head[max(len(head)-around, 0):]), string(tail[:min(len(tail), around)])
+		head := []rune(before[:h.Start])
+		tail := []rune(before[h.End:])
+		start := string(head[max(len(head)-around, 0):])
+		end := string(tail[:min(len(tail), around)])
 		if i == 0 && len(head) > around {
-			was, is = append(was, ""), append(is, "")
+			was = append(was, "")
+			is = append(is, "")
 		}
-		was, is = append(was, start+before[h.Start:h.End]+end), append(is, start+after[h.ReplStart:h.ReplEnd]+end)
+		was = append(was, start+before[h.Start:h.End]+end)
+		is = append(is, start+after[h.ReplStart:h.ReplEnd]+end)
 		if i == len(hunks)-1 && len(tail) > around {
-			was, is = append(was, ""), append(is, "")
+			was = append(was, "")
+			is = append(is, "")
 		}
 	}
 	return was, is
@@ -107,8 +120,10 @@ func splitCharacters(text string) []string { return strings.Split(text, "") }
 // edits returns the edits between two texts in bytes: edits of lines, within these of words, and so on.
 func edits(before, after string, split func(text string) []string,
 	finer ...func(text string) []string) (all []lcs.Diff) {
-	old, current := split(before), split(after)
-	was, is := offsets(old), offsets(current)
+	old := split(before)
+	current := split(after)
+	was := offsets(old)
+	is := offsets(current)
 	for _, d := range lcs.DiffLines(old, current) {
 		e := lcs.Diff{Start: was[d.Start], End: was[d.End], ReplStart: is[d.ReplStart], ReplEnd: is[d.ReplEnd]}
 		if len(finer) == 0 {

@@ -64,7 +64,8 @@ func (c *Cluster[T]) setOwner(object kind.Object) {
 	source.SetNamespace(cmp.Or(source.GetNamespace(), metav1.NamespaceDefault))
 	stored, rendered := expand(c.t, c.kinds, source)
 	c.store(stored, c.owner)
-	c.owner, c.rendered = stored, rendered
+	c.owner = stored
+	c.rendered = rendered
 }
 
 // Sync applies the rendered objects and prunes the rest, as a GitOps tool does. Objects that exist keep
@@ -157,7 +158,8 @@ func (c *Cluster[T]) Pass(d time.Duration) {
 func (c *Cluster[T]) Status() *T {
 	c.t.Helper()
 	decided := c.decide()
-	c.owner.Object["status"], c.wake = decided.Status, decided.Wake
+	c.owner.Object["status"] = decided.Status
+	c.wake = decided.Wake
 	for _, problem := range condition.Violations(c.owner) {
 		c.t.Errorf("status: %s: %v", problem, decided.Status)
 	}
@@ -177,7 +179,8 @@ func (c *Cluster[T]) Status() *T {
 // decide decides the status. It fails the test if Definition.Status changes its argument.
 func (c *Cluster[T]) decide() observe.Decision {
 	c.t.Helper()
-	owner, children := c.typed(), c.children()
+	owner := c.typed()
+	children := c.children()
 	decided, err := observe.Decide(c.kind, owner, children, c.Now, c.Grace)
 	if err = cmp.Or(err, decided.Failure); err != nil {
 		c.t.Fatal(err)

@@ -76,7 +76,8 @@ func TestClusterFollowsRollout(t *testing.T) {
 	Change(c, func(d *appsv1.Deployment) {
 		for _, name := range []string{"cache-0", "cache-1"} {
 			pod := &corev1.Pod{ObjectMeta: *d.Spec.Template.ObjectMeta.DeepCopy(), Spec: d.Spec.Template.Spec}
-			pod.Name, pod.OwnerReferences = name, []metav1.OwnerReference{*metav1.NewControllerRef(d, appsv1.SchemeGroupVersion.WithKind("Deployment"))}
+			pod.Name = name
+			pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(d, appsv1.SchemeGroupVersion.WithKind("Deployment"))}
 			c.Put(pod)
 		}
 	})

@@ -15,12 +15,15 @@ import (
 
 // fleets returns version v1 of Fleets, which is converted, and v2, which is rendered.
 func fleets(convert func(*testkind.Fleet) (kind.Object, error)) (old, rendered kind.Kind) {
-	v1, v2 := testkind.Definition(), testkind.Definition()
+	v1 := testkind.Definition()
+	v2 := testkind.Definition()
 	head, version, _ := strings.Cut(string(v1.CRD), "  versions:\n")
 	other := strings.NewReplacer("name: v1\n", "name: v2\n", "storage: true", "storage: false").Replace(version)
 	v1.CRD = []byte(head + "  versions:\n" + version + other)
 	v2.CRD = v1.CRD
-	v1.Convert, v1.Expand, v1.Children = convert, nil, nil
+	v1.Convert = convert
+	v1.Expand = nil
+	v1.Children = nil
 	v2.GVK.Version = "v2"
 	v2.AddToScheme = func(s *runtime.Scheme) error {
 		group := schema.GroupVersion{Group: v2.GVK.Group, Version: "v2"}

@@ -84,9 +84,11 @@ func TestHostileExpandIsAnError(t *testing.T) {
 	several := field.ErrorList{field.Required(spec.Child("text"), "say it"), field.Invalid(spec.Child("int32"), 1, "is odd")}
 	itself := untyped("v1", "ConfigMap", "a", nil)
 	itself.Object["data"] = itself.Object
-	var deep, less any = "end", nil
+	var deep any = "end"
+	var less any
 	for i := range 20000 {
-		if deep = []any{deep}; i == 9000 {
+		deep = []any{deep}
+		if i == 9000 {
 			less = deep
 		}
 	}

@@ -87,7 +87,8 @@ func expand(t testing.TB, kinds *registry.Kinds, source *unstructured.Unstructur
 		u := source.DeepCopy()
 		single, problems := render.OneObject(kinds, manifest.Object{Unstructured: u, Written: u})
 		failOnErrors(t, problems)
-		stored, objects = single.Stored.Unstructured, nil
+		stored = single.Stored.Unstructured
+		objects = nil
 		if rendering := registry.RenderingOf(single.Source.Unstructured).String(); rendering != "" {
 			_ = unstructured.SetNestedField(stored.Object, rendering, "metadata", "annotations",
 				registry.RenderingAnnotation)

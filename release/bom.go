@@ -27,7 +27,8 @@ func writeBOM(file string, p program, version string) error {
 	}
 	std := &debug.Module{Path: "std", Version: strings.TrimPrefix(p.info.GoVersion, "go")}
 	modules := append([]*debug.Module{std}, p.info.Deps...)
-	components, refs := make([]cdx.Component, len(modules)), make([]string, len(modules))
+	components := make([]cdx.Component, len(modules))
+	refs := make([]string, len(modules))
 	for i, m := range modules {
 		components[i] = componentOf(m)
 		refs[i] = components[i].BOMRef

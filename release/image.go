@@ -52,7 +52,8 @@ func (r *release) newImage(p program) (v1.Image, error) {
 		return nil, err
 	}
 	config = config.DeepCopy()
-	config.OS, config.Architecture = p.platform.OS, p.platform.Architecture
+	config.OS = p.platform.OS
+	config.Architecture = p.platform.Architecture
 	config.Created = v1.Time{Time: p.time()}
 	config.History = nil
 	config.Config = v1.Config{User: nonroot, Entrypoint: []string{"/" + p.name}, Labels: r.labels(p)}

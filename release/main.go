@@ -225,7 +225,8 @@ func (r *release) fileName(p program) string {
 
 // checksums returns the SHA-256 sums of all files in a folder, by path.
 func checksums(folder string) (map[string][sha256.Size]byte, error) {
-	sums, files := map[string][sha256.Size]byte{}, os.DirFS(folder)
+	sums := map[string][sha256.Size]byte{}
+	files := os.DirFS(folder)
 	return sums, fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err

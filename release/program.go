@@ -39,7 +39,8 @@ func (r *release) build(ctx context.Context, work, name string, platform v1.Plat
 	// Settings of this machine must not change the release.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+platform.OS, "GOARCH="+platform.Architecture, "GOAMD64=v1",
 		"GOARM64=v8.0", "GOFLAGS=-trimpath", "GOEXPERIMENT=")
-	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	cmd.Stdout = os.Stderr
+	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
 		return program{}, fmt.Errorf("build %s for %s: %w", name, platform, err)
 	}

@@ -279,7 +279,11 @@ func TestManifestsHaveEveryArchive(t *testing.T) {
 		}
 	}
 	sum := func(name string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(content[name]))) }
-	const folder, linux, windows = "https://github.com/acme/gatehouse/releases/download/v1.2.3/", "render_v1.2.3_linux_amd64.tar.gz", "render_v1.2.3_windows_arm64.zip"
+	const (
+		folder  = "https://github.com/acme/gatehouse/releases/download/v1.2.3/"
+		linux   = "render_v1.2.3_linux_amd64.tar.gz"
+		windows = "render_v1.2.3_windows_arm64.zip"
+	)
 	for file, wants := range map[string][]string{
 		"gatehouse.yaml": {
 			"  name: gatehouse\n", "version: \"v1.2.3\"\n",

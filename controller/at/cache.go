@@ -3,8 +3,8 @@ package at
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,81 +20,127 @@ import (
 	kindat "example.com/gatehouse/kind/at"
 )
 
-// trimAt reduces an At to the fields that decisions use, and to the conditions that Gatehouse owns. Its
-// command is replaced by the digests of its spec.
-func trimAt(at *cnatv1alpha1.At) {
-	meta := setup.Identity(at)
+// TrimmedAt has the fields of an At that decisions use. The cache keeps it in place of the At.
+type TrimmedAt struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta // what setup.Identity keeps, and the label with the manager
+	// Status has only the conditions that Gatehouse owns.
+	Status cnatv1alpha1.AtStatus
+
+	due     time.Time // zero if the schedule is invalid
+	invalid error     // the error of the schedule
+
+	suspend                 bool
+	startingDeadlineSeconds *int64
+
+	// digests are the digests that a run or a Pod of the spec may have: first this version's, then an
+	// earlier one's if that is another.
+	digests []string
+	// isRanForeign reports whether another client wrote the list status.ran.
+	isRanForeign bool
+}
+
+func trimAt(at *cnatv1alpha1.At) *TrimmedAt {
+	trimmed := &TrimmedAt{
+		TypeMeta:                typeOfAt,
+		ObjectMeta:              setup.Identity(at),
+		Status:                  at.Status,
+		suspend:                 at.Spec.Suspend,
+		startingDeadlineSeconds: at.Spec.StartingDeadlineSeconds,
+		digests:                 slices.Compact(kindat.Digests(at.Spec)),
+		isRanForeign:            status.IsForeign(at.ManagedFields, "ran"),
+	}
+	trimmed.due, trimmed.invalid = kindat.Schedule(at.Spec)
 	if manager, ok := at.Labels[kind.ManagedByLabel]; ok {
-		meta.Labels = map[string]string{kind.ManagedByLabel: manager}
+		trimmed.Labels = map[string]string{kind.ManagedByLabel: manager}
 	}
-	if status.IsForeign(at.ManagedFields, "ran") {
-		meta.Annotations = map[string]string{ranForeign: "true"}
-	}
-	*at = cnatv1alpha1.At{ObjectMeta: meta, Status: at.Status, Spec: cnatv1alpha1.AtSpec{
-		Schedule:                at.Spec.Schedule,
-		Command:                 strings.Join(slices.Compact(kindat.Digests(at.Spec)), " "),
-		Suspend:                 at.Spec.Suspend,
-		StartingDeadlineSeconds: at.Spec.StartingDeadlineSeconds,
-	}}
-	at.Status.Conditions = slices.DeleteFunc(at.Status.Conditions, func(c metav1.Condition) bool {
+	trimmed.Status.Conditions = slices.DeleteFunc(trimmed.Status.Conditions, func(c metav1.Condition) bool {
 		return !slices.Contains(conditionTypes, c.Type)
 	})
+	return trimmed
 }
 
-// ranForeign marks an At in the cache whose list status.ran another client wrote.
-const ranForeign = "gatehouse.example.com/ran-foreign"
+// typeOfAt names the type of a TrimmedAt in events.
+var typeOfAt = metav1.TypeMeta{APIVersion: cnatv1alpha1.SchemeGroupVersion.String(), Kind: cnatv1alpha1.KindAt}
 
-// digests returns the digests that a run or a Pod of a trimmed At may have: first this version's, then
-// earlier ones'.
-func digests(at *cnatv1alpha1.At) []string {
-	return strings.Fields(at.Spec.Command)
+// DeepCopyObject implements runtime.Object.
+func (a *TrimmedAt) DeepCopyObject() runtime.Object {
+	copied := *a
+	a.ObjectMeta.DeepCopyInto(&copied.ObjectMeta)
+	a.Status.DeepCopyInto(&copied.Status)
+	copied.digests = slices.Clone(a.digests)
+	return &copied
 }
 
-// cachedPod is a Pod in the cache, reduced to the fields that decisions use. It takes a fifth of the
-// memory of a corev1.Pod.
-type cachedPod struct {
-	metav1.ObjectMeta
-	at, digest string // a label and an annotation
-	gates      []corev1.PodSchedulingGate
-	status     *corev1.PodStatus // nil while the Pod is gated
+// TrimmedPod has the fields of a Pod that decisions use. The cache keeps it in place of the Pod.
+type TrimmedPod struct {
+	metav1.ObjectMeta // what setup.Identity keeps, the owners and generateName
+
+	at     string // the label with the name of the At
+	digest string // the annotation with the digest
+	gates  []corev1.PodSchedulingGate
+	status *podStatus
 }
 
-func trimPod(pod *corev1.Pod) *cachedPod {
-	trimmed := &cachedPod{
+// podStatus has the fields of a Pod's status that decisions use. They are empty while the Pod is gated.
+type podStatus struct {
+	phase     corev1.PodPhase
+	reason    string
+	message   string
+	scheduled corev1.PodCondition
+	command   corev1.ContainerState
+}
+
+// gatedStatus is the status of every gated Pod. They share it, to save memory.
+var gatedStatus = &podStatus{}
+
+func trimPod(pod *corev1.Pod) *TrimmedPod {
+	trimmed := &TrimmedPod{
 		ObjectMeta: setup.Identity(pod),
 		at:         pod.Labels[kindat.Label],
 		digest:     pod.Annotations[kind.DigestAnnotation],
 		gates:      pod.Spec.SchedulingGates,
+		status:     gatedStatus,
 	}
-	trimmed.GenerateName, trimmed.OwnerReferences = pod.GenerateName, pod.OwnerReferences
-	if isGated(pod) {
-		return trimmed
-	}
-	trimmed.status = &corev1.PodStatus{Phase: pod.Status.Phase, Reason: pod.Status.Reason, Message: pod.Status.Message}
-	if scheduled := scheduledCondition(pod); scheduled.Type != "" {
-		trimmed.status.Conditions = []corev1.PodCondition{scheduled}
-	}
-	if command := commandStatus(pod); command.Name != "" {
-		trimmed.status.ContainerStatuses = []corev1.ContainerStatus{{Name: command.Name, State: command.State}}
+	trimmed.GenerateName = pod.GenerateName
+	trimmed.OwnerReferences = pod.OwnerReferences
+	if !trimmed.isGated() {
+		trimmed.status = trimPodStatus(&pod.Status)
 	}
 	return trimmed
 }
 
-// GetLabels implements metav1.Object.
-func (p *cachedPod) GetLabels() map[string]string { return map[string]string{kindat.Label: p.at} }
+func trimPodStatus(full *corev1.PodStatus) *podStatus {
+	trimmed := &podStatus{phase: full.Phase, reason: full.Reason, message: full.Message}
+	for _, c := range full.Conditions {
+		if c.Type == corev1.PodScheduled {
+			trimmed.scheduled = c
+		}
+	}
+	for _, c := range full.ContainerStatuses {
+		if c.Name == kindat.CommandContainer {
+			trimmed.command = c.State
+		}
+	}
+	return trimmed
+}
+
+// GetLabels implements metav1.Object. Cached Pods have no map for their one label, to save memory.
+func (p *TrimmedPod) GetLabels() map[string]string { return map[string]string{kindat.Label: p.at} }
 
 // GetObjectKind implements runtime.Object.
-func (p *cachedPod) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+func (p *TrimmedPod) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 
-// DeepCopyObject returns the corev1.Pod, since readers of the cache get deep copies.
-func (p *cachedPod) DeepCopyObject() runtime.Object {
-	pod := &corev1.Pod{Spec: corev1.PodSpec{SchedulingGates: slices.Clone(p.gates)}}
-	p.DeepCopyInto(&pod.ObjectMeta)
-	pod.Labels, pod.Annotations = p.GetLabels(), map[string]string{kind.DigestAnnotation: p.digest}
-	if p.status != nil {
-		p.status.DeepCopyInto(&pod.Status)
-	}
-	return pod
+// DeepCopyObject implements runtime.Object. Copies share gates and status, which never change.
+func (p *TrimmedPod) DeepCopyObject() runtime.Object {
+	copied := *p
+	p.ObjectMeta.DeepCopyInto(&copied.ObjectMeta)
+	return &copied
+}
+
+// isGated reports whether the Pod has the controller's gate.
+func (p *TrimmedPod) isGated() bool {
+	return slices.ContainsFunc(p.gates, func(gate corev1.PodSchedulingGate) bool { return gate.Name == kindat.Gate })
 }
 
 // waiting counts the Ats of a cache that have not started, by the second when they are due.
@@ -124,31 +170,25 @@ func countWaiting(ctx context.Context, ats cache.Informers) (*waiting, error) {
 }
 
 func (w *waiting) add(object any, n int) {
-	at, ok := object.(*cnatv1alpha1.At)
+	at, ok := object.(*TrimmedAt)
 	if !ok || hasStarted(at) {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	second := dueSecond(at)
+	second := at.due.Unix()
 	if w.count[second] += n; w.count[second] == 0 {
 		delete(w.count, second)
 	}
 }
 
 // together returns the number of Ats that have not started and are due in the same second as at.
-func (w *waiting) together(at *cnatv1alpha1.At) int {
+func (w *waiting) together(at *TrimmedAt) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.count[dueSecond(at)]
+	return w.count[at.due.Unix()]
 }
 
-func hasStarted(at *cnatv1alpha1.At) bool {
+func hasStarted(at *TrimmedAt) bool {
 	return at.Status.Phase == cnatv1alpha1.AtRunning || at.Status.Phase == cnatv1alpha1.AtDone
-}
-
-// dueSecond returns the second when an At is due; the second of the zero time if its schedule is invalid.
-func dueSecond(at *cnatv1alpha1.At) int64 {
-	due, _ := kindat.Schedule(at.Spec)
-	return due.Unix()
 }

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/controller/setup"
 )
 
 // Timers count elapsed time. When the API server's clock gets ahead of that, they fire late: it was
@@ -22,7 +22,7 @@ const (
 )
 
 // clockSteps returns a source that enqueues every At when the clock has got ahead of elapsed time.
-func clockSteps(ats client.Reader, server clock.PassiveClock) source.Source {
+func clockSteps(ats setup.Cached, server clock.PassiveClock) source.Source {
 	start := time.Now()
 	read := func() (time.Time, time.Duration) { return server.Now(), time.Since(start) }
 	return allAts(ats, "Ats may open late: the clock was set", func(ctx context.Context, enqueue func()) {
@@ -32,7 +32,7 @@ func clockSteps(ats client.Reader, server clock.PassiveClock) source.Source {
 
 // election returns a source that enqueues every At once this replica is elected: as a standby it
 // left all work to the leader.
-func election(ats client.Reader, elected <-chan struct{}) source.Source {
+func election(ats setup.Cached, elected <-chan struct{}) source.Source {
 	return allAts(ats, "Statuses may be late: this replica was elected", func(ctx context.Context, enqueue func()) {
 		select {
 		case <-ctx.Done():
@@ -44,15 +44,15 @@ func election(ats client.Reader, elected <-chan struct{}) source.Source {
 
 // allAts returns a source that enqueues every At when wait calls enqueue. Wait runs until ctx is done.
 // If Ats cannot be listed, the log has the consequence.
-func allAts(ats client.Reader, consequence string, wait func(ctx context.Context, enqueue func())) source.Source {
+func allAts(ats setup.Cached, consequence string, wait func(ctx context.Context, enqueue func())) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		go wait(ctx, func() {
-			var list cnatv1alpha1.AtList
-			if err := ats.List(ctx, &list); err != nil {
+			all, err := ats.Sources(ctx)
+			if err != nil {
 				ctrl.LoggerFrom(ctx).Error(err, consequence)
 			}
-			for i := range list.Items {
-				queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+			for _, at := range all {
+				queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(at)})
 			}
 		})
 		return nil
@@ -74,6 +74,7 @@ func watchClock(ctx context.Context, every time.Duration, read func() (time.Time
 		if now.Sub(lastTime)-(elapsed-lastElapsed) > clockTolerance {
 			stepped()
 		}
-		lastTime, lastElapsed = now, elapsed
+		lastTime = now
+		lastElapsed = elapsed
 	}
 }

@@ -10,13 +10,16 @@ func TestWatchClockReportsStepsForward(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	steps := []time.Duration{0, 0, time.Hour, 0, -time.Hour, clockTolerance, clockTolerance + 1}
-	wall, elapsed, stepped := due, time.Duration(0), []int{}
+	wall := due
+	elapsed := time.Duration(0)
+	stepped := []int{}
 	read := func() (time.Time, time.Duration) {
 		if len(steps) == 0 {
 			cancel()
 			return wall, elapsed
 		}
-		wall, elapsed = wall.Add(time.Second+steps[0]), elapsed+time.Second
+		wall = wall.Add(time.Second + steps[0])
+		elapsed += time.Second
 		steps = steps[1:]
 		return wall, elapsed
 	}

@@ -67,9 +67,11 @@ func (c cluster) serveApply(q *request) (cluster, answer, error) {
 		return c, answer{}, fmt.Errorf("the write changes nothing: %s", q)
 	}
 	next := *c.at
-	next.Status, next.ResourceVersion = *q.status, nextVersion(c.at.ResourceVersion)
+	next.Status = *q.status
+	next.ResourceVersion = nextVersion(c.at.ResourceVersion)
 	h, err := c.judgeStatus(c, q, &next)
-	c.at, c.history = &next, h
+	c.at = &next
+	c.history = h
 	return c.forgetStarts(), answer{version: next.ResourceVersion}, err
 }
 
@@ -96,6 +98,10 @@ func (c cluster) servePatch(q *request) (cluster, answer, error) {
 	c = c.withPod(pod, open)
 	return c, answer{pod: c.pod(q.name)}, err
 }
+
+func isGated(pod *corev1.Pod) bool { return trimPod(pod).isGated() }
+
+func digestOfPod(pod *corev1.Pod) string { return pod.Annotations[kind.DigestAnnotation] }
 
 func (q *request) matches(uid types.UID, version string) bool {
 	return (q.uid == "" || q.uid == uid) && (q.version == "" || q.version == version)

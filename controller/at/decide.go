@@ -5,14 +5,12 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	"example.com/gatehouse/kind"
 	kindat "example.com/gatehouse/kind/at"
 	"example.com/gatehouse/kind/condition"
 	"example.com/gatehouse/kind/registry"
@@ -22,13 +20,13 @@ import (
 // fields, each only after the previous one succeeded.
 type Decision struct {
 	// Hold is a Pod whose recorded start must no longer happen.
-	Hold *corev1.Pod
+	Hold *TrimmedPod
 	// Status is the next status of the At.
 	Status cnatv1alpha1.AtStatus
 	// Claim reports whether Status records the start of a Pod.
 	Claim bool
 	// Open is the Pod whose recorded start is to happen at Due.
-	Open *corev1.Pod
+	Open *TrimmedPod
 
 	// Due is the instant of the schedule.
 	Due time.Time
@@ -55,24 +53,24 @@ type moment struct {
 //     gate, so that every in-flight request to open it conflicts (see Server).
 //
 // None of this depends on the memory of a process or the age of its cache.
-func decide(at *cnatv1alpha1.At, pods []corev1.Pod, m moment) Decision {
+func decide(at *TrimmedAt, pods []*TrimmedPod, m moment) Decision {
 	s := newSnapshot(at, pods, m)
 	s.dismissFalseEnd()
-	due, err := kindat.Schedule(at.Spec)
-	s.due = due
 
 	started := s.startedPod()
 	held := s.heldPod(started)
 	s.forgetOrRemember(held)
 
-	decision := s.next(started, err)
-	decision.Hold, decision.Due = held, due
+	decision := s.next(started)
+	decision.Hold = held
+	decision.Due = at.due
 	return decision
 }
 
-// next takes the next step of the current spec's run. Invalid is the error of its schedule.
-func (s *snapshot) next(started *corev1.Pod, invalid error) Decision {
-	candidates, unproven := s.candidates(), s.unprovenField()
+// next takes the next step of the current spec's run.
+func (s *snapshot) next(started *TrimmedPod) Decision {
+	candidates := s.candidates()
+	unproven := s.unprovenField()
 	switch {
 	case s.hasEnded(started):
 		return s.keepEnd()
@@ -84,8 +82,8 @@ func (s *snapshot) next(started *corev1.Pod, invalid error) Decision {
 		return s.refuseRerun()
 	case s.mayHaveStarted() && s.runPod() == nil:
 		return s.failLost()
-	case invalid != nil:
-		return s.rejectSchedule(invalid)
+	case s.at.invalid != nil:
+		return s.rejectSchedule()
 	case !isClaimed(s.run) && s.isForgotten():
 		return s.failForgotten()
 	case s.deadlinePassed():
@@ -96,7 +94,7 @@ func (s *snapshot) next(started *corev1.Pod, invalid error) Decision {
 		return s.awaitPod()
 	case len(candidates) > 1:
 		return s.awaitPrune(candidates)
-	case s.at.Spec.Suspend || s.now.Before(s.due.Add(-s.lead)):
+	case s.at.suspend || s.now.Before(s.at.due.Add(-s.lead)):
 		return s.holdPod(candidates[0])
 	default:
 		return s.claim(candidates[0])
@@ -107,12 +105,8 @@ func (s *snapshot) next(started *corev1.Pod, invalid error) Decision {
 type snapshot struct {
 	moment
 
-	at   *cnatv1alpha1.At
-	pods []corev1.Pod // oldest first
-	due  time.Time
-
-	// digests are the digests of the current spec, by this version and by earlier ones.
-	digests []string
+	at   *TrimmedAt
+	pods []*TrimmedPod // oldest first
 
 	// run and phase belong to the current spec. They are new if the status belongs to another spec.
 	run   cnatv1alpha1.AtRun
@@ -123,21 +117,22 @@ type snapshot struct {
 	forgotten *metav1.Time
 }
 
-func newSnapshot(at *cnatv1alpha1.At, pods []corev1.Pod, m moment) *snapshot {
+func newSnapshot(at *TrimmedAt, pods []*TrimmedPod, m moment) *snapshot {
 	s := &snapshot{
-		moment: m, at: at, pods: slices.Clone(pods), digests: digests(at), phase: cnatv1alpha1.AtPending,
+		moment: m, at: at, pods: slices.Clone(pods), phase: cnatv1alpha1.AtPending,
 		ran: at.Status.Ran, forgotten: at.Status.ForgottenTime,
 	}
 	// Two controllers that see the same Pods choose the same one.
-	slices.SortFunc(s.pods, func(a, b corev1.Pod) int {
+	slices.SortFunc(s.pods, func(a, b *TrimmedPod) int {
 		if c := a.CreationTimestamp.Compare(b.CreationTimestamp.Time); c != 0 {
 			return c
 		}
 		return cmp.Compare(a.Name, b.Name)
 	})
-	s.run.Digest = s.digests[0]
+	s.run.Digest = at.digests[0]
 	if last := at.Status.Run; last != nil && s.isCurrent(last.Digest) {
-		s.run, s.phase = *last.DeepCopy(), at.Status.Phase
+		s.run = *last.DeepCopy()
+		s.phase = at.Status.Phase
 	}
 	return s
 }
@@ -146,7 +141,8 @@ func newSnapshot(at *cnatv1alpha1.At, pods []corev1.Pod, m moment) *snapshot {
 // waits or runs has not ended, and a recorded end has conditions that say how the run ended.
 func (s *snapshot) dismissFalseEnd() {
 	if pod := s.runPod(); pod != nil && isUnfinished(pod) {
-		s.run.FinishedTime, s.run.ExitCode = nil, nil
+		s.run.FinishedTime = nil
+		s.run.ExitCode = nil
 	}
 	isEnd := s.explainsEnd()
 	switch {
@@ -168,7 +164,7 @@ func (s *snapshot) explainsEnd() bool {
 }
 
 // hasEnded reports whether the run ended. A Pod that started meanwhile counts until the end of the command is known.
-func (s *snapshot) hasEnded(started *corev1.Pod) bool {
+func (s *snapshot) hasEnded(started *TrimmedPod) bool {
 	return s.phase == cnatv1alpha1.AtDone && (started == nil || s.run.FinishedTime != nil)
 }
 
@@ -186,11 +182,11 @@ func (s *snapshot) unprovenField() string {
 }
 
 // isUnfinished reports whether a Pod shows that its command has not ended.
-func isUnfinished(pod *corev1.Pod) bool { return isGated(pod) || podOutcome(pod, time.Time{}) == nil }
+func isUnfinished(pod *TrimmedPod) bool { return pod.isGated() || podOutcome(pod, time.Time{}) == nil }
 
 // isCurrent reports whether a digest, or an entry of ran, belongs to the current spec.
 func (s *snapshot) isCurrent(digest string) bool {
-	return slices.Contains(s.digests, digestOf(digest))
+	return slices.Contains(s.at.digests, digestOf(digest))
 }
 
 // isClaimed reports whether a start is recorded. Its Pod may have been opened.
@@ -201,40 +197,40 @@ func isClaimed(run cnatv1alpha1.AtRun) bool { return run.OpenedTime != nil }
 func (s *snapshot) mayHaveStarted() bool {
 	armed := meta.FindStatusCondition(s.at.Status.Conditions, Armed)
 	isRestored := armed != nil && armed.LastTransitionTime.Add(2*time.Second).Before(s.at.CreationTimestamp.Time)
-	return isClaimed(s.run) || isRestored && s.run.PodUID != "" && !s.now.Before(s.due)
+	return isClaimed(s.run) || isRestored && s.run.PodUID != "" && !s.now.Before(s.at.due)
 }
 
 // startedPod returns the Pod that runs or ran the command, or nil. Without an armed Pod it is any
 // open Pod of this spec: an At that was deleted and created again finds its Pod.
-func (s *snapshot) startedPod() *corev1.Pod {
+func (s *snapshot) startedPod() *TrimmedPod {
 	pod := s.runPod()
 	switch {
-	case pod != nil && !isGated(pod):
+	case pod != nil && !pod.isGated():
 		return pod
 	case s.phase == cnatv1alpha1.AtDone, isClaimed(s.run) && pod == nil:
 		return nil
 	}
-	for i := range s.pods {
-		if isRendered(&s.pods[i], s.at) && s.isCurrent(digestOfPod(&s.pods[i])) && !isGated(&s.pods[i]) {
-			return &s.pods[i]
+	for _, pod := range s.pods {
+		if isRendered(pod, s.at) && s.isCurrent(pod.digest) && !pod.isGated() {
+			return pod
 		}
 	}
 	return nil
 }
 
 // heldPod returns the Pod whose recorded start has not happened and must no longer happen, or nil.
-func (s *snapshot) heldPod(started *corev1.Pod) *corev1.Pod {
+func (s *snapshot) heldPod(started *TrimmedPod) *TrimmedPod {
 	last := s.at.Status.Run
 	if last == nil || !isClaimed(*last) {
 		return nil
 	}
 	pod := s.findPod(last.PodUID)
-	if pod == nil || !isGated(pod) {
+	if pod == nil || !pod.isGated() {
 		return nil
 	}
 	isWanted := s.isCurrent(last.Digest) && !s.ranBefore() && s.phase != cnatv1alpha1.AtDone && started == nil &&
-		!s.at.Spec.Suspend && !s.deadlinePassed() && pod.DeletionTimestamp == nil &&
-		!last.OpenedTime.Before(wholeSeconds(s.due)) // another client wrote an earlier time
+		!s.at.suspend && !s.deadlinePassed() && pod.DeletionTimestamp == nil &&
+		!last.OpenedTime.Before(wholeSeconds(s.at.due)) // another client wrote an earlier time
 	if isWanted {
 		return nil
 	}
@@ -243,7 +239,7 @@ func (s *snapshot) heldPod(started *corev1.Pod) *corev1.Pod {
 
 // forgetOrRemember takes back the start of the held Pod, and remembers every other spec that may have
 // started. A finished run stays finished: another Pod may have run it.
-func (s *snapshot) forgetOrRemember(held *corev1.Pod) {
+func (s *snapshot) forgetOrRemember(held *TrimmedPod) {
 	if held != nil && held.UID == s.run.PodUID {
 		s.run.OpenedTime = nil
 		if s.phase != cnatv1alpha1.AtDone {
@@ -253,13 +249,11 @@ func (s *snapshot) forgetOrRemember(held *corev1.Pod) {
 	if last := s.at.Status.Run; last != nil && !s.isCurrent(last.Digest) && held == nil && mayHaveRun(s.at.Status) {
 		s.remember(last.Digest, ptr.Deref(last.ScheduledTime, metav1.NewTime(s.now)).Time)
 	}
-	for i := range s.pods {
-		pod := &s.pods[i]
-		digest := digestOfPod(pod)
-		isOnRecord := s.hasRan(digest) || s.isCurrent(digest) && (s.phase != cnatv1alpha1.AtDone || isClaimed(s.run))
+	for _, pod := range s.pods {
+		isOnRecord := s.hasRan(pod.digest) || s.isCurrent(pod.digest) && (s.phase != cnatv1alpha1.AtDone || isClaimed(s.run))
 		// The creator of a Pod may annotate it with any text.
-		if isRendered(pod, s.at) && !isGated(pod) && registry.IsDigest(digest) && !isOnRecord {
-			s.remember(digest, s.now)
+		if isRendered(pod, s.at) && !pod.isGated() && registry.IsDigest(pod.digest) && !isOnRecord {
+			s.remember(pod.digest, s.now)
 		}
 	}
 }
@@ -271,10 +265,9 @@ func mayHaveRun(status cnatv1alpha1.AtStatus) bool {
 }
 
 // candidates returns the Pods that may be armed.
-func (s *snapshot) candidates() (candidates []*corev1.Pod) {
-	for i := range s.pods {
-		pod := &s.pods[i]
-		if isRendered(pod, s.at) && s.isCurrent(digestOfPod(pod)) && isGated(pod) && pod.DeletionTimestamp == nil {
+func (s *snapshot) candidates() (candidates []*TrimmedPod) {
+	for _, pod := range s.pods {
+		if isRendered(pod, s.at) && s.isCurrent(pod.digest) && pod.isGated() && pod.DeletionTimestamp == nil {
 			candidates = append(candidates, pod)
 		}
 	}
@@ -283,18 +276,18 @@ func (s *snapshot) candidates() (candidates []*corev1.Pod) {
 
 // runPod returns the armed Pod, or nil. A status may name any Pod, so its digest has to be the current
 // spec's.
-func (s *snapshot) runPod() *corev1.Pod {
+func (s *snapshot) runPod() *TrimmedPod {
 	pod := s.findPod(s.run.PodUID)
-	if pod == nil || !s.isCurrent(digestOfPod(pod)) {
+	if pod == nil || !s.isCurrent(pod.digest) {
 		return nil
 	}
 	return pod
 }
 
 // findPod returns the rendered Pod with a UID, or nil.
-func (s *snapshot) findPod(uid types.UID) *corev1.Pod {
-	for i := range s.pods {
-		if pod := &s.pods[i]; pod.UID == uid && isRendered(pod, s.at) {
+func (s *snapshot) findPod(uid types.UID) *TrimmedPod {
+	for _, pod := range s.pods {
+		if pod.UID == uid && isRendered(pod, s.at) {
 			return pod
 		}
 	}
@@ -304,17 +297,17 @@ func (s *snapshot) findPod(uid types.UID) *corev1.Pod {
 // isRendered reports whether a Pod looks like a rendered Pod of an At. The label alone would admit the
 // Pods of a Deployment or a Job whose template has it. Such a Pod has an owner, and an orphan keeps its
 // generateName.
-func isRendered(pod *corev1.Pod, at *cnatv1alpha1.At) bool {
-	return pod.Labels[kindat.Label] == at.Name && len(pod.OwnerReferences) == 0 && pod.GenerateName == "" &&
+func isRendered(pod *TrimmedPod, at *TrimmedAt) bool {
+	return pod.at == at.Name && len(pod.OwnerReferences) == 0 && pod.GenerateName == "" &&
 		registry.IsHashName(pod.Name, at.Name)
 }
 
 // deadline returns the last instant at which the command may start; zero for none.
 func (s *snapshot) deadline() time.Time {
-	if s.at.Spec.StartingDeadlineSeconds == nil {
+	if s.at.startingDeadlineSeconds == nil {
 		return time.Time{}
 	}
-	return kindat.Deadline(s.due, *s.at.Spec.StartingDeadlineSeconds)
+	return kindat.Deadline(s.at.due, *s.at.startingDeadlineSeconds)
 }
 
 func (s *snapshot) deadlinePassed() bool {
@@ -323,21 +316,13 @@ func (s *snapshot) deadlinePassed() bool {
 }
 
 // arm starts the run of a Pod.
-func (s *snapshot) arm(pod *corev1.Pod) {
+func (s *snapshot) arm(pod *TrimmedPod) {
 	if s.run.PodUID != pod.UID {
 		s.run = cnatv1alpha1.AtRun{Digest: s.run.Digest, PodUID: pod.UID}
 	}
-	s.run.PodName, s.run.ScheduledTime = pod.Name, wholeSeconds(s.due)
+	s.run.PodName = pod.Name
+	s.run.ScheduledTime = wholeSeconds(s.at.due)
 }
-
-// isGated reports whether a Pod has the controller's gate.
-func isGated(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Spec.SchedulingGates, func(gate corev1.PodSchedulingGate) bool {
-		return gate.Name == kindat.Gate
-	})
-}
-
-func digestOfPod(pod *corev1.Pod) string { return pod.Annotations[kind.DigestAnnotation] }
 
 // wholeSeconds returns a time as the API server stores it.
 func wholeSeconds(t time.Time) *metav1.Time {

@@ -39,7 +39,8 @@ func newAt(changes ...func(*cnatv1alpha1.At)) *cnatv1alpha1.At {
 // podFor returns a gated Pod of an At. Its UID is one hexadecimal digit.
 func podFor(at *cnatv1alpha1.At, uid types.UID, changes ...func(*corev1.Pod)) corev1.Pod {
 	pod := expanded.First[corev1.Pod](kindat.Kind, at)
-	pod.Name, pod.UID = podName(uid), uid
+	pod.Name = podName(uid)
+	pod.UID = uid
 	for _, change := range changes {
 		change(pod)
 	}
@@ -122,7 +123,7 @@ func deadline(seconds int64) func(*cnatv1alpha1.At) {
 	return func(at *cnatv1alpha1.At) { at.Spec.StartingDeadlineSeconds = &seconds }
 }
 
-func uidOf(pod *corev1.Pod) types.UID {
+func uidOf(pod *TrimmedPod) types.UID {
 	if pod == nil {
 		return ""
 	}
@@ -143,20 +144,13 @@ func restored(at *cnatv1alpha1.At) {
 	at.Status.Conditions = []metav1.Condition{{Type: Armed, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(due.Add(-time.Hour))}}
 }
 
-// trimmed returns Pods as the cache holds them.
-func trimmed(pods []corev1.Pod) []corev1.Pod {
-	var list []corev1.Pod
-	for _, pod := range pods {
-		list = append(list, *trimPod(&pod).DeepCopyObject().(*corev1.Pod))
-	}
-	return list
-}
-
 // decideTrimmed calls decide with an At and Pods as the cache holds them.
 func decideTrimmed(at *cnatv1alpha1.At, pods []corev1.Pod, now time.Time, grace time.Duration) Decision {
-	at = at.DeepCopy()
-	trimAt(at)
-	return decide(at, trimmed(pods), moment{now: now, grace: grace})
+	var trimmed []*TrimmedPod
+	for i := range pods {
+		trimmed = append(trimmed, trimPod(&pods[i]))
+	}
+	return decide(trimAt(at.DeepCopy()), trimmed, moment{now: now, grace: grace})
 }
 
 // claimed gives an At the status that records the start of a Pod.
@@ -177,7 +171,8 @@ func TestDecideTakesTheNextStep(t *testing.T) {
 	plain := newAt()
 	other := newAt(func(at *cnatv1alpha1.At) { at.Spec.Command = "echo other" })
 	soon := newAt(func(at *cnatv1alpha1.At) { at.Spec.Schedule = "soon" })
-	early, late := due.Add(-time.Hour), due.Add(time.Hour)
+	early := due.Add(-time.Hour)
+	late := due.Add(time.Hour)
 	type pods = []corev1.Pod
 
 	for name, test := range map[string]struct {
@@ -309,8 +304,10 @@ func TestDecideMendsForgedStatus(t *testing.T) {
 		done    = cnatv1alpha1.AtDone
 	)
 	plain := newAt()
-	early, late := due.Add(-time.Hour), due.Add(time.Hour)
-	gated, ran := podFor(plain, "a"), podFor(plain, "a", endedWith(corev1.PodSucceeded))
+	early := due.Add(-time.Hour)
+	late := due.Add(time.Hour)
+	gated := podFor(plain, "a")
+	ran := podFor(plain, "a", endedWith(corev1.PodSucceeded))
 	type change = func(*cnatv1alpha1.At)
 	armed := func(changes ...change) *cnatv1alpha1.At {
 		return newAt(append([]change{withRun(pending, "a"), reports(Armed, ReasonArmed)}, changes...)...)
@@ -322,7 +319,8 @@ func TestDecideMendsForgedStatus(t *testing.T) {
 				at.Status.Run.OpenedTime = wholeSeconds(opened)
 			}
 			if !finished.IsZero() {
-				at.Status.Run.FinishedTime, at.Status.Run.ExitCode = wholeSeconds(finished), new(int32)
+				at.Status.Run.FinishedTime = wholeSeconds(finished)
+				at.Status.Run.ExitCode = new(int32)
 			}
 		}
 	}
@@ -374,9 +372,12 @@ func TestDecideMendsForgedStatus(t *testing.T) {
 		"done, as the controller says it failed": {at: armed(phase(done), reports(Failed, ReasonDeadlineMissed)), pods: pods{gated}, now: due, phase: done, reason: ReasonDeadlineMissed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			test.at.Status.Run.PodName, test.at.Status.Run.ScheduledTime = "other", wholeSeconds(late)
+			test.at.Status.Run.PodName = "other"
+			test.at.Status.Run.ScheduledTime = wholeSeconds(late)
 			decision := decideTrimmed(test.at, test.pods, test.now, time.Minute)
-			if open, hold := uidOf(decision.Open), uidOf(decision.Hold); open != test.open || hold != test.hold || decision.Claim != test.claim {
+			open := uidOf(decision.Open)
+			hold := uidOf(decision.Hold)
+			if open != test.open || hold != test.hold || decision.Claim != test.claim {
 				t.Errorf("opens %q, holds %q, claims %t; want %q, %q, %t", open, hold, decision.Claim, test.open, test.hold, test.claim)
 			}
 			next := decision.Status
@@ -487,9 +488,9 @@ func TestRememberKeepsNewestSpecsAndBound(t *testing.T) {
 
 // If many Ats are due together, starts are recorded ahead of time.
 func TestDecideRecordsStartAheadOfTime(t *testing.T) {
-	at := newAt(withRun(cnatv1alpha1.AtPending, "a"))
-	trimAt(at)
-	pods := []corev1.Pod{podFor(newAt(), "a")}
+	at := trimAt(newAt(withRun(cnatv1alpha1.AtPending, "a")))
+	pod := podFor(newAt(), "a")
+	pods := []*TrimmedPod{trimPod(&pod)}
 	const lead = 5 * time.Second
 	for name, test := range map[string]struct {
 		now   time.Time
@@ -529,7 +530,7 @@ func TestDecideStallsAfterGracePeriod(t *testing.T) {
 }
 
 func TestDecideNamesForeignPod(t *testing.T) {
-	pods := trimmed([]corev1.Pod{podFor(newAt(), "a", ownedByJob, named("at-7xk2p"))})
+	pods := []corev1.Pod{podFor(newAt(), "a", ownedByJob, named("at-7xk2p"))}
 	ready := condition.FindReady(decideTrimmed(newAt(), pods, due, time.Minute).Status.Conditions)
 	const want = "The cluster has no Pod of this At: render the environment, commit and sync. Pod at-7xk2p has its label but was not rendered from it, and is left alone"
 	if ready.Message != want {
@@ -557,7 +558,8 @@ func TestDecideKnowsEarlierDigests(t *testing.T) {
 		t.Errorf("does not start: %+v", decision.Status)
 	}
 
-	at.Status.Phase, at.Status.Run.FinishedTime = cnatv1alpha1.AtDone, wholeSeconds(due)
+	at.Status.Phase = cnatv1alpha1.AtDone
+	at.Status.Run.FinishedTime = wholeSeconds(due)
 	reports(Complete, ReasonComplete)(at)
 	next := []corev1.Pod{podFor(at, "b")}
 	if decision := decideTrimmed(at, next, due.Add(time.Hour), time.Minute); decision.Open != nil || decision.Status.Phase != cnatv1alpha1.AtDone {

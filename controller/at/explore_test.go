@@ -227,7 +227,8 @@ func (e *explorer) failWrite(s state, n, from int32) {
 	e.placeRun(s, refused, from)
 	ended := e.proceed(n, "timeout", answer{err: errTimeout})
 	lost := e.serve(s.cluster, n)
-	lost.node, lost.label = ended, e.addLabel(q.String()+": served, and its answer is lost")
+	lost.node = ended
+	lost.label = e.addLabel(q.String() + ": served, and its answer is lost")
 	e.placeRun(s, lost, from)
 	if ended != noRun {
 		s.runs = [maxRuns]int32{n, ended}
@@ -241,7 +242,8 @@ func (e *explorer) placeRun(s state, o effect, from int32) {
 	for i := range s.runs {
 		if s.runs[i] == noRun && !isPlaced {
 			next := s
-			next.runs[i], isPlaced = o.node, true
+			next.runs[i] = o.node
+			isPlaced = true
 			e.addState(next, o, from)
 		}
 	}
@@ -261,7 +263,8 @@ func (e *explorer) placeRun(s state, o effect, from int32) {
 func (e *explorer) addState(s state, o effect, from int32) state {
 	e.transitions++
 	s.cluster = o.cluster
-	s.ats, s.pods = e.relevantAts(s.cluster, s.ats), e.addElement(s.pods, e.clusters[s.cluster].pods)
+	s.ats = e.relevantAts(s.cluster, s.ats)
+	s.pods = e.addElement(s.pods, e.clusters[s.cluster].pods)
 	for i := range s.runs {
 		s.runs[i] = e.skipFailing(s.cluster, s.ats, s.runs[i])
 	}
@@ -304,7 +307,8 @@ func (e *explorer) skipFailing(in, ats, n int32) int32 {
 
 // canOnlyFail reports whether the next request of a run is a write that can only fail.
 func (e *explorer) canOnlyFail(in, n int32) bool {
-	c, q := &e.clusters[in], e.nodes[n].request
+	c := &e.clusters[in]
+	q := e.nodes[n].request
 	switch {
 	case !q.isWrite():
 		return false
@@ -342,7 +346,8 @@ func (e *explorer) checkFirst(n *node) {
 	if n.hasWritten {
 		return
 	}
-	at, q := e.ats[n.at], n.request
+	at := e.ats[n.at]
+	q := n.request
 	run := at.Status.Run
 	if q.verb == apply && q.matches(at.UID, at.ResourceVersion) && q.version != "" || q.verb != apply && run != nil && isClaimed(*run) && q.uid == run.PodUID {
 		return
@@ -495,7 +500,8 @@ var specs = []cnatv1alpha1.AtSpec{simulatedSpec("a", due), simulatedSpec("b", du
 
 // clusterNumber returns the number of a cluster. Equal clusters share one.
 func (e *explorer) clusterNumber(c cluster) int32 {
-	atText, podsText := e.content(c.at), e.content(c.pods)
+	atText := e.content(c.at)
+	podsText := e.content(c.pods)
 	text := fmt.Sprint(atText, podsText, c.created, c.history)
 	if n, ok := e.numbers[text]; ok {
 		return n

@@ -128,7 +128,8 @@ func newWorld(t *rapid.T) *world {
 		opener.opens = true
 		w.controllers = append(w.controllers, &opener)
 	}
-	w.controllers[0].elected, w.controllers[replicas].elected = true, true
+	w.controllers[0].elected = true
+	w.controllers[replicas].elected = true
 	w.podsUnseen = rapid.IntRange(0, 3).Draw(t, "Pods are unseen") == 3
 	w.together = rapid.SampledFrom([]int{1, 1000}).Draw(t, "due together")
 	w.createAt(t)
@@ -144,7 +145,8 @@ const replicas = 3
 // newController returns a controller of a new process. Its timers run a little fast or slow.
 func (w *world) newController(t *rapid.T) *simulatedController {
 	c := &simulatedController{replica: replica{fresh: true}}
-	started, drift := w.elapsed, rapid.Int64Range(-5000, 5000).Draw(t, "drift")
+	started := w.elapsed
+	drift := rapid.Int64Range(-5000, 5000).Draw(t, "drift")
 	c.elapsed = func() time.Duration { return time.Duration(float64(w.elapsed-started) * (1 + float64(drift)/1e8)) }
 	c.clock = &setup.Clock{Elapsed: c.elapsed}
 	return c
@@ -191,7 +193,8 @@ func (w *world) createAt(t *rapid.T) {
 
 // liveLong gives an At a status that names about as many earlier specs as fit.
 func (w *world) liveLong(t *rapid.T) {
-	c, at := w.present(), *w.present().at
+	c := w.present()
+	at := *w.present().at
 	for i := range rapid.IntRange(longestRan-3, longestRan).Draw(t, "ran") {
 		spec := simulatedSpec(fmt.Sprint("old ", i), due.Add(time.Duration(i%12)*time.Second))
 		digest := kindat.Digest(spec)
@@ -214,7 +217,8 @@ func (w *world) change(t *rapid.T, change func(*cnatv1alpha1.AtSpec)) {
 func (w *world) edit(t *rapid.T) {
 	w.change(t, func(spec *cnatv1alpha1.AtSpec) {
 		next := drawSpec(t)
-		spec.Schedule, spec.Command = next.Schedule, next.Command
+		spec.Schedule = next.Schedule
+		spec.Command = next.Command
 	})
 }
 
@@ -222,7 +226,8 @@ func (w *world) edit(t *rapid.T) {
 func (w *world) revert(t *rapid.T) {
 	w.change(t, func(spec *cnatv1alpha1.AtSpec) {
 		earlier := rapid.SampledFrom(w.specs).Draw(t, "spec")
-		spec.Schedule, spec.Command = earlier.Schedule, earlier.Command
+		spec.Schedule = earlier.Schedule
+		spec.Command = earlier.Command
 	})
 }
 
@@ -381,7 +386,8 @@ func (w *world) drawLater(t *rapid.T, cache string, shown int) int {
 // show makes the caches of a controller show other clusters.
 func (w *world) show(c *simulatedController, at, pods int) {
 	c.queued = c.queued || w.past[at].at != w.past[c.at].at || !w.podsUnseen && !slices.Equal(w.past[pods].pods, w.past[c.pods].pods)
-	c.at, c.pods = at, pods
+	c.at = at
+	c.pods = pods
 }
 
 // restart replaces a controller. The caches of the new one may begin with old content.
@@ -391,16 +397,19 @@ func (w *world) restart(t *rapid.T) {
 		w.abandon(t, c)
 	}
 	next := w.newController(t)
-	next.opens, next.queued = c.opens, true
+	next.opens = c.opens
+	next.queued = true
 	next.replica = replica{elected: rapid.Bool().Draw(t, "elected"), fresh: rapid.Bool().Draw(t, "fresh")}
-	next.at, next.pods = rapid.IntRange(0, len(w.past)-1).Draw(t, "At"), rapid.IntRange(0, len(w.past)-1).Draw(t, "Pods")
+	next.at = rapid.IntRange(0, len(w.past)-1).Draw(t, "At")
+	next.pods = rapid.IntRange(0, len(w.past)-1).Draw(t, "Pods")
 	*c = *next
 }
 
 // renewLease renews an expired lease, or lets a fresh one expire.
 func (w *world) renewLease(t *rapid.T) {
 	c := w.drawController(t)
-	c.fresh, c.queued = !c.fresh, true // the product looks again after a second
+	c.fresh = !c.fresh
+	c.queued = true // the product looks again after a second
 }
 
 func (w *world) reconcileAny(t *rapid.T) {
@@ -427,8 +436,10 @@ func (w *world) reconcileAtOnce(t *rapid.T) {
 
 // start starts a Reconcile, up to its first request.
 func (w *world) start(t *rapid.T, c *simulatedController) {
-	c.queued, c.wake = false, 0
-	at, pods := w.past[c.at].at, w.past[c.pods].pods
+	c.queued = false
+	c.wake = 0
+	at := w.past[c.at].at
+	pods := w.past[c.pods].pods
 	if at == nil {
 		return
 	}
@@ -436,7 +447,8 @@ func (w *world) start(t *rapid.T, c *simulatedController) {
 		pods = nil
 	}
 	w.tellTime(c)
-	c.run, c.hasFailed = startRun(at, pods, &c.replica, c.opens), false
+	c.run = startRun(at, pods, &c.replica, c.opens)
+	c.hasFailed = false
 	w.lookAround(t, c)
 }
 
@@ -569,7 +581,8 @@ func (w *world) abandonRequest(q *request) {
 func (w *world) abandon(_ *rapid.T, c *simulatedController) {
 	w.abandonRequest(c.run.request)
 	c.run.stop()
-	c.run, c.queued = nil, true
+	c.run = nil
+	c.queued = true
 }
 
 // serve makes the API server serve a request.
@@ -633,7 +646,8 @@ func (w *world) settle(t *rapid.T) {
 		w.finish(t, c)
 		isFirst := i%replicas == 0
 		c.queued = c.queued || isFirst && !c.elected || !c.fresh // the product looks again after a second
-		c.elected, c.fresh = isFirst && hasLeader, true
+		c.elected = isFirst && hasLeader
+		c.fresh = true
 	}
 	for len(w.late) > 0 && rapid.Bool().Draw(t, "arrives") {
 		w.deliver(t, 0)
@@ -662,7 +676,8 @@ func (w *world) settle(t *rapid.T) {
 	}
 	if !hasLeader {
 		for _, c := range []*simulatedController{w.controllers[0], w.controllers[replicas]} {
-			c.elected, c.queued = true, true
+			c.elected = true
+			c.queued = true
 		}
 		w.runFor(t, 2*lookAgain)
 		at = w.present().at
@@ -684,7 +699,8 @@ func (w *world) endCommands(t *rapid.T) {
 		if hasNotEnded(pod) {
 			w.write(w.present().withPod(pod, func(pod *corev1.Pod) {
 				terminated := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: metav1.NewTime(w.wall())}}
-				pod.Status.Phase, pod.Status.ContainerStatuses = corev1.PodSucceeded, []corev1.ContainerStatus{{Name: kindat.CommandContainer, State: terminated}}
+				pod.Status.Phase = corev1.PodSucceeded
+				pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: kindat.CommandContainer, State: terminated}}
 			}))
 		}
 	}
@@ -771,7 +787,8 @@ func (w *world) checkHeld(t *rapid.T) {
 // checkReady asserts that a late At is not ready. After a conflict it may be, until its leader looks
 // again.
 func (w *world) checkReady(t *rapid.T) {
-	at, leader := w.present().at, w.controllers[0]
+	at := w.present().at
+	leader := w.controllers[0]
 	if !leader.elected || leader.wake > 0 && leader.wake <= w.elapsed+lookAgain {
 		return
 	}

@@ -56,7 +56,9 @@ func without[K comparable, V any](m map[K]V, key K) map[K]V {
 
 // judgeOpen judges a request that opens the gate of a Pod.
 func (h history) judgeOpen(q *request, pod *corev1.Pod) (history, error) {
-	digest, at, now := digestOfPod(pod), q.from.at, q.from.Now()
+	digest := digestOfPod(pod)
+	at := q.from.at
+	now := q.from.Now()
 	origin := h.unheld[pod.UID]
 	for at, recorded := range h.record {
 		if recorded.pod == pod.UID {
@@ -108,7 +110,9 @@ func (h history) judgeStatus(c cluster, q *request, at *cnatv1alpha1.At) (histor
 	}
 	run := at.Status.Run
 	switch {
-	case run == nil || !isClaimed(*run) || run.PodUID == "" || run.FinishedTime != nil || at.Status.Phase == cnatv1alpha1.AtDone:
+	case run == nil || !isClaimed(*run) || run.PodUID == "" || run.FinishedTime != nil:
+		h.record = without(h.record, at.UID)
+	case at.Status.Phase == cnatv1alpha1.AtDone && q.from.unheld != run.PodUID: // after a hold in vain it may yet start
 		h.record = without(h.record, at.UID)
 	case recordsStart(c.at.Status, at.Status):
 		h.record = with(h.record, at.UID, c.recordedStart(run.PodUID))
@@ -122,7 +126,8 @@ func (h history) judgeStatus(c cluster, q *request, at *cnatv1alpha1.At) (histor
 // checkHeld checks that a status takes a recorded start back only if no in-flight request can open its
 // Pod: the Pod was held. A status after a hold in vain may end the run, but keeps the recorded start.
 func (c cluster) checkHeld(q *request, next cnatv1alpha1.AtStatus) error {
-	last, run := c.at.Status.Run, next.Run
+	last := c.at.Status.Run
+	run := next.Run
 	pod := c.recordedPod()
 	if pod == nil || c.recordedStart(pod.UID) != c.record[c.at.UID] {
 		return nil
@@ -171,7 +176,8 @@ func checkClaim(q *request, at *cnatv1alpha1.At) error {
 	if i < 0 {
 		return fmt.Errorf("the start of Pod %s is recorded, but the controller never read the Pod", run.PodUID)
 	}
-	pod, now := &q.from.read[i], q.from.Now()
+	pod := &q.from.read[i]
+	now := q.from.Now()
 	if !isGated(pod) {
 		return nil
 	}

@@ -76,7 +76,8 @@ func (m mutant) overlay(t *testing.T) string {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	faulty, overlay := filepath.Join(folder, filepath.Base(m.file)), filepath.Join(folder, "overlay.json")
+	faulty := filepath.Join(folder, filepath.Base(m.file))
+	overlay := filepath.Join(folder, "overlay.json")
 	content, err := json.Marshal(map[string]map[string]string{"Replace": {original: faulty}})
 	if err != nil {
 		t.Fatal(err)
@@ -92,19 +93,18 @@ func (m mutant) overlay(t *testing.T) string {
 var mutants = []mutant{
 	{"a start is recorded after the gate is opened", "opener.go", []string{
 		"	if !hasRecordedStart(at) {", "	if run := at.Status.Run; run != nil && run.FinishedTime != nil {",
-		"	if err != nil || decision.Open == nil {\n", "	if pods := atPods(ctx, o, at); err == nil && decision.Open == nil && len(pods) > 0 {\n		decision.Open = &pods[0]\n	}\n	if err != nil || decision.Open == nil {\n",
-		"// open opens the gate", "func atPods(ctx context.Context, o Opener, at *cnatv1alpha1.At) []corev1.Pod {\n	pods, _ := o.Server.Pods(ctx, client.ObjectKeyFromObject(at))\n	return pods\n}\n\n// open opens the gate",
-		"	apierrors ", "	corev1 \"k8s.io/api/core/v1\"\n	apierrors ",
+		"	if err != nil || decision.Open == nil {\n", "	if pods := atPods(ctx, o, at); err == nil && decision.Open == nil && len(pods) > 0 {\n		decision.Open = pods[0]\n	}\n	if err != nil || decision.Open == nil {\n",
+		"// open opens the gate", "func atPods(ctx context.Context, o Opener, at *TrimmedAt) []*TrimmedPod {\n	pods, _ := o.Server.Pods(ctx, client.ObjectKeyFromObject(at))\n	return pods\n}\n\n// open opens the gate",
 	}},
 	{"a status is written to any version of the At", "../status/apply.go", []string{"	u.SetResourceVersion(object.GetResourceVersion())\n", ""}},
 	{"a status is written to any At with the name", "../status/apply.go", []string{
 		"	u.SetUID(object.GetUID())\n	u.SetResourceVersion(object.GetResourceVersion())\n", "",
 	}},
 	{"any version of a Pod is opened", "server.go", []string{
-		`"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},`, `"metadata": map[string]any{"uid": pod.UID},`,
+		`"metadata": map[string]any{"uid": pod.GetUID(), "resourceVersion": pod.GetResourceVersion()},`, `"metadata": map[string]any{"uid": pod.GetUID()},`,
 	}},
 	{"any Pod with the name is opened", "server.go", []string{
-		`"metadata": map[string]any{"uid": pod.UID, "resourceVersion": pod.ResourceVersion},`, `"metadata": map[string]any{},`,
+		`"metadata": map[string]any{"uid": pod.GetUID(), "resourceVersion": pod.GetResourceVersion()},`, `"metadata": map[string]any{},`,
 	}},
 	{"a start recorded in an outdated status is trusted", "opener.go", []string{"	if version != at.ResourceVersion {", "	if version != at.ResourceVersion && false {"}},
 	{"no Pod is held", "reconciler.go", []string{"err == nil && decision.Hold != nil {", "err == nil && decision.Hold != nil && false {"}},
@@ -119,18 +119,18 @@ var mutants = []mutant{
 	}},
 	{"a standby does not hold Pods", "reconciler.go", []string{"err == nil && decision.Hold != nil {", "err == nil && decision.Hold != nil && r.IsElected() {"}},
 	{"a hold that admission undoes counts", "server.go", []string{"answer.Annotations[kind.HeldAnnotation] != version", "answer == nil"}},
-	{"an opening that admission undoes counts", "server.go", []string{"err == nil && isGated(answer)", "err == nil && answer == nil"}},
-	{"suspend does not hold the Pod", "decide.go", []string{"		!s.at.Spec.Suspend && !s.deadlinePassed()", "		!s.deadlinePassed()"}},
-	{"the deadline does not hold the Pod", "decide.go", []string{"		!s.at.Spec.Suspend && !s.deadlinePassed()", "		!s.at.Spec.Suspend"}},
+	{"an opening that admission undoes counts", "server.go", []string{"err == nil && trimPod(answer).isGated()", "err == nil && answer == nil"}},
+	{"suspend does not hold the Pod", "decide.go", []string{"		!s.at.suspend && !s.deadlinePassed()", "		!s.deadlinePassed()"}},
+	{"the deadline does not hold the Pod", "decide.go", []string{"		!s.at.suspend && !s.deadlinePassed()", "		!s.at.suspend"}},
 	{"the run of an earlier spec is not remembered", "decide.go", []string{"held == nil && mayHaveRun(s.at.Status) {", "held == nil && mayHaveRun(s.at.Status) && false {"}},
 	{"a spec that ran may run again", "decide.go", []string{"	case s.ranBefore():\n		return s.refuseRerun()\n", ""}},
 	{"a spec due by the forgotten time may run", "decide.go", []string{"	case !isClaimed(s.run) && s.isForgotten():\n		return s.failForgotten()\n", ""}},
 	{"a spec pushed out of ran does not move the forgotten time", "ran.go", []string{"s.forgotten = wholeSeconds(due)", "_ = due"}},
 	{"an open Pod of another spec is ignored", "decide.go", []string{
-		"		if isRendered(pod, s.at) && !isGated(pod) && registry.IsDigest(digest) && ", "		if false && isRendered(pod, s.at) && !isGated(pod) && registry.IsDigest(digest) && ",
+		"		if isRendered(pod, s.at) && !pod.isGated() && registry.IsDigest(pod.digest) && ", "		if false && isRendered(pod, s.at) && !pod.isGated() && registry.IsDigest(pod.digest) && ",
 	}},
-	{"an open Pod of the spec is ignored", "decide.go", []string{"!isGated(&s.pods[i]) {", "!isGated(&s.pods[i]) && false {"}},
-	{"a Pod that was not rendered is opened", "decide.go", []string{"	return pod.Labels[kindat.Label] == at.Name && len(pod.OwnerReferences) == 0 && pod.GenerateName == \"\" &&\n		registry.IsHashName(pod.Name, at.Name)\n", "	return true || registry.IsHashName(pod.Name, at.Name)\n"}},
+	{"an open Pod of the spec is ignored", "decide.go", []string{"s.isCurrent(pod.digest) && !pod.isGated() {", "s.isCurrent(pod.digest) && !pod.isGated() && false {"}},
+	{"a Pod that was not rendered is opened", "decide.go", []string{"	return pod.at == at.Name && len(pod.OwnerReferences) == 0 && pod.GenerateName == \"\" &&\n		registry.IsHashName(pod.Name, at.Name)\n", "	return true || registry.IsHashName(pod.Name, at.Name)\n"}},
 	{"the oldest of two Pods is opened", "decide.go", []string{"	case len(candidates) > 1:\n		return s.awaitPrune(candidates)\n", ""}},
 	{"a lost Pod is replaced", "decide.go", []string{"	case s.mayHaveStarted() && s.runPod() == nil:\n		return s.failLost()\n", ""}},
 	{"a Pod missing from the cache counts as lost", "reconciler.go", []string{"	if isArmed {\n", "	if false {\n"}},
@@ -143,9 +143,9 @@ var mutants = []mutant{
 		"	if status.IsOutdated(err) {\n		current,", "	if status.IsOutdated(err) {\n		return false\n	}\n	if false {\n		current,",
 		"		return reconcile.Result{RequeueAfter: lookAgain}, nil\n", "		return reconcile.Result{}, nil\n",
 	}},
-	{"a gate is opened early", "opener.go", []string{"o.Clock.Now().Before(due) {", "o.Clock.Now().Before(due.Add(-time.Second)) {", "	apierrors ", "	\"time\"\n\n	apierrors "}},
+	{"a gate is opened early", "opener.go", []string{"o.Clock.Now().Before(at.due) {", "o.Clock.Now().Before(at.due.Add(-time.Second)) {", "	apierrors ", "	\"time\"\n\n	apierrors "}},
 	{"the clock is ahead of the API server", "../setup/clock.go", []string{"	return earliest.Add(elapsed)\n", "	return earliest.Add(elapsed + 2*time.Second)\n"}},
-	{"an armed At is not requeued", "status.go", []string{"		wake = s.due.Add(-s.lead)\n", ""}},
-	{"an At with a recorded start is not requeued", "opener.go", []string{"		return o.requeue(due, due), nil\n", "		return reconcile.Result{}, nil\n"}},
-	{"a Pod that is being deleted is opened", "decide.go", []string{" && isGated(pod) && pod.DeletionTimestamp == nil {", " && isGated(pod) {"}},
+	{"an armed At is not requeued", "status.go", []string{"		wake = s.at.due.Add(-s.lead)\n", ""}},
+	{"an At with a recorded start is not requeued", "opener.go", []string{"		return o.requeue(at.due, at.due), nil\n", "		return reconcile.Result{}, nil\n"}},
+	{"a Pod that is being deleted is opened", "decide.go", []string{" && pod.isGated() && pod.DeletionTimestamp == nil {", " && pod.isGated() {"}},
 }

@@ -11,7 +11,6 @@ import (
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/controller/status"
-	kindat "example.com/gatehouse/kind/at"
 )
 
 var atResource = cnatv1alpha1.SchemeGroupVersion.WithResource("ats").GroupResource()
@@ -20,13 +19,13 @@ var atResource = cnatv1alpha1.SchemeGroupVersion.WithResource("ats").GroupResour
 // own: a webhook that holds up openings holds up no status.
 type Opener struct{ *Reconciler }
 
-// Reconcile implements reconcile.ObjectReconciler.
-func (o Opener) Reconcile(ctx context.Context, at *cnatv1alpha1.At) (reconcile.Result, error) {
+// Reconcile opens the gate of the Pod of an At, if its start is on record and it is due.
+func (o Opener) Reconcile(ctx context.Context, at *TrimmedAt) (reconcile.Result, error) {
 	if !hasRecordedStart(at) {
 		return reconcile.Result{}, nil
 	}
-	if due, _ := kindat.Schedule(at.Spec); o.Clock.Now().Before(due) {
-		return o.requeue(due, due), nil
+	if o.Clock.Now().Before(at.due) {
+		return o.requeue(at.due, at.due), nil
 	}
 	m, decision, _, err := o.decide(ctx, at)
 	if err != nil || decision.Open == nil {
@@ -44,18 +43,18 @@ func (o Opener) Reconcile(ctx context.Context, at *cnatv1alpha1.At) (reconcile.R
 
 // hasRecordedStart reports whether an object is an At with a recorded start that has not ended.
 func hasRecordedStart(object client.Object) bool {
-	at, ok := object.(*cnatv1alpha1.At)
+	at, ok := object.(*TrimmedAt)
 	return ok && at.DeletionTimestamp == nil && at.Status.Run != nil && isClaimed(*at.Status.Run) &&
 		at.Status.Run.FinishedTime == nil
 }
 
 // open opens the gate of a Pod. The At may have been edited since its start was recorded, and the
 // cache may not know it yet.
-func (o Opener) open(ctx context.Context, at *cnatv1alpha1.At, m moment, decision Decision) error {
-	key, pod := client.ObjectKeyFromObject(at), decision.Open
+func (o Opener) open(ctx context.Context, at *TrimmedAt, m moment, decision Decision) error {
+	pod := decision.Open
 	version, err := o.Server.Version(ctx, at)
 	if err != nil {
-		return fmt.Errorf("read At %s: %w", key, err)
+		return fmt.Errorf("read At %s: %w", client.ObjectKeyFromObject(at), err)
 	}
 	if version != at.ResourceVersion {
 		return apierrors.NewConflict(atResource, at.Name, errors.New("it changed since its start was recorded"))
@@ -68,7 +67,7 @@ func (o Opener) open(ctx context.Context, at *cnatv1alpha1.At, m moment, decisio
 		if !o.isRefused(ctx, pod, err) {
 			return err
 		}
-		return o.reportRefusal(ctx, newSnapshot(at, nil, m), pod, err)
+		return o.reportRefusal(ctx, newSnapshot(at, nil, m), pod.Name, err)
 	}
 	o.reportOpened(ctx, at, decision)
 	return nil

@@ -3,7 +3,6 @@ package at
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -26,9 +25,9 @@ type outcome struct {
 }
 
 // podOutcome returns the outcome of a started Pod; nil while it runs.
-func podOutcome(pod *corev1.Pod, now time.Time) *outcome {
+func podOutcome(pod *TrimmedPod, now time.Time) *outcome {
 	ended := outcome{finished: now}
-	terminated := commandStatus(pod).State.Terminated
+	terminated := pod.status.command.Terminated
 	if terminated != nil {
 		ended.exitCode = ptr.To(terminated.ExitCode)
 		if !terminated.FinishedAt.IsZero() {
@@ -36,19 +35,22 @@ func podOutcome(pod *corev1.Pod, now time.Time) *outcome {
 		}
 	}
 	switch {
-	case pod.Status.Phase == corev1.PodSucceeded:
-		ended.reason, ended.message = ReasonComplete, fmt.Sprintf("The command succeeded in Pod %s", pod.Name)
-	case pod.Status.Phase != corev1.PodFailed:
+	case pod.status.phase == corev1.PodSucceeded:
+		ended.reason = ReasonComplete
+		ended.message = fmt.Sprintf("The command succeeded in Pod %s", pod.Name)
+	case pod.status.phase != corev1.PodFailed:
 		return nil
-	case pod.Status.Reason == "DeadlineExceeded":
-		ended.reason, ended.message = ReasonActiveDeadlineExceeded,
-			fmt.Sprintf("The command in Pod %s ran for longer than spec.activeDeadlineSeconds", pod.Name)
-	case terminated != nil && terminated.ExitCode != 0 && pod.Status.Reason == "":
-		ended.reason, ended.message = ReasonCommandFailed, fmt.Sprintf("The command in Pod %s exited with %d%s",
-			pod.Name, terminated.ExitCode, endOfLog(terminated.Message))
+	case pod.status.reason == "DeadlineExceeded":
+		ended.reason = ReasonActiveDeadlineExceeded
+		ended.message = fmt.Sprintf("The command in Pod %s ran for longer than spec.activeDeadlineSeconds", pod.Name)
+	case terminated != nil && terminated.ExitCode != 0 && pod.status.reason == "":
+		ended.reason = ReasonCommandFailed
+		ended.message = fmt.Sprintf("The command in Pod %s exited with %d%s", pod.Name, terminated.ExitCode,
+			endOfLog(terminated.Message))
 	default:
-		ended.reason, ended.message = ReasonPodFailed, fmt.Sprintf("Pod %s failed: %s %s", pod.Name,
-			cmp.Or(pod.Status.Reason, "for no stated reason:"), cmp.Or(pod.Status.Message, "see its events"))
+		ended.reason = ReasonPodFailed
+		ended.message = fmt.Sprintf("Pod %s failed: %s %s", pod.Name,
+			cmp.Or(pod.status.reason, "for no stated reason:"), cmp.Or(pod.status.message, "see its events"))
 	}
 	return &ended
 }
@@ -66,17 +68,17 @@ func endOfLog(log string) string {
 
 // podProgress returns the reason and message of a started Pod that has not ended. States that come and
 // go while a Pod starts or restarts have one reason.
-func podProgress(pod *corev1.Pod) (reason, message string) {
-	for _, gate := range pod.Spec.SchedulingGates {
+func podProgress(pod *TrimmedPod) (reason, message string) {
+	for _, gate := range pod.gates {
 		if gate.Name != kindat.Gate {
 			return ReasonGated, fmt.Sprintf("Pod %s waits for its scheduling gate %s", pod.Name, gate.Name)
 		}
 	}
-	if scheduled := scheduledCondition(pod); scheduled.Status == corev1.ConditionFalse &&
-		scheduled.Reason == corev1.PodReasonUnschedulable {
+	scheduled := pod.status.scheduled
+	if scheduled.Status == corev1.ConditionFalse && scheduled.Reason == corev1.PodReasonUnschedulable {
 		return ReasonUnschedulable, fmt.Sprintf("No node takes Pod %s: see its events", pod.Name)
 	}
-	switch status.WaitingReason(commandStatus(pod)) {
+	switch status.WaitingReason(pod.status.command) {
 	case ReasonImageNotPulled:
 		return ReasonImageNotPulled, fmt.Sprintf("The image of Pod %s cannot be pulled: see its events", pod.Name)
 	case ReasonContainerNotCreated:
@@ -88,29 +90,9 @@ func podProgress(pod *corev1.Pod) (reason, message string) {
 
 // openedTime returns about when the gate of a started Pod was opened: the scheduler takes a Pod moments
 // later.
-func openedTime(pod *corev1.Pod, now time.Time) time.Time {
-	if scheduled := scheduledCondition(pod); scheduled.Status == corev1.ConditionTrue {
+func openedTime(pod *TrimmedPod, now time.Time) time.Time {
+	if scheduled := pod.status.scheduled; scheduled.Status == corev1.ConditionTrue {
 		return scheduled.LastTransitionTime.Time
 	}
 	return now
-}
-
-func scheduledCondition(pod *corev1.Pod) corev1.PodCondition {
-	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodScheduled
-	})
-	if i < 0 {
-		return corev1.PodCondition{}
-	}
-	return pod.Status.Conditions[i]
-}
-
-func commandStatus(pod *corev1.Pod) corev1.ContainerStatus {
-	i := slices.IndexFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
-		return c.Name == kindat.CommandContainer
-	})
-	if i < 0 {
-		return corev1.ContainerStatus{}
-	}
-	return pod.Status.ContainerStatuses[i]
 }

@@ -27,7 +27,7 @@ func (s *snapshot) remember(digest string, scheduled time.Time) {
 // isForgotten reports whether the current spec is due by the latest schedule of the entries that were
 // pushed out.
 func (s *snapshot) isForgotten() bool {
-	return s.forgotten != nil && !s.due.Truncate(time.Second).After(s.forgotten.Time)
+	return s.forgotten != nil && !s.at.due.Truncate(time.Second).After(s.forgotten.Time)
 }
 
 // ranBefore reports whether the status names the current spec among earlier ones.
@@ -36,7 +36,7 @@ func (s *snapshot) ranBefore() bool { return slices.ContainsFunc(s.ran, s.isCurr
 // isRanForeign reports whether another client wrote ran. Once that is reported, the controller owns the list.
 func (s *snapshot) isRanForeign() bool {
 	isReported := condition.FindReady(s.at.Status.Conditions).Reason == ReasonStatusOverwritten
-	return isReported || s.at.Annotations[ranForeign] != ""
+	return isReported || s.at.isRanForeign
 }
 
 func (s *snapshot) hasRan(digest string) bool {

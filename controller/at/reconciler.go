@@ -14,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -25,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
+	"example.com/gatehouse/controller/setup"
 	"example.com/gatehouse/controller/status"
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/condition"
@@ -57,8 +57,8 @@ type Reconciler struct {
 	IsElected, IsFresh func() bool
 }
 
-// Reconcile implements reconcile.ObjectReconciler.
-func (r *Reconciler) Reconcile(ctx context.Context, at *cnatv1alpha1.At) (reconcile.Result, error) {
+// Reconcile takes the next step in the life of an At, all but the opening of its gate.
+func (r *Reconciler) Reconcile(ctx context.Context, at *TrimmedAt) (reconcile.Result, error) {
 	if at.DeletionTimestamp != nil { // a deleted At starts nothing
 		return reconcile.Result{}, nil
 	}
@@ -86,7 +86,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, at *cnatv1alpha1.At) (reconc
 }
 
 // decide decides on an At and its Pods. Unseen reports that not all of their events arrive.
-func (r *Reconciler) decide(ctx context.Context, at *cnatv1alpha1.At) (m moment, decision Decision, unseen bool,
+func (r *Reconciler) decide(ctx context.Context, at *TrimmedAt) (m moment, decision Decision, unseen bool,
 	err error) {
 	pods, unseen, err := r.readPods(ctx, at)
 	m = moment{grace: r.Grace, lead: r.lead(at), now: r.Clock.Now()}
@@ -98,8 +98,11 @@ func (r *Reconciler) decide(ctx context.Context, at *cnatv1alpha1.At) (m moment,
 
 // lead returns how early the start is recorded, so that one write remains at the due instant. Many
 // Ats of one instant take longer to record.
-func (r *Reconciler) lead(at *cnatv1alpha1.At) time.Duration {
-	const each, most = 10 * time.Millisecond, 10 * time.Second
+func (r *Reconciler) lead(at *TrimmedAt) time.Duration {
+	const (
+		each = 10 * time.Millisecond
+		most = 10 * time.Second
+	)
 	if hasStarted(at) {
 		return 0
 	}
@@ -110,7 +113,8 @@ func (r *Reconciler) lead(at *cnatv1alpha1.At) time.Duration {
 // again; zero for never. A leader whose lease may have run out starts nothing. A standby does the
 // work of a late leader: it starts Ats, and reports on started ones.
 func (r *Reconciler) waits(decision Decision, now time.Time) (time.Duration, bool) {
-	starts, run := decision.Claim || decision.Open != nil, decision.Status.Run
+	starts := decision.Claim || decision.Open != nil
+	run := decision.Status.Run
 	if r.IsElected() {
 		return time.Second, starts && !r.IsFresh()
 	}
@@ -135,8 +139,9 @@ func (r *Reconciler) waits(decision Decision, now time.Time) (time.Duration, boo
 // readPods reads the Pods of an At from the cache. The cache may lag behind the status, for one after
 // a restart. So the API server is asked whether the armed Pod is really gone, or goes on after its end: an end
 // cannot be taken back. Unseen reports that events of a Pod may not arrive.
-func (r *Reconciler) readPods(ctx context.Context, at *cnatv1alpha1.At) (pods []corev1.Pod, unseen bool, err error) {
-	key, run := client.ObjectKeyFromObject(at), at.Status.Run
+func (r *Reconciler) readPods(ctx context.Context, at *TrimmedAt) (pods []*TrimmedPod, unseen bool, err error) {
+	key := client.ObjectKeyFromObject(at)
+	run := at.Status.Run
 	pods, err = r.Server.Pods(ctx, key)
 	if err != nil {
 		return nil, false, fmt.Errorf("list Pods of At %s: %w", key, err)
@@ -146,11 +151,12 @@ func (r *Reconciler) readPods(ctx context.Context, at *cnatv1alpha1.At) (pods []
 		return pods, false, nil
 	}
 	if isArmed {
-		pods = slices.DeleteFunc(pods, func(pod corev1.Pod) bool { return pod.UID == run.PodUID })
+		pods = slices.DeleteFunc(pods, func(pod *TrimmedPod) bool { return pod.UID == run.PodUID })
 		pod, err := r.Server.Pod(ctx, client.ObjectKey{Namespace: at.Namespace, Name: run.PodName})
 		switch {
 		case err == nil && isRendered(pod, at): // a status may name any Pod
-			pods, unseen = withPods(pods, *pod), true
+			pods = withPods(pods, pod)
+			unseen = true
 		case client.IgnoreNotFound(err) != nil:
 			return nil, false, fmt.Errorf("read Pod %s of At %s: %w", run.PodName, key, err)
 		}
@@ -165,12 +171,12 @@ func (r *Reconciler) readPods(ctx context.Context, at *cnatv1alpha1.At) (pods []
 	return withPods(pods, others...), true, nil
 }
 
-func hasPod(pods []corev1.Pod, uid types.UID) bool {
-	return slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return pod.UID == uid })
+func hasPod(pods []*TrimmedPod, uid types.UID) bool {
+	return slices.ContainsFunc(pods, func(pod *TrimmedPod) bool { return pod.UID == uid })
 }
 
 // withPods adds other Pods to the Pods of the cache, each once.
-func withPods(pods []corev1.Pod, others ...corev1.Pod) []corev1.Pod {
+func withPods(pods []*TrimmedPod, others ...*TrimmedPod) []*TrimmedPod {
 	all := slices.Clone(pods)
 	for _, other := range others {
 		if !hasPod(all, other.UID) {
@@ -181,26 +187,26 @@ func withPods(pods []corev1.Pod, others ...corev1.Pod) []corev1.Pod {
 }
 
 // agree reports whether the status of an armed At and the Pods of the cache agree about the armed Pod.
-func agree(at *cnatv1alpha1.At, pods []corev1.Pod) bool {
+func agree(at *TrimmedAt, pods []*TrimmedPod) bool {
 	run := at.Status.Run
-	i := slices.IndexFunc(pods, func(pod corev1.Pod) bool { return pod.UID == run.PodUID })
+	i := slices.IndexFunc(pods, func(pod *TrimmedPod) bool { return pod.UID == run.PodUID })
 	if i < 0 {
 		return run.FinishedTime != nil && newSnapshot(at, nil, moment{}).explainsEnd()
 	}
-	return run.FinishedTime == nil || !isUnfinished(&pods[i])
+	return run.FinishedTime == nil || !isUnfinished(pods[i])
 }
 
 // hasOtherManager reports whether an At's own label names its manager. Earlier versions gave the Pod the
 // same label, and the watch for Pods that Gatehouse manages does not see it.
 // Such a Pod may wait for its time for long: as a rule nothing applies it again.
-func hasOtherManager(at *cnatv1alpha1.At) bool {
+func hasOtherManager(at *TrimmedAt) bool {
 	manager, ok := at.Labels[kind.ManagedByLabel]
 	return ok && manager != kind.ManagedBy
 }
 
 // hold holds a Pod before any other work for its At. Every replica holds: the leader may be waiting for
 // the answer to the very request that may still open the Pod.
-func (r *Reconciler) hold(ctx context.Context, at *cnatv1alpha1.At, m moment, decision *Decision) error {
+func (r *Reconciler) hold(ctx context.Context, at *TrimmedAt, m moment, decision *Decision) error {
 	pod := decision.Hold
 	err := r.Server.Hold(ctx, at, pod)
 	if err == nil {
@@ -211,22 +217,25 @@ func (r *Reconciler) hold(ctx context.Context, at *cnatv1alpha1.At, m moment, de
 		return err
 	}
 	s := newSnapshot(at, nil, m)
-	s.ran, s.forgotten = decision.Status.Ran, decision.Status.ForgottenTime
+	s.ran = decision.Status.Ran
+	s.forgotten = decision.Status.ForgottenTime
 	if run := decision.Status.Run; run != nil && !decision.Claim && isClaimed(*run) && run.PodUID != pod.UID {
 		// The status keeps the start of the held Pod, and has no other place for the one that started.
 		s.remember(run.Digest, ptr.Deref(run.ScheduledTime, metav1.NewTime(m.now)).Time)
 	}
 	if decision.Status.Phase != cnatv1alpha1.AtDone {
-		return r.reportRefusal(ctx, s, pod, err)
+		return r.reportRefusal(ctx, s, pod.Name, err)
 	}
 	// After its deadline an At does not wait for the API server's consent. The recorded start stays: an
 	// in-flight request may yet succeed.
-	decision.Status.Run, decision.Status.Ran, decision.Status.ForgottenTime = at.Status.Run, s.ran, s.forgotten
+	decision.Status.Run = at.Status.Run
+	decision.Status.Ran = s.ran
+	decision.Status.ForgottenTime = s.forgotten
 	return nil
 }
 
 // record writes the status of a decision, unless the At has it.
-func (r *Reconciler) record(ctx context.Context, at *cnatv1alpha1.At, m moment, decision Decision) error {
+func (r *Reconciler) record(ctx context.Context, at *TrimmedAt, m moment, decision Decision) error {
 	if status.Equal(at.Status, decision.Status) {
 		return nil
 	}
@@ -234,9 +243,9 @@ func (r *Reconciler) record(ctx context.Context, at *cnatv1alpha1.At, m moment, 
 	if err != nil || !decision.Claim || hasRecord(recorded.Status, decision.Status) {
 		return err
 	}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: decision.Status.Run.PodName}}
-	return r.reportRefusal(ctx, newSnapshot(recorded, nil, m), pod,
-		fmt.Errorf("record the start of Pod %s: %w", pod.Name, errIgnored))
+	podName := decision.Status.Run.PodName
+	return r.reportRefusal(ctx, newSnapshot(recorded, nil, m), podName,
+		fmt.Errorf("record the start of Pod %s: %w", podName, errIgnored))
 }
 
 // hasRecord reports whether a stored status has the start that was to be recorded.
@@ -246,8 +255,7 @@ func hasRecord(stored, claim cnatv1alpha1.AtStatus) bool {
 }
 
 // apply writes the status of an At, and returns the At that the API server stored.
-func (r *Reconciler) apply(ctx context.Context, at *cnatv1alpha1.At,
-	next cnatv1alpha1.AtStatus) (*cnatv1alpha1.At, error) {
+func (r *Reconciler) apply(ctx context.Context, at *TrimmedAt, next cnatv1alpha1.AtStatus) (*TrimmedAt, error) {
 	recorded, err := r.Server.Apply(ctx, at, next)
 	if err != nil {
 		return nil, fmt.Errorf("apply status of At %s: %w", client.ObjectKeyFromObject(at), err)
@@ -258,9 +266,9 @@ func (r *Reconciler) apply(ctx context.Context, at *cnatv1alpha1.At,
 
 // reportRefusal reports in the status of an At that the API server refuses a write, and returns the
 // error that makes the controller try again.
-func (r *Reconciler) reportRefusal(ctx context.Context, s *snapshot, pod *corev1.Pod, refusal error) error {
+func (r *Reconciler) reportRefusal(ctx context.Context, s *snapshot, podName string, refusal error) error {
 	refusal = errors.New(refusal.Error()) // it is no conflict of versions, even with that code
-	next := s.reportRefusal(pod, refusal)
+	next := s.reportRefusal(podName, refusal)
 	if status.Equal(s.at.Status, next) {
 		return refusal
 	}
@@ -270,7 +278,7 @@ func (r *Reconciler) reportRefusal(ctx context.Context, s *snapshot, pod *corev1
 
 // isRefused reports whether the API server refused a write of a Pod, ignored it, or left it without
 // an answer. A conflict is a refusal only if the Pod has not changed: admission may answer with one.
-func (r *Reconciler) isRefused(ctx context.Context, pod *corev1.Pod, err error) bool {
+func (r *Reconciler) isRefused(ctx context.Context, pod *TrimmedPod, err error) bool {
 	if status.IsOutdated(err) {
 		current, err := r.Server.Pod(ctx, client.ObjectKeyFromObject(pod))
 		return err == nil && current.UID == pod.UID && current.ResourceVersion == pod.ResourceVersion
@@ -296,7 +304,7 @@ func (r *Reconciler) requeue(wake, urgent time.Time) reconcile.Result {
 
 // reportOpened logs and counts an opened gate. Its event was recorded with the start, as other Ats may be
 // due now.
-func (r *Reconciler) reportOpened(ctx context.Context, at *cnatv1alpha1.At, decision Decision) {
+func (r *Reconciler) reportOpened(ctx context.Context, at *TrimmedAt, decision Decision) {
 	delay := r.Clock.Now().Sub(decision.Due)
 	if armed := meta.FindStatusCondition(at.Status.Conditions, Armed); armed != nil &&
 		!armed.LastTransitionTime.After(decision.Due) {
@@ -307,8 +315,9 @@ func (r *Reconciler) reportOpened(ctx context.Context, at *cnatv1alpha1.At, deci
 }
 
 // report logs and counts a written status, and records its event.
-func (r *Reconciler) report(ctx context.Context, at *cnatv1alpha1.At, next cnatv1alpha1.AtStatus) {
-	before, after := condition.FindReady(at.Status.Conditions), condition.FindReady(next.Conditions)
+func (r *Reconciler) report(ctx context.Context, at *TrimmedAt, next cnatv1alpha1.AtStatus) {
+	before := condition.FindReady(at.Status.Conditions)
+	after := condition.FindReady(next.Conditions)
 	if at.Status.Phase == next.Phase && before.Reason == after.Reason {
 		return
 	}
@@ -345,8 +354,8 @@ func init() {
 }
 
 // phaseGauge counts the Ats of a cache by phase.
-func phaseGauge(ats client.Reader) status.Gauge {
-	phaseOf := func(o runtime.Object) []string { return []string{string(o.(*cnatv1alpha1.At).Status.Phase)} }
-	return status.StateGauge(phases, ats, &cnatv1alpha1.AtList{}, phaseOf,
+func phaseGauge(cached setup.Cached) status.Gauge {
+	phaseOf := func(at kind.Object) []string { return []string{string(at.(*TrimmedAt).Status.Phase)} }
+	return status.StateGauge(phases, cached.Sources, phaseOf,
 		string(cnatv1alpha1.AtPending), string(cnatv1alpha1.AtRunning), string(cnatv1alpha1.AtDone))
 }

@@ -17,6 +17,7 @@ import (
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/controller/setup"
 	"example.com/gatehouse/controller/status"
+	"example.com/gatehouse/kind"
 	kindat "example.com/gatehouse/kind/at"
 )
 
@@ -24,14 +25,14 @@ import (
 var Controller = setup.Controller{
 	Kind:    kindat.Kind,
 	Trim:    func(object client.Object) client.Object { return trimPod(object.(*corev1.Pod)) },
-	TrimOwn: func(object client.Object) { trimAt(object.(*cnatv1alpha1.At)) },
+	TrimOwn: func(object client.Object) client.Object { return trimAt(object.(*cnatv1alpha1.At)) },
 	Setup:   addController,
 
 	ConditionTypes: conditionTypes,
 }
 
-func addController(ctx context.Context, mgr ctrl.Manager, rendered setup.Rendered, options setup.Options) error {
-	if err := mgr.Add(phaseGauge(mgr.GetCache())); err != nil {
+func addController(ctx context.Context, mgr ctrl.Manager, cached setup.Cached, options setup.Options) error {
+	if err := mgr.Add(phaseGauge(cached)); err != nil {
 		return err
 	}
 	waiting, err := countWaiting(ctx, mgr.GetCache())
@@ -41,7 +42,7 @@ func addController(ctx context.Context, mgr ctrl.Manager, rendered setup.Rendere
 	reconciler := &Reconciler{
 		Server: &Server{
 			client: mgr.GetClient(), patient: options.Patient, live: options.Live,
-			rendered: rendered, together: waiting.together,
+			children: cached.Children, together: waiting.together,
 		},
 		Clock:  options.Clock,
 		Grace:  options.Grace,
@@ -50,13 +51,15 @@ func addController(ctx context.Context, mgr ctrl.Manager, rendered setup.Rendere
 		IsElected: func() bool { return isClosed(mgr.Elected()) },
 		IsFresh:   options.IsFresh,
 	}
-	steps := clockSteps(mgr.GetCache(), options.Clock)
+	steps := clockSteps(cached, options.Clock)
 	err = newBuilder(mgr, options).Named("at").
 		For(&cnatv1alpha1.At{}).
-		WatchesRawSource(rendered.Events(&corev1.Pod{}, atOnce)).
+		WatchesRawSource(cached.Events(&corev1.Pod{}, atOnce)).
 		WatchesRawSource(steps).
-		WatchesRawSource(election(mgr.GetCache(), mgr.Elected())).
-		Complete(rendered.Served(reconcile.AsReconciler(mgr.GetClient(), reconciler)))
+		WatchesRawSource(election(cached, mgr.Elected())).
+		Complete(cached.Reconciler(func(ctx context.Context, at kind.Object) (reconcile.Result, error) {
+			return reconciler.Reconcile(ctx, at.(*TrimmedAt))
+		}))
 	if err != nil {
 		return err
 	}
@@ -65,9 +68,11 @@ func addController(ctx context.Context, mgr ctrl.Manager, rendered setup.Rendere
 	notCreated := predicate.Funcs{CreateFunc: func(event.CreateEvent) bool { return false }}
 	return newBuilder(mgr, options).Named("at-opener").
 		For(&cnatv1alpha1.At{}, builder.WithPredicates(predicate.NewPredicateFuncs(hasRecordedStart))).
-		WatchesRawSource(rendered.Events(&corev1.Pod{}, atOnce, notCreated)).
+		WatchesRawSource(cached.Events(&corev1.Pod{}, atOnce, notCreated)).
 		WatchesRawSource(steps).
-		Complete(reconcile.AsReconciler(mgr.GetClient(), Opener{reconciler}))
+		Complete(cached.Reconciler(func(ctx context.Context, at kind.Object) (reconcile.Result, error) {
+			return Opener{reconciler}.Reconcile(ctx, at.(*TrimmedAt))
+		}))
 }
 
 // newBuilder returns the builder of a controller of Ats. It runs on a standby, too, which does the work

@@ -17,12 +17,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
-	"example.com/gatehouse/controller/setup"
 	"example.com/gatehouse/kind"
 )
 
@@ -109,7 +107,7 @@ var (
 func startRun(at *cnatv1alpha1.At, pods []*corev1.Pod, by *replica, opens bool) *run {
 	r := &run{at: at, pods: pods}
 	reconciler := &Reconciler{
-		Server: &Server{client: fakeClient{run: r}, patient: fakeClient{run: r}, rendered: setup.Rendered{Cache: podCache{run: r}}, live: fakeClient{run: r}, together: r.together},
+		Server: &Server{client: fakeClient{run: r}, patient: fakeClient{run: r}, live: fakeClient{run: r}, children: r.children, together: r.together},
 		Clock:  r, Grace: 20 * time.Second, Events: noEvents{},
 		IsElected: func() bool { return by.elected }, IsFresh: func() bool { return by.fresh },
 	}
@@ -120,8 +118,7 @@ func startRun(at *cnatv1alpha1.At, pods []*corev1.Pod, by *replica, opens bool) 
 			}
 		}()
 		r.yield = yield
-		cached := at.DeepCopy()
-		trimAt(cached)
+		cached := trimAt(at.DeepCopy())
 		if opens {
 			r.result, r.err = Opener{reconciler}.Reconcile(context.Background(), cached)
 			return
@@ -154,7 +151,7 @@ func (r *run) look() surroundings {
 	return *r.surroundings
 }
 
-func (r *run) together(*cnatv1alpha1.At) int { return r.look().together }
+func (r *run) together(*TrimmedAt) int { return r.look().together }
 
 // Now implements clock.PassiveClock.
 func (r *run) Now() time.Time { return r.look().now }
@@ -162,20 +159,13 @@ func (r *run) Now() time.Time { return r.look().now }
 // Since implements clock.PassiveClock.
 func (r *run) Since(t time.Time) time.Duration { return r.Now().Sub(t) }
 
-// podCache is the cache of rendered Pods that a run reads.
-type podCache struct {
-	cache.Cache
-	run *run
-}
-
-func (c podCache) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
-	var items []corev1.Pod
-	for _, pod := range c.run.pods {
-		items = append(items, *trimPod(pod).DeepCopyObject().(*corev1.Pod))
+// children returns the Pods of the cache.
+func (r *run) children(context.Context, schema.GroupVersionKind, client.ObjectKey) (cached []kind.Object, _ error) {
+	for _, pod := range r.pods {
+		r.read = append(r.read, *pod)
+		cached = append(cached, trimPod(pod))
 	}
-	c.run.read = append(c.run.read, items...)
-	list.(*corev1.PodList).Items = items
-	return nil
+	return cached, nil
 }
 
 // fakeClient turns the calls of a run into requests.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -18,9 +17,11 @@ import (
 // that is dismissed.
 func (s *snapshot) keepStatus() Decision {
 	kept := s.at.Status.DeepCopy()
-	kept.Run, kept.Phase = s.run.DeepCopy(), s.phase
+	kept.Run = s.run.DeepCopy()
+	kept.Phase = s.phase
 	kept.ObservedGeneration = s.at.Generation
-	kept.Ran, kept.ForgottenTime = s.ran, s.forgotten
+	kept.Ran = s.ran
+	kept.ForgottenTime = s.forgotten
 	for i := range kept.Conditions {
 		kept.Conditions[i].ObservedGeneration = s.at.Generation
 	}
@@ -52,9 +53,9 @@ func (s *snapshot) keepEnd() Decision {
 }
 
 // rejectSchedule stalls an At whose schedule is invalid.
-func (s *snapshot) rejectSchedule(err error) Decision {
+func (s *snapshot) rejectSchedule() Decision {
 	conditions := s.newConditions()
-	conditions.Stalled(ReasonInvalidSchedule, err.Error())
+	conditions.Stalled(ReasonInvalidSchedule, s.at.invalid.Error())
 	next := s.newStatus(cnatv1alpha1.AtPending, conditions)
 	next.Run = nil
 	return Decision{Status: next}
@@ -75,14 +76,15 @@ func (s *snapshot) awaitPod() Decision {
 	if until := s.settleTime(); !until.IsZero() {
 		return Decision{Status: s.at.Status, Wake: until}
 	}
-	reason, message := ReasonPodMissing, "The cluster has no Pod of this At: render the environment, commit and sync"
+	reason := ReasonPodMissing
+	message := "The cluster has no Pod of this At: render the environment, commit and sync"
 	if newest := s.newestRendered(); newest != nil {
-		if s.isCurrent(digestOfPod(newest)) {
+		if s.isCurrent(newest.digest) {
 			message = fmt.Sprintf("Pod %s is being deleted: sync, once it is gone", newest.Name)
 		} else {
-			reason, message = ReasonRenderingStale,
-				fmt.Sprintf("Pod %s was rendered from another spec of this At: render the environment, commit and sync",
-					newest.Name)
+			reason = ReasonRenderingStale
+			message = fmt.Sprintf("Pod %s was rendered from another spec of this At: render the environment, commit and "+
+				"sync", newest.Name)
 		}
 	} else if len(s.pods) > 0 {
 		message += fmt.Sprintf(". Pod %s has its label but was not rendered from it, and is left alone", s.pods[0].Name)
@@ -94,7 +96,7 @@ func (s *snapshot) awaitPod() Decision {
 
 // awaitPrune waits until a sync has pruned all but one of several Pods of this spec. Only the sync
 // knows the newest.
-func (s *snapshot) awaitPrune(candidates []*corev1.Pod) Decision {
+func (s *snapshot) awaitPrune(candidates []*TrimmedPod) Decision {
 	return s.await(ReasonPodAmbiguous, fmt.Sprintf(
 		"Pods %s and %s were both rendered from this spec: sync and prune, so that one is left", candidates[0].Name,
 		candidates[1].Name))
@@ -110,10 +112,10 @@ func (s *snapshot) await(reason, message string) Decision {
 }
 
 // newestRendered returns the newest rendered Pod of any spec of the At.
-func (s *snapshot) newestRendered() *corev1.Pod {
-	for i := range slices.Backward(s.pods) {
-		if isRendered(&s.pods[i], s.at) {
-			return &s.pods[i]
+func (s *snapshot) newestRendered() *TrimmedPod {
+	for _, pod := range slices.Backward(s.pods) {
+		if isRendered(pod, s.at) {
+			return pod
 		}
 	}
 	return nil
@@ -132,12 +134,12 @@ func (s *snapshot) settleTime() (until time.Time) {
 }
 
 // holdPod arms a Pod and leaves it behind its gate.
-func (s *snapshot) holdPod(pod *corev1.Pod) Decision {
+func (s *snapshot) holdPod(pod *TrimmedPod) Decision {
 	s.arm(pod)
 	conditions := s.newConditions()
 	var wake time.Time
 	switch {
-	case s.at.Spec.Suspend:
+	case s.at.suspend:
 		message := fmt.Sprintf("Pod %s is held until spec.suspend is false", pod.Name)
 		conditions.Add(Armed, metav1.ConditionFalse, ReasonSuspended, message)
 		s.addSuspended(conditions)
@@ -145,23 +147,23 @@ func (s *snapshot) holdPod(pod *corev1.Pod) Decision {
 		wake = justAfter(s.deadline())
 	default:
 		s.addArmed(conditions)
-		conditions.Ready(ReasonArmed, fmt.Sprintf("Pod %s starts at %s", pod.Name, s.due.Format(time.RFC3339Nano)))
-		wake = s.due.Add(-s.lead)
+		conditions.Ready(ReasonArmed, fmt.Sprintf("Pod %s starts at %s", pod.Name, s.at.due.Format(time.RFC3339Nano)))
+		wake = s.at.due.Add(-s.lead)
 	}
 	return Decision{Status: s.newStatus(cnatv1alpha1.AtPending, conditions), Wake: wake}
 }
 
 // claim records the start of a Pod.
-func (s *snapshot) claim(pod *corev1.Pod) Decision {
+func (s *snapshot) claim(pod *TrimmedPod) Decision {
 	s.arm(pod)
-	s.run.OpenedTime = wholeSeconds(status.Latest(s.now, s.due))
+	s.run.OpenedTime = wholeSeconds(status.Latest(s.now, s.at.due))
 	decision := s.reportProgress(pod)
 	decision.Claim = true
 	return decision
 }
 
 // reportProgress reports a recorded start whose run has not ended.
-func (s *snapshot) reportProgress(pod *corev1.Pod) Decision {
+func (s *snapshot) reportProgress(pod *TrimmedPod) Decision {
 	conditions := s.newConditions()
 	s.addArmed(conditions)
 	conditions.Reconciling(podProgress(pod))
@@ -170,18 +172,19 @@ func (s *snapshot) reportProgress(pod *corev1.Pod) Decision {
 
 // open opens the gate of the Pod whose start is recorded, unless the deadline passes before. It keeps the
 // report of a refusal.
-func (s *snapshot) open(pod *corev1.Pod) Decision {
+func (s *snapshot) open(pod *TrimmedPod) Decision {
 	s.arm(pod)
 	decision := s.keepStatus()
 	if condition.FindReady(s.at.Status.Conditions).Status != metav1.ConditionFalse { // another client wrote it
 		decision = s.reportProgress(pod)
 	}
-	decision.Open, decision.Wake = pod, justAfter(s.deadline())
+	decision.Open = pod
+	decision.Wake = justAfter(s.deadline())
 	return decision
 }
 
 // recordRun records the progress of a started Pod.
-func (s *snapshot) recordRun(pod *corev1.Pod) Decision {
+func (s *snapshot) recordRun(pod *TrimmedPod) Decision {
 	s.arm(pod)
 	if s.run.OpenedTime == nil {
 		s.run.OpenedTime = wholeSeconds(openedTime(pod, s.now))
@@ -191,7 +194,8 @@ func (s *snapshot) recordRun(pod *corev1.Pod) Decision {
 
 	ended := podOutcome(pod, s.now)
 	if ended != nil {
-		s.run.FinishedTime, s.run.ExitCode = wholeSeconds(ended.finished), ended.exitCode
+		s.run.FinishedTime = wholeSeconds(ended.finished)
+		s.run.ExitCode = ended.exitCode
 	}
 	switch {
 	case s.run.ScheduledTime != nil && s.run.OpenedTime.Before(s.run.ScheduledTime):
@@ -251,13 +255,13 @@ func (s *snapshot) refuseRerun() Decision {
 }
 
 // reportRefusal reports that the API server refuses to open or hold a Pod. The recorded start stays.
-func (s *snapshot) reportRefusal(pod *corev1.Pod, cause error) cnatv1alpha1.AtStatus {
+func (s *snapshot) reportRefusal(podName string, cause error) cnatv1alpha1.AtStatus {
 	conditions := s.newConditions()
 	s.addSuspended(conditions)
 	s.addArmed(conditions)
 	conditions.Reconciling(ReasonOpenRefused, fmt.Sprintf(
 		"No write opens or holds the gate of Pod %s: look at the controller's RBAC, at admission policies and "+
-			"webhooks: %v", pod.Name, cause))
+			"webhooks: %v", podName, cause))
 	next := s.newStatus(cnatv1alpha1.AtPending, conditions)
 	next.Run = s.at.Status.Run
 	return next
@@ -271,14 +275,14 @@ func (s *snapshot) addArmed(conditions *condition.Conditions) {
 }
 
 func (s *snapshot) addSuspended(conditions *condition.Conditions) {
-	if s.at.Spec.Suspend {
+	if s.at.suspend {
 		conditions.Add(Suspended, metav1.ConditionTrue, ReasonSuspended, "spec.suspend is true")
 	}
 }
 
 func (s *snapshot) newStatus(phase cnatv1alpha1.AtPhase, conditions *condition.Conditions) cnatv1alpha1.AtStatus {
-	if s.run.ScheduledTime == nil && !s.due.IsZero() {
-		s.run.ScheduledTime = wholeSeconds(s.due)
+	if s.run.ScheduledTime == nil && !s.at.due.IsZero() {
+		s.run.ScheduledTime = wholeSeconds(s.at.due)
 	}
 	return cnatv1alpha1.AtStatus{
 		ObservedGeneration: s.at.Generation,

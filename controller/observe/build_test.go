@@ -35,7 +35,8 @@ func builtWith(seconds int32) kind.Kind {
 // The status names the older of two builds that differ, and still reports whether the objects are
 // ready.
 func TestStatusNamesTheOlderBuild(t *testing.T) {
-	older, newer := builtWith(60), builtWith(120)
+	older := builtWith(60)
+	newer := builtWith(120)
 	renderedBy := func(k kind.Kind, changes ...func(*testkind.Fleet)) *testkind.Fleet {
 		f := newFleet(changes...)
 		expanded, err := registry.Expand(&k, f)

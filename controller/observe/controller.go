@@ -11,7 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -28,18 +27,14 @@ func Controller(k kind.Kind) setup.Controller {
 	return setup.Controller{
 		Kind:           k,
 		ConditionTypes: conditionTypes,
-		Setup: func(_ context.Context, mgr ctrl.Manager, rendered setup.Rendered, options setup.Options) error {
-			return add(k, mgr, rendered, options)
+		Setup: func(_ context.Context, mgr ctrl.Manager, cached setup.Cached, options setup.Options) error {
+			return add(k, mgr, cached, options)
 		},
 	}
 }
 
-func add(k kind.Kind, mgr ctrl.Manager, rendered setup.Rendered, options setup.Options) error {
-	gauge, err := stateGauge(k, mgr.GetScheme(), mgr.GetCache())
-	if err != nil {
-		return err
-	}
-	if err := mgr.Add(gauge); err != nil {
+func add(k kind.Kind, mgr ctrl.Manager, cached setup.Cached, options setup.Options) error {
+	if err := mgr.Add(stateGauge(k, cached)); err != nil {
 		return err
 	}
 	// For names the kind in the logs. Its own handler is off: it would not delay events.
@@ -49,16 +44,17 @@ func add(k kind.Kind, mgr ctrl.Manager, rendered setup.Rendered, options setup.O
 		Watches(k.New(), setup.After(client.ObjectKeyFromObject, settle)).
 		WithOptions(options.Controller())
 	for _, gvk := range setup.ObservedTypes(k) {
-		controller.WatchesRawSource(rendered.Events(setup.NewObject(gvk), settleOrFollow(k, mgr.GetCache())))
+		controller.WatchesRawSource(cached.Events(setup.NewObject(gvk), settleOrFollow(cached)))
 	}
-	return controller.Complete(rendered.Served(&reconciler{
-		kind:     k,
-		client:   mgr.GetClient(),
-		rendered: rendered,
-		clock:    options.Clock,
-		grace:    options.Grace,
-		events:   mgr.GetEventRecorder(string(status.FieldOwner)),
-	}))
+	r := &reconciler{
+		kind:   k,
+		client: mgr.GetClient(),
+		cached: cached,
+		clock:  options.Clock,
+		grace:  options.Grace,
+		events: mgr.GetEventRecorder(string(status.FieldOwner)),
+	}
+	return controller.Complete(cached.Reconciler(r.reconcile))
 }
 
 // A sync or a rollout changes an object, its rendered objects and their Pods many times within
@@ -73,13 +69,13 @@ const (
 func settle(context.Context, client.Object, client.ObjectKey) time.Duration { return settleDelay }
 
 // settleOrFollow returns the delay after events of the children of a kind.
-func settleOrFollow(k kind.Kind, objects client.Reader) setup.Delay {
+func settleOrFollow(cached setup.Cached) setup.Delay {
 	return func(ctx context.Context, rendered client.Object, from client.ObjectKey) time.Duration {
 		if metav1.GetControllerOf(rendered) == nil {
 			return settleDelay
 		}
-		owner := k.New()
-		if err := objects.Get(ctx, from, owner, client.UnsafeDisableDeepCopy); err != nil {
+		owner, err := cached.Source(ctx, from)
+		if err != nil || owner == nil {
 			return settleDelay // it rarely exists
 		}
 		conditions := conditionsOf(owner)
@@ -90,24 +86,20 @@ func settleOrFollow(k kind.Kind, objects client.Reader) setup.Delay {
 	}
 }
 
-// stateGauge counts the objects of a kind by state, from a cache.
-func stateGauge(k kind.Kind, scheme *runtime.Scheme, objects client.Reader) (status.Gauge, error) {
-	empty, err := scheme.New(k.GVK().GroupVersion().WithKind(k.GVK().Kind + "List"))
-	if err != nil {
-		return status.Gauge{}, err
-	}
+// stateGauge counts the objects of a kind by state, from the cache.
+func stateGauge(k kind.Kind, cached setup.Cached) status.Gauge {
 	plural := k.Plural()
 	desc := prometheus.NewDesc("gatehouse_"+strings.ReplaceAll(plural, "-", "_"),
 		fmt.Sprintf("Objects of %s.%s by which of the conditions Ready, Reconciling and Stalled is True.", plural,
 			k.GVK().Group), []string{"state"}, nil)
-	trueConditions := func(o runtime.Object) (types []string) {
-		for _, c := range conditionsOf(o.(kind.Object)) {
+	trueConditions := func(o kind.Object) (types []string) {
+		for _, c := range conditionsOf(o) {
 			if c.Status == metav1.ConditionTrue {
 				types = append(types, c.Type)
 			}
 		}
 		return types
 	}
-	return status.StateGauge(desc, objects, empty.(client.ObjectList), trueConditions, condition.Ready,
-		condition.Reconciling, condition.Stalled), nil
+	return status.StateGauge(desc, cached.Sources, trueConditions, condition.Ready, condition.Reconciling,
+		condition.Stalled)
 }

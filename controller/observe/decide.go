@@ -38,7 +38,8 @@ func decide(s snapshot) (next kind.Status, wake time.Time, err error) {
 		return kind.Status{ObservedGeneration: s.owner.GetGeneration(), Conditions: conditions.Sorted(),
 			Rendering: s.lastMatch}, time.Time{}, err
 	}
-	committed, lastMatch := registry.RenderingOf(s.owner), s.lastMatch
+	committed := registry.RenderingOf(s.owner)
+	lastMatch := s.lastMatch
 	if committed.Objects == expanded.Objects {
 		lastMatch = committed.String()
 	}
@@ -47,7 +48,8 @@ func decide(s snapshot) (next kind.Status, wake time.Time, err error) {
 		all = presentChildren(s.kind, s.children)
 	}
 	v := observe(s, all)
-	v.difference, v.isIncomplete = difference, difference != sameBuild &&
+	v.difference = difference
+	v.isIncomplete = difference != sameBuild &&
 		committed.Objects != registry.ObjectsDigest(all)
 	v.unobserved = unobserved(s.kind)
 	v.addAvailable(conditions, s.last)

@@ -160,7 +160,8 @@ func and(children []kind.Object, others ...kind.Object) []kind.Object {
 
 func TestDecideReportsStateOfChildren(t *testing.T) {
 	const grace = time.Minute
-	all, older := synced(newFleet()), synced(newFleet(says("hi")))
+	all := synced(newFleet())
+	older := synced(newFleet(says("hi")))
 	for name, test := range map[string]struct {
 		fleet    *testkind.Fleet
 		children []kind.Object
@@ -274,7 +275,8 @@ func checkStatus(t *testing.T, s *testkind.Fleet, next kind.Status) {
 // object is missing then. A new spec starts a new period.
 func TestMissingObjectStallsAfterGrace(t *testing.T) {
 	const grace = time.Minute
-	s, all := newFleet(), synced(newFleet())
+	s := newFleet()
+	all := synced(newFleet())
 	step := func(after time.Duration, generation int64, children []kind.Object) kind.Status {
 		t.Helper()
 		s.Generation = generation

@@ -74,7 +74,8 @@ func match(k kind.Kind, all []registry.Child, children []kind.Object) (found, le
 	taken := map[kind.Object]bool{}
 	for i, e := range all {
 		if o := bestMatch(e, byID[matchKey{e.GroupKind, e.Name}]); o != nil {
-			found[i], taken[o] = o, true
+			found[i] = o
+			taken[o] = true
 		}
 	}
 	leftOver = slices.DeleteFunc(rendered, func(o kind.Object) bool { return taken[o] })
@@ -144,7 +145,8 @@ const (
 // it. The older of the two is the one unchanged since they last matched. A live spec that differs
 // from the committed spec is an edit in the cluster, and no sign of another build.
 func (s snapshot) compareBuilds(committed, expanded registry.Rendering) buildDifference {
-	isOfSpec, isKnown := committed.Spec == expanded.Spec, s.lastMatch != ""
+	isOfSpec := committed.Spec == expanded.Spec
+	isKnown := s.lastMatch != ""
 	switch {
 	case committed == registry.Rendering{} || committed.Objects == expanded.Objects:
 		return sameBuild

@@ -7,10 +7,8 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -26,10 +24,10 @@ import (
 
 // reconciler writes the status of the objects of a kind.
 type reconciler struct {
-	kind     kind.Kind
-	client   client.Client
-	rendered setup.Rendered
-	clock    clock.PassiveClock
+	kind   kind.Kind
+	client client.Client
+	cached setup.Cached
+	clock  clock.PassiveClock
 	// grace is how long a rendered object may be missing or stale before its source object is
 	// stalled. A sync applies them seconds apart.
 	grace  time.Duration
@@ -38,16 +36,20 @@ type reconciler struct {
 	hung sync.Map
 }
 
-// Reconcile implements reconcile.Reconciler.
-func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	owner, children, err := r.readWithChildren(ctx, request.NamespacedName)
-	if err != nil || owner == nil || owner.GetDeletionTimestamp() != nil || r.isHung(owner) {
+// reconcile keeps the status of an object of the kind.
+func (r *reconciler) reconcile(ctx context.Context, owner kind.Object) (reconcile.Result, error) {
+	if owner.GetDeletionTimestamp() != nil || r.isHung(owner) {
+		return reconcile.Result{}, nil
+	}
+	key := client.ObjectKeyFromObject(owner)
+	children, err := r.readChildren(ctx, key)
+	if err != nil {
 		return reconcile.Result{}, err
 	}
 
 	decided, err := Decide(r.kind, owner, children, r.clock.Now(), r.grace)
 	if err != nil {
-		return reconcile.Result{}, fmt.Errorf("decide status of %s %s: %w", r.kind.GVK().Kind, request, err)
+		return reconcile.Result{}, fmt.Errorf("decide status of %s %s: %w", r.kind.GVK().Kind, key, err)
 	}
 	r.noteHang(owner, decided.Failure)
 
@@ -64,32 +66,16 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return status.RequeueAt(decided.Wake, r.clock.Now()), nil
 }
 
-// readWithChildren reads an object of the kind and its children. The object is nil if it does not
-// exist.
-func (r *reconciler) readWithChildren(ctx context.Context, key client.ObjectKey) (owner kind.Object,
-	children []kind.Object, err error) {
-	owner = r.kind.New()
-	if err := r.client.Get(ctx, key, owner); err != nil {
-		if apierrors.IsNotFound(err) {
-			return nil, nil, nil
-		}
-		return nil, nil, fmt.Errorf("read %s %s: %w", r.kind.GVK().Kind, key, err)
-	}
+// readChildren reads the children of an object of the kind.
+func (r *reconciler) readChildren(ctx context.Context, from client.ObjectKey) (children []kind.Object, err error) {
 	for _, gvk := range setup.ObservedTypes(r.kind) {
-		list := setup.NewList(gvk)
-		if err := r.rendered.List(ctx, list, key, client.UnsafeDisableDeepCopy); err != nil {
-			return nil, nil, fmt.Errorf("list objects of %s from %s %s: %w", gvk.GroupKind(),
-				r.kind.GVK().Kind, key, err)
-		}
-		err := meta.EachListItem(list, func(o runtime.Object) error {
-			children = append(children, o.(kind.Object))
-			return nil
-		})
+		ofType, err := r.cached.Children(ctx, gvk, from)
 		if err != nil {
-			return nil, nil, err
+			return nil, fmt.Errorf("list objects of %s from %s %s: %w", gvk.GroupKind(), r.kind.GVK().Kind, from, err)
 		}
+		children = append(children, ofType...)
 	}
-	return owner, children, nil
+	return children, nil
 }
 
 // noteHang records that a function of the kind hangs for an object. It still runs, and each further
@@ -119,7 +105,8 @@ func (r *reconciler) write(ctx context.Context, owner kind.Object, decided Decis
 
 // report logs a change of Ready, and records an event if the object is stalled.
 func (r *reconciler) report(ctx context.Context, owner kind.Object, conditions []metav1.Condition) {
-	before, after := condition.FindReady(conditionsOf(owner)), condition.FindReady(conditions)
+	before := condition.FindReady(conditionsOf(owner))
+	after := condition.FindReady(conditions)
 	if before.Reason == after.Reason && before.Status == after.Status {
 		return
 	}

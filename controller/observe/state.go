@@ -43,16 +43,19 @@ func stateOf(o kind.Object, now time.Time) state {
 	h := state{available: availability(u)}
 	result, err := kstatus.Compute(u)
 	if err != nil { // an unknown phase, or malformed conditions
-		h.status, h.reason = kstatus.InProgressStatus, "Unknown"
+		h.status = kstatus.InProgressStatus
+		h.reason = "Unknown"
 		return h
 	}
-	h.status, h.reason = result.Status, reasonOf(result)
+	h.status = result.Status
+	h.reason = reasonOf(result)
 	switch o := o.(type) {
 	case *corev1.Pod:
 		h.correctPod(o, now)
 	case *batchv1.Job:
 		if h.status == kstatus.CurrentStatus && !isComplete(o) {
-			h.status, h.reason = kstatus.InProgressStatus, JobRunning
+			h.status = kstatus.InProgressStatus
+			h.reason = JobRunning
 		}
 	default:
 		if h.status == kstatus.InProgressStatus && u.GroupVersionKind().Group == "apps" {
@@ -66,22 +69,28 @@ func (h *state) correctPod(pod *corev1.Pod, now time.Time) {
 	switch {
 	case h.status == kstatus.TerminatingStatus:
 	case pod.Status.Phase == corev1.PodFailed:
-		h.status, h.reason = kstatus.FailedStatus, failedReason(pod)
+		h.status = kstatus.FailedStatus
+		h.reason = failedReason(pod)
 	case h.reason == PodUnschedulable || h.reason == PodNotScheduled:
-		h.status, h.reason = kstatus.FailedStatus, PodUnschedulable
+		h.status = kstatus.FailedStatus
+		h.reason = PodUnschedulable
 		if ends := pod.CreationTimestamp.Add(kstatus.ScheduleWindow); now.Before(ends) {
-			h.status, h.reason, h.wake = kstatus.InProgressStatus, PodNotScheduled, ends
+			h.status = kstatus.InProgressStatus
+			h.reason = PodNotScheduled
+			h.wake = ends
 		}
 	case h.status == kstatus.InProgressStatus:
 		for _, c := range pod.Status.ContainerStatuses {
-			if reason := status.WaitingReason(c); reason != "" {
+			if reason := status.WaitingReason(c.State); reason != "" {
 				h.reason = reason
 				break
 			}
 		}
 	case h.status == kstatus.CurrentStatus:
 		if stays := staysUp(pod); now.Before(stays) {
-			h.status, h.reason, h.wake = kstatus.InProgressStatus, ContainerRestarted, stays
+			h.status = kstatus.InProgressStatus
+			h.reason = ContainerRestarted
+			h.wake = stays
 		}
 	}
 }

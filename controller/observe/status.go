@@ -96,8 +96,8 @@ func Decide(k kind.Kind, owner kind.Object, children []kind.Object, now time.Tim
 		decision.Failure = failure
 		return decision, err
 	}
-	decision, failed := decideByKind(k, owner, kind.Observation{Children: children, Status: derived, Wake: wake,
-		Now: now, Grace: grace})
+	seen := kind.Observation{Children: children, Status: derived, Wake: wake, Now: now, Grace: grace}
+	decision, failed := decideByKind(k, owner, seen)
 	if failed != nil {
 		decision, err = failedDecision(k, owner, failed, now)
 	}

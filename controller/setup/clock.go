@@ -61,12 +61,16 @@ func (c *Clock) elapsed() time.Duration {
 func (c *Clock) Observe(date time.Time, sent, answered time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	earliest, latest := date.Add(-answered), date.Add(time.Second-sent)
+	earliest := date.Add(-answered)
+	latest := date.Add(time.Second - sent)
 	before, after := c.bounds(answered)
 	if !c.earliest.IsZero() && !earliest.After(after) && !latest.Before(before) {
-		earliest, latest = status.Latest(earliest, before), status.Earliest(latest, after)
+		earliest = status.Latest(earliest, before)
+		latest = status.Earliest(latest, after)
 	}
-	c.earliest, c.latest, c.measured = earliest, latest, answered
+	c.earliest = earliest
+	c.latest = latest
+	c.measured = answered
 }
 
 // bounds returns the bounds at an instant of elapsed time.

@@ -16,7 +16,8 @@ import (
 // any delay of requests and any drift of this machine's timers.
 func TestClockIsNeverAhead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		server, elapsed := time.Unix(1e9, rapid.Int64Range(0, 1e9).Draw(t, "start")), time.Duration(0)
+		server := time.Unix(1e9, rapid.Int64Range(0, 1e9).Draw(t, "start"))
+		elapsed := time.Duration(0)
 		drift := rapid.Int64Range(-100, 100).Draw(t, "drift in ppm")
 		pass := func(d time.Duration) {
 			server = server.Add(d)
@@ -86,7 +87,8 @@ func TestClockBecomesNarrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		c, probes := &Clock{}, 0
+		c := &Clock{}
+		probes := 0
 		time.Sleep(345678 * time.Microsecond)
 		go func() {
 			_ = c.Run(ctx, func(context.Context) error {

@@ -21,17 +21,17 @@ type Controller struct {
 	// keeps at least the label of the kind. If nil, kind.Observation describes the form.
 	Trim func(client.Object) client.Object
 
-	// TrimOwn removes unused fields from an object of the kind's Go type. Optional.
-	TrimOwn func(client.Object)
+	// TrimOwn returns the cached form of an object of the kind's Go type, which it may change. If nil, the
+	// cache keeps the object.
+	TrimOwn func(client.Object) client.Object
 
 	// ConditionTypes are the condition types that the controller owns. It removes such conditions
 	// if others wrote them.
 	ConditionTypes []string
 
-	// Setup adds the controller to a manager. The controller reads rendered objects of its kind
-	// only from rendered: the manager's cache has no other objects of these types, and each is
-	// trimmed.
-	Setup func(ctx context.Context, mgr ctrl.Manager, rendered Rendered, options Options) error
+	// Setup adds the controller to a manager. The controller reads source objects and rendered objects of its
+	// kind only from cached: the manager's client cannot read their cached forms.
+	Setup func(ctx context.Context, mgr ctrl.Manager, cached Cached, options Options) error
 }
 
 // Options are the options of all controllers.

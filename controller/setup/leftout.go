@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -32,28 +31,19 @@ const (
 	tooLarge    = "TooLarge"
 )
 
-// leftOut returns the cached leftOut of a key, or nil if the object is served.
-func (o *objects) leftOut(kind schema.GroupVersionKind, key client.ObjectKey) *leftOut {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, informer := range o.informers[kind] {
-		cached, _, _ := informer.GetIndexer().GetByKey(toolscache.NewObjectName(key.Namespace, key.Name).String())
-		if left, ok := cached.(*leftOut); ok {
-			return left
-		}
-	}
-	return nil
-}
-
-// Served returns a reconciler that passes served objects to next. It marks the status of an object
-// that is left out, since its last status may be Ready.
-func (r Rendered) Served(next reconcile.Reconciler) reconcile.Reconciler {
+// Reconciler returns a reconciler that passes each source object to a function. It marks the status of an
+// object that is left out, since its last status may be Ready.
+func (c Cached) Reconciler(next func(context.Context, kind.Object) (reconcile.Result, error)) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-		left := r.Cache.(*objects).leftOut(r.kind.GVK(), request.NamespacedName)
-		if left == nil {
-			return next.Reconcile(ctx, request)
+		object, err := c.objects.get(ctx, c.kind.GVK(), request.NamespacedName)
+		if object == nil || err != nil {
+			return reconcile.Result{}, err
 		}
-		err := r.mark(ctx, left)
+		left, isLeftOut := object.(*leftOut)
+		if !isLeftOut {
+			return next(ctx, object.DeepCopyObject().(kind.Object))
+		}
+		err = c.mark(ctx, left)
 		if status.IsOutdated(err) {
 			err = nil // the event of the newer object is on its way
 		}
@@ -63,14 +53,14 @@ func (r Rendered) Served(next reconcile.Reconciler) reconcile.Reconciler {
 
 // mark writes the conditions of kstatus of an object that is left out. It keeps the rest of the status: a
 // recorded start or end must not be lost.
-func (r Rendered) mark(ctx context.Context, left *leftOut) error {
+func (c Cached) mark(ctx context.Context, left *leftOut) error {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(left.kind)
-	if err := r.live.Get(ctx, client.ObjectKeyFromObject(left), object); err != nil {
+	if err := c.live.Get(ctx, client.ObjectKeyFromObject(left), object); err != nil {
 		return fmt.Errorf("read %s: %w", left.kind.Kind, err)
 	}
 	last := decodable(object)
-	conditions := condition.New(last.Conditions, object.GetGeneration(), r.clock.Now())
+	conditions := condition.New(last.Conditions, object.GetGeneration(), c.clock.Now())
 	conditions.Stalled(left.reason, "The controller does not serve this object: "+left.message)
 	all := slices.DeleteFunc(slices.Clone(last.Conditions), func(c metav1.Condition) bool {
 		return condition.IsOfKstatus(c.Type)
@@ -84,7 +74,7 @@ func (r Rendered) mark(ctx context.Context, left *leftOut) error {
 	if err != nil {
 		return err
 	}
-	_, err = status.Merge(ctx, r.client, left.kind, object, fields)
+	_, err = status.Merge(ctx, c.client, left.kind, object, fields)
 	return err
 }
 

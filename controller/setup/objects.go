@@ -5,13 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -28,16 +27,16 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// objects is a cache of source objects and rendered objects. A Go client decodes a list entirely or
-// not at all. This cache reads source objects as plain JSON and decodes each by itself, so that one
-// undecodable object is left out and all others are served.
+// objects is a cache of source objects and rendered objects. Cached reads them. A Go client decodes a list
+// entirely or not at all. This cache reads source objects as plain JSON and decodes each by itself, so that
+// one undecodable object is left out and all others are served.
 type objects struct {
 	cache.Cache
 	scheme      *runtime.Scheme
 	controllers []Controller
 
 	mu sync.Mutex
-	// informers are the informers of each kind of source objects, one per watched namespace.
+	// informers are the informers of each type, one per watched namespace.
 	informers map[schema.GroupVersionKind][]toolscache.SharedIndexInformer
 }
 
@@ -57,8 +56,8 @@ func NewCache(controllers []Controller) cache.NewCacheFunc {
 		known := meta.NewDefaultRESTMapper(nil)
 		options.Mapper = meta.FirstHitRESTMapper{MultiRESTMapper: meta.MultiRESTMapper{known, options.Mapper}}
 		for _, c := range controllers {
-			o.informers[c.Kind.GVK()] = nil
-			group, singular := c.Kind.GVK().GroupVersion(), strings.ToLower(c.Kind.GVK().Kind)
+			group := c.Kind.GVK().GroupVersion()
+			singular := strings.ToLower(c.Kind.GVK().Kind)
 			known.AddSpecific(c.Kind.GVK(), group.WithResource(c.Kind.Plural()), group.WithResource(singular),
 				meta.RESTScopeNamespace)
 			options.ByObject[untyped(c.Kind.GVK())] = cache.ByObject{Label: labels.Everything(), Transform: c.transform}
@@ -69,81 +68,34 @@ func NewCache(controllers []Controller) cache.NewCacheFunc {
 	}
 }
 
-// newInformer returns a new informer, and records it if it is for source objects.
+// newInformer returns a new informer, and records it.
 func (o *objects) newInformer(source toolscache.ListerWatcher, object runtime.Object, resync time.Duration,
 	indexers toolscache.Indexers) toolscache.SharedIndexInformer {
-	indexers["field:"+byOwner] = o.ownersOf
+	indexers[byOwner] = o.ownersOf
 	informer := toolscache.NewSharedIndexInformer(source, object, resync, indexers)
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	gvk := object.GetObjectKind().GroupVersionKind()
-	if _, ok := o.informers[gvk]; ok {
+	if gvk, err := apiutil.GVKForObject(object, o.scheme); err == nil { // the cache knows the types that it reads
+		o.mu.Lock()
+		defer o.mu.Unlock()
 		o.informers[gvk] = append(o.informers[gvk], informer)
 	}
 	return informer
 }
 
-// Get implements client.Reader. An object that is left out is not found.
-func (o *objects) Get(ctx context.Context, key client.ObjectKey, object client.Object,
-	options ...client.GetOption) error {
-	gvk, ok := o.kindOf(object)
-	if !ok {
-		return o.Cache.Get(ctx, key, object, options...)
-	}
-	informers, err := o.syncedInformers(ctx, gvk)
-	if err != nil {
-		return err
-	}
-	for _, informer := range informers {
-		cached, ok, err := informer.GetIndexer().GetByKey(toolscache.NewObjectName(key.Namespace, key.Name).String())
-		if _, isLeftOut := cached.(*leftOut); err != nil || !ok || isLeftOut {
-			continue
-		}
-		reflect.ValueOf(object).Elem().Set(reflect.ValueOf(cached.(runtime.Object).DeepCopyObject()).Elem())
-		return nil
-	}
-	return apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, key.Name)
-}
-
-// List implements client.Reader. For a kind of source objects it ignores the options and lists all.
-// Callers must not change them.
-func (o *objects) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
-	gvk, ok := o.kindOf(list)
-	if !ok {
-		return o.Cache.List(ctx, list, options...)
-	}
-	all, _, err := o.all(ctx, gvk)
-	return errors.Join(err, meta.SetList(list, all))
-}
-
 // GetInformer implements cache.Informers.
 func (o *objects) GetInformer(ctx context.Context, object client.Object,
 	options ...cache.InformerGetOption) (cache.Informer, error) {
-	if gvk, ok := o.kindOf(object); ok {
+	gvk, err := apiutil.GVKForObject(object, o.scheme)
+	isSource := func(c Controller) bool { return c.Kind.GVK() == gvk }
+	if err == nil && slices.ContainsFunc(o.controllers, isSource) {
 		object = untyped(gvk)
 	}
 	return o.Cache.GetInformer(ctx, object, options...)
 }
 
-// kindOf returns the kind of a source object or of a list of source objects.
-func (o *objects) kindOf(object runtime.Object) (_ schema.GroupVersionKind, ok bool) {
-	gvk, err := apiutil.GVKForObject(object, o.scheme)
-	if err != nil {
-		return gvk, false
-	}
-	if _, ok := object.(client.ObjectList); ok {
-		gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	_, ok = o.informers[gvk]
-	return gvk, ok
-}
-
-// syncedInformers returns the informers of a kind once they have all objects.
+// syncedInformers returns the informers of a type once they have all objects.
 func (o *objects) syncedInformers(ctx context.Context,
 	gvk schema.GroupVersionKind) ([]toolscache.SharedIndexInformer, error) {
-	if _, err := o.Cache.GetInformer(ctx, untyped(gvk)); err != nil {
+	if _, err := o.GetInformer(ctx, NewObject(gvk)); err != nil {
 		return nil, err
 	}
 	o.mu.Lock()
@@ -151,8 +103,26 @@ func (o *objects) syncedInformers(ctx context.Context,
 	return o.informers[gvk], nil
 }
 
+// get returns an object, which may be a leftOut, or nil if it does not exist.
+func (o *objects) get(ctx context.Context, gvk schema.GroupVersionKind, key client.ObjectKey) (kind.Object, error) {
+	informers, err := o.syncedInformers(ctx, gvk)
+	if err != nil {
+		return nil, err
+	}
+	for _, informer := range informers {
+		cached, ok, err := informer.GetIndexer().GetByKey(toolscache.NewObjectName(key.Namespace, key.Name).String())
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			return cached.(kind.Object), nil
+		}
+	}
+	return nil, nil
+}
+
 // all returns the served objects of a kind, and the objects that are left out.
-func (o *objects) all(ctx context.Context, gvk schema.GroupVersionKind) (all []runtime.Object, left []*leftOut,
+func (o *objects) all(ctx context.Context, gvk schema.GroupVersionKind) (all []kind.Object, left []*leftOut,
 	err error) {
 	informers, err := o.syncedInformers(ctx, gvk)
 	for _, informer := range informers {
@@ -160,11 +130,30 @@ func (o *objects) all(ctx context.Context, gvk schema.GroupVersionKind) (all []r
 			if l, ok := cached.(*leftOut); ok {
 				left = append(left, l)
 			} else {
-				all = append(all, cached.(runtime.Object))
+				all = append(all, cached.(kind.Object))
 			}
 		}
 	}
 	return all, left, err
+}
+
+// ownedBy returns the objects of a type with an owner.
+func (o *objects) ownedBy(ctx context.Context, gvk schema.GroupVersionKind, owner string) (all []kind.Object,
+	err error) {
+	informers, err := o.syncedInformers(ctx, gvk)
+	if err != nil {
+		return nil, err
+	}
+	for _, informer := range informers {
+		owned, err := informer.GetIndexer().ByIndex(byOwner, owner)
+		if err != nil {
+			return nil, err
+		}
+		for _, cached := range owned {
+			all = append(all, cached.(kind.Object))
+		}
+	}
+	return all, nil
 }
 
 // transform returns the cached form of an object of the controller's kind.
@@ -184,7 +173,7 @@ func (c Controller) transform(object any) (any, error) {
 	return left, nil
 }
 
-// trimOwn decodes an object of the controller's kind and removes its unused fields. The error and
+// trimOwn decodes an object of the controller's kind and returns its cached form. The error and
 // its reason explain an object that is left out.
 func (c Controller) trimOwn(u *unstructured.Unstructured) (trimmed client.Object, reason string, err error) {
 	trimmed = c.Kind.New()
@@ -194,7 +183,7 @@ func (c Controller) trimOwn(u *unstructured.Unstructured) (trimmed client.Object
 	managers := trimmed.GetManagedFields()
 	delete(trimmed.GetAnnotations(), corev1.LastAppliedConfigAnnotation)
 	if c.TrimOwn != nil {
-		c.TrimOwn(trimmed)
+		trimmed = c.TrimOwn(trimmed)
 	}
 	trimmed.SetManagedFields(nil)
 	status.MarkForeign(trimmed, managers, c.ConditionTypes)
@@ -246,16 +235,17 @@ func (c Controller) Trimmed(object client.Object, gvk schema.GroupVersionKind) c
 	return trim(object, gvk, c.Kind.Label())
 }
 
-// ownersOf returns the owners of an object with its namespace: each label of a kind that it carries.
-// The cache's own IndexField would take twice the memory, for an index of all namespaces.
+// ownersOf returns the keys of an object's owners: one for each label of a kind that it carries. The
+// cache's own IndexField would take twice the memory, for an index of all namespaces.
 func (o *objects) ownersOf(object any) (owners []string, _ error) {
-	labels, namespace := object.(client.Object).GetLabels(), object.(client.Object).GetNamespace()
+	owned := object.(client.Object)
+	labels := owned.GetLabels()
 	for _, c := range o.controllers {
 		if name := labels[c.Kind.Label()]; name != "" {
-			owners = append(owners, namespace+"/"+owner(c.Kind.Label(), name))
+			owners = append(owners, ownerKey(owned.GetNamespace(), c.Kind.Label(), name))
 		}
 	}
 	return owners, nil
 }
 
-func owner(label, name string) string { return label + "=" + name }
+func ownerKey(namespace, label, name string) string { return namespace + "/" + label + "=" + name }

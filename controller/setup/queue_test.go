@@ -32,7 +32,8 @@ func TestFairQueueBoundsANamespace(t *testing.T) {
 	for i := range 5 {
 		q.Add(requestIn("waits", i))
 	}
-	hanging, others := 0, 0
+	hanging := 0
+	others := 0
 	for range 8 {
 		request, _ := q.Get()
 		if request.Namespace == "hangs" {
@@ -63,7 +64,8 @@ func TestFairQueueHandsOutEveryRequest(t *testing.T) {
 		q.Done(first)
 		q.Done(second)
 	}()
-	last, seen := 0, map[reconcile.Request]bool{first: true, second: true}
+	last := 0
+	seen := map[reconcile.Request]bool{first: true, second: true}
 	for i := range 99 {
 		request, _ := q.Get()
 		if seen[request] {

@@ -36,7 +36,8 @@ func (s *starter) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable.
 func (s *starter) Start(ctx context.Context) error {
-	waiting, reported := s.controllers, map[string]string{}
+	waiting := s.controllers
+	reported := map[string]string{}
 	err := wait.PollUntilContextCancel(ctx, retryStart, true, func(ctx context.Context) (bool, error) {
 		var still []Controller
 		for _, c := range waiting {
@@ -89,13 +90,12 @@ func (s *starter) checkList(ctx context.Context, gvk schema.GroupVersionKind, na
 
 // start adds a controller to the manager.
 func (s *starter) start(ctx context.Context, c Controller) error {
-	cached := s.mgr.GetCache()
-	if err := s.mgr.Add(c.leftOutGauge(cached.(*objects))); err != nil {
-		return err
-	}
-	rendered := Rendered{
-		Cache: cached, kind: c.Kind, label: c.Kind.Label(),
+	cached := Cached{
+		objects: s.mgr.GetCache().(*objects), kind: c.Kind, label: c.Kind.Label(),
 		client: s.mgr.GetClient(), live: s.options.Live, clock: s.options.Clock,
 	}
-	return c.Setup(ctx, s.mgr, rendered, s.options)
+	if err := s.mgr.Add(c.leftOutGauge(cached.objects)); err != nil {
+		return err
+	}
+	return c.Setup(ctx, s.mgr, cached, s.options)
 }

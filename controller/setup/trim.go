@@ -23,7 +23,8 @@ func trim(object client.Object, gvk schema.GroupVersionKind, label string) clien
 	}
 	trimmed := NewObject(gvk)
 	trimmed.GetObjectKind().SetGroupVersionKind(gvk)
-	from, to := reflect.ValueOf(object).Elem(), reflect.ValueOf(trimmed).Elem()
+	from := reflect.ValueOf(object).Elem()
+	to := reflect.ValueOf(trimmed).Elem()
 	to.FieldByName("ObjectMeta").Set(reflect.ValueOf(meta))
 	if spec := to.FieldByName("Spec"); spec.Kind() == reflect.Struct {
 		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(from.FieldByName("Spec").Addr().Interface())

@@ -141,7 +141,8 @@ func TestTrimKeepsObservedFields(t *testing.T) {
 func observing(label string, child kind.Child) kind.Kind {
 	group, name, _ := strings.Cut(label, "/")
 	d := testkind.Definition()
-	d.GVK, d.Children = schema.GroupVersionKind{Group: group, Version: "v1", Kind: name}, []kind.Child{child}
+	d.GVK = schema.GroupVersionKind{Group: group, Version: "v1", Kind: name}
+	d.Children = []kind.Child{child}
 	return kind.Define(d)
 }
 

@@ -17,7 +17,8 @@ func TestEqualIgnoresOrderOfConditions(t *testing.T) {
 	}
 	now := metav1.Now()
 	elsewhere := metav1.NewTime(now.In(time.FixedZone("", 3600)))
-	ready, stalled := metav1.Condition{Type: condition.Ready, Reason: "A"}, metav1.Condition{Type: condition.Stalled}
+	ready := metav1.Condition{Type: condition.Ready, Reason: "A"}
+	stalled := metav1.Condition{Type: condition.Stalled}
 	for name, test := range map[string]struct {
 		a, b  status
 		equal bool

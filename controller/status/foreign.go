@@ -73,7 +73,8 @@ func withFalse(content map[string]any, types []string) map[string]any {
 	all := slices.Clone(conditions)
 	for _, conditionType := range types {
 		condition := maps.Clone(conditions[0].(map[string]any))
-		condition["type"], condition["status"] = conditionType, string(metav1.ConditionFalse)
+		condition["type"] = conditionType
+		condition["status"] = string(metav1.ConditionFalse)
 		all = append(all, condition)
 	}
 	content = maps.Clone(content)

@@ -11,9 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/condition"
 )
 
@@ -25,27 +25,24 @@ type Gauge struct {
 	Count func(context.Context) (map[string]int, error)
 }
 
-// StateGauge counts the objects of a kind in a cache by state. It ignores states beside the given
-// ones. The list is an empty list of the kind; statesOf returns the states of an object.
-func StateGauge(desc *prometheus.Desc, objects client.Reader, list client.ObjectList,
-	statesOf func(runtime.Object) []string, states ...string) Gauge {
+// StateGauge counts objects by state. It ignores states beside the given ones. StatesOf returns the states
+// of an object.
+func StateGauge(desc *prometheus.Desc, objects func(context.Context) ([]kind.Object, error),
+	statesOf func(kind.Object) []string, states ...string) Gauge {
 	return Gauge{Desc: desc, Count: func(ctx context.Context) (map[string]int, error) {
-		all := list.DeepCopyObject().(client.ObjectList)
-		if err := objects.List(ctx, all, client.UnsafeDisableDeepCopy); err != nil {
-			return nil, err
-		}
 		counts := map[string]int{}
 		for _, state := range states {
 			counts[state] = 0
 		}
-		return counts, meta.EachListItem(all, func(o runtime.Object) error {
-			for _, state := range statesOf(o) {
+		all, err := objects(ctx)
+		for _, object := range all {
+			for _, state := range statesOf(object) {
 				if _, ok := counts[state]; ok {
 					counts[state]++
 				}
 			}
-			return nil
-		})
+		}
+		return counts, err
 	}}
 }
 

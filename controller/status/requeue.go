@@ -40,11 +40,11 @@ const (
 
 // WaitingReason returns the reason of a container that needs help from outside, or nothing. It has
 // one reason for all that alternate during retries.
-func WaitingReason(container corev1.ContainerStatus) string {
-	if container.State.Waiting == nil {
+func WaitingReason(container corev1.ContainerState) string {
+	if container.Waiting == nil {
 		return ""
 	}
-	switch container.State.Waiting.Reason {
+	switch container.Waiting.Reason {
 	case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName":
 		return ImageNotPulled
 	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":

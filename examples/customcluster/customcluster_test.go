@@ -60,7 +60,9 @@ func podNames(t *testing.T, spec string) (names []string) {
 
 // A changed message replaces all Pods. A changed count adds or removes some.
 func TestChangesReplacePods(t *testing.T) {
-	two, three, other := podNames(t, "{count: 2, message: hello}"), podNames(t, "{count: 3, message: hello}"), podNames(t, "{count: 3, message: hi}")
+	two := podNames(t, "{count: 2, message: hello}")
+	three := podNames(t, "{count: 3, message: hello}")
+	other := podNames(t, "{count: 3, message: hi}")
 	if len(two) != 2 || len(three) != 3 || !slices.Equal(two, three[:2]) {
 		t.Errorf("two Pods are %q, three are %q", two, three)
 	}

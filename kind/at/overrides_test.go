@@ -28,7 +28,8 @@ func TestReviewTellsOverrides(t *testing.T) {
 		return o
 	}
 	replace := func(old, now string) string { return strings.Replace(plain, old, now, 1) }
-	const future, replaced = "2027-01-01T00:00:00Z", "its waiting Pod is replaced; runs at 2027-01-01T00:00:00Z"
+	const future = "2027-01-01T00:00:00Z"
+	const replaced = "its waiting Pod is replaced; runs at 2027-01-01T00:00:00Z"
 	for name, test := range map[string]struct{ before, after, want string }{
 		"nothing":     {plain, plain + ", nodeSelector: {a: b}", replaced},
 		"command":     {plain, replace("./backup.sh", "curl evil"), replaced + "; an override changes its command to sh -c curl evil | its Pod differs from the spec"},

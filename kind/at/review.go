@@ -45,7 +45,8 @@ func review(c kind.Change[cnatv1alpha1.At]) []kind.Effect {
 	if e.Type == "" {
 		return nil
 	}
-	old, isOverridden := overrides(c.Before, was), false
+	old := overrides(c.Before, was)
+	isOverridden := false
 	for _, said := range overrides(c.After, is) {
 		e.What += "; " + said
 		if !slices.Contains(old, said) {
@@ -103,7 +104,8 @@ func newRun(at *cnatv1alpha1.At, rendered *unstructured.Unstructured) *run {
 	r := &run{AtSpec: at.Spec}
 	r.due, _ = Schedule(at.Spec) // a rendered At has a valid schedule
 	if rendered != nil {
-		r.pod, r.digest = rendered.GetName(), rendered.GetAnnotations()[kind.DigestAnnotation]
+		r.pod = rendered.GetName()
+		r.digest = rendered.GetAnnotations()[kind.DigestAnnotation]
 		r.Image = cmp.Or(pod.Container(pod.Read(rendered), CommandContainer).Image, r.Image)
 		r.started = hasStarted(at.Status, r.digest)
 	}
@@ -216,7 +218,8 @@ func isWhole(s kind.Sentence) bool { return !strings.Contains(string(s), "…") 
 // reviewSame returns the effect of a change that keeps the run, such as a suspension.
 func reviewSame(before, after *run, now time.Time) kind.Effect {
 	missed := kind.Say("the starting deadline after %s is past", after.Schedule)
-	isMissed, isResumed := after.isMissed(now), before.Suspend && !after.Suspend
+	isMissed := after.isMissed(now)
+	isResumed := before.Suspend && !after.Suspend
 	switch {
 	case isResumed && (isMissed || before.isMissed(now)):
 		return kind.Effect{Type: RunMissed, What: "is resumed, and does not run", Risk: missed}
@@ -241,7 +244,8 @@ func reviewSame(before, after *run, now time.Time) kind.Effect {
 
 // reviewCRD returns the effect of another default of startingDeadlineSeconds.
 func reviewCRD(c kind.Change[unstructured.Unstructured]) []kind.Effect {
-	was, is := defaultDeadline(c.Before), defaultDeadline(c.After)
+	was := defaultDeadline(c.Before)
+	is := defaultDeadline(c.After)
 	if was == is {
 		return nil
 	}

@@ -23,10 +23,19 @@ func TestReviewReportsRuns(t *testing.T) {
 		}
 		return r
 	}
-	const past, justPast, exactly, future = "2026-05-31T12:00:00Z", "2026-06-01T11:59:00Z", "2026-06-01T12:00:00Z", "2026-06-02T12:00:00Z"
+	const (
+		past     = "2026-05-31T12:00:00Z"
+		justPast = "2026-06-01T11:59:00Z"
+		exactly  = "2026-06-01T12:00:00Z"
+		future   = "2026-06-02T12:00:00Z"
+	)
 	suspended := func(r *run) { r.Suspend = true }
 	deadline := func(r *run) { r.StartingDeadlineSeconds = ptr.To(int64(60)) }
-	another := func(r *run) { r.Command, r.digest, r.pod = "b", r.digest+"b", "b" }
+	another := func(r *run) {
+		r.Command = "b"
+		r.digest += "b"
+		r.pod = "b"
+	}
 	both := func(changes ...func(*run)) func(*run) {
 		return func(r *run) {
 			for _, change := range changes {

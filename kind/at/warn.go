@@ -26,7 +26,8 @@ func warnings(v kind.View[cnatv1alpha1.At]) (warnings []kind.Warning) {
 			continue
 		}
 		due, err := Schedule(at.Spec)
-		isPast, deadline := err == nil && !v.Now.IsZero() && !v.Now.Before(due), at.Spec.StartingDeadlineSeconds
+		isPast := err == nil && !v.Now.IsZero() && !v.Now.Before(due)
+		deadline := at.Spec.StartingDeadlineSeconds
 		switch {
 		case isPast && deadline != nil:
 			message := "is past: the command runs at once"

@@ -20,7 +20,8 @@ func Quantity(q resource.Quantity) (canonical resource.Quantity) {
 		digits, suffix := spelled.CanonicalizeBytes(nil)
 		read, err := resource.ParseQuantity(string(digits) + string(suffix))
 		if err == nil && read.Cmp(q) == 0 && len(digits) < fewest {
-			canonical, fewest = read, len(digits)
+			canonical = read
+			fewest = len(digits)
 		}
 	}
 	return canonical

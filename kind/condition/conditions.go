@@ -91,7 +91,8 @@ func (c *Conditions) Stalled(reason, message string) {
 //
 // The period starts at the lastTransitionTime of the condition, so it survives a restart.
 func (c *Conditions) Await(conditionType, reason, message string, grace time.Duration) (ends time.Time) {
-	since, expired := c.now, false
+	since := c.now
+	expired := false
 	if last := meta.FindStatusCondition(c.last, conditionType); last != nil {
 		switch last.Status {
 		case metav1.ConditionUnknown:

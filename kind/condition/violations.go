@@ -27,7 +27,8 @@ func Violations(object *unstructured.Unstructured) (found []string) {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	conditions, observed := read.Status.Conditions, read.Status.ObservedGeneration
+	conditions := read.Status.Conditions
+	observed := read.Status.ObservedGeneration
 	if observed == -1 { // the controller has not looked yet
 		if computed.Status != kstatus.InProgressStatus || len(conditions) > 0 {
 			add("kstatus computes %s before the controller looked", computed.Status)

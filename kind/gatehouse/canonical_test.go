@@ -94,7 +94,8 @@ func TestSpellingsOfQuantityShareDigest(t *testing.T) {
 		return rapid.OneOf(rapid.Int64Range(0, 2048), rapid.Int64Range(0, 1e6)).Draw(t, "count") * factors.Draw(t, "factor")
 	})
 	rapid.Check(t, func(t *rapid.T) {
-		milli, other := values.Draw(t, "milli"), values.Draw(t, "other")
+		milli := values.Draw(t, "milli")
+		other := values.Draw(t, "other")
 		spellings := spell(milli)
 		for _, spelling := range spellings {
 			if digest(spelling) != digest(spellings[0]) {

@@ -63,7 +63,8 @@ func TestAtDigestCoversRun(t *testing.T) {
 			t.Errorf("%s: same digest %t, want %t", spec, got, same)
 		}
 	}
-	if half, milli := at.Digest(atSpec(t, plain+`, resources: {limits: {cpu: 0.5}}}`)), at.Digest(atSpec(t, plain+`, resources: {limits: {cpu: 500m}}}`)); half != milli {
+	half := at.Digest(atSpec(t, plain+`, resources: {limits: {cpu: 0.5}}}`))
+	if milli := at.Digest(atSpec(t, plain+`, resources: {limits: {cpu: 500m}}}`)); half != milli {
 		t.Error("0.5 and 500m have two digests")
 	}
 	if !strings.HasPrefix(base, "sha256:") || len(base) != len("sha256:")+64 {
@@ -180,7 +181,9 @@ func TestHashNameDependsOnContent(t *testing.T) {
 		}
 		return p.GetName()
 	}
-	if plain, changed := pod(""), pod(", team: a"); plain != "report-9a67625d19" || changed != "report-239129b007" {
+	plain := pod("")
+	changed := pod(", team: a")
+	if plain != "report-9a67625d19" || changed != "report-239129b007" {
 		t.Errorf("names %s and %s", plain, changed)
 	}
 }
@@ -235,7 +238,8 @@ func unstructuredOf(t testing.TB, text string) *unstructured.Unstructured {
 // healthy, which needs them. The name of a Pod does not depend on the wave.
 func TestChildrenShareWave(t *testing.T) {
 	const wave = "argocd.argoproj.io/sync-wave"
-	kinds, names := newKinds(t), map[string]bool{}
+	kinds := newKinds(t)
+	names := map[string]bool{}
 	for _, annotations := range []map[string]string{nil, {wave: "-5"}, {wave: "1000"}, {wave: ""}} {
 		want, isSet := annotations[wave]
 		for _, written := range []string{"At", "Memcached"} {
@@ -268,7 +272,8 @@ func TestChildrenShareWave(t *testing.T) {
 
 // No backup has the Pod of an At, even if its labels ask for one. Its name does not depend on the label.
 func TestPodsAreExcludedFromBackup(t *testing.T) {
-	kinds, names := newKinds(t), map[string]bool{}
+	kinds := newKinds(t)
+	names := map[string]bool{}
 	for _, labels := range []map[string]string{nil, {kind.ExcludeFromBackup: "false"}, {kind.ExcludeFromBackup: "true"}} {
 		owner := unstructuredOf(t, `{apiVersion: cnat.programming-kubernetes.info/v1alpha1, kind: At, metadata: {name: a}, spec: {schedule: "2027-01-01T00:00:00Z", command: date}}`)
 		owner.SetLabels(labels)

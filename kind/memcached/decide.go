@@ -18,7 +18,8 @@ import (
 // decide decides the status of a Memcached, with or without its Deployment.
 func decide(s kind.Snapshot[cachev1alpha1.Memcached]) kind.Decision[cachev1alpha1.MemcachedStatus] {
 	m := s.Object
-	deployment, nodes := deploymentOf(m.Name, s.Children), readyNodes(s.Children)
+	deployment := deploymentOf(m.Name, s.Children)
+	nodes := readyNodes(s.Children)
 	ready := int32(len(nodes)) // #nosec G115 -- a cluster has fewer Pods
 	conditions := condition.New(m.Status.Conditions, m.Generation, s.Now)
 	addPods(conditions, ready, m.Spec.Size)
@@ -123,7 +124,8 @@ func replicas(deployment *appsv1.Deployment) int32 {
 // isRollingOut reports whether a Deployment has Pods of another template, or has never had all Pods of
 // its template.
 func isRollingOut(deployment *appsv1.Deployment, ready int32) bool {
-	size, status := replicas(deployment), deployment.Status
+	size := replicas(deployment)
+	status := deployment.Status
 	if status.ObservedGeneration < deployment.Generation || status.UpdatedReplicas < size ||
 		status.Replicas > status.UpdatedReplicas {
 		return true

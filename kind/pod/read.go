@@ -76,9 +76,11 @@ type Autoscaler struct {
 func ReadAutoscaler(o *unstructured.Unstructured) (a Autoscaler, ok bool) {
 	switch gvk := o.GroupVersionKind(); {
 	case gvk.Group == "autoscaling" && gvk.Kind == "HorizontalPodAutoscaler":
-		a.Min, a.Max = Number(o, 1, "spec", "minReplicas"), Number(o, 0, "spec", "maxReplicas")
+		a.Min = Number(o, 1, "spec", "minReplicas")
+		a.Max = Number(o, 0, "spec", "maxReplicas")
 	case gvk.Group == "keda.sh" && gvk.Kind == "ScaledObject":
-		a.Min, a.Max = Number(o, 0, "spec", "minReplicaCount"), Number(o, 100, "spec", "maxReplicaCount")
+		a.Min = Number(o, 0, "spec", "minReplicaCount")
+		a.Max = Number(o, 100, "spec", "maxReplicaCount")
 	default:
 		return a, false
 	}

@@ -34,7 +34,8 @@ func call[T any](name string, function func() (T, error)) (T, error) {
 		if err != nil {
 			_ = err.Error() // may panic as well
 		}
-		o.result, o.err = result, err
+		o.result = result
+		o.err = err
 	}()
 	timer := time.NewTimer(maxDuration)
 	defer timer.Stop()
@@ -60,16 +61,18 @@ func Errors(err error) (all []error) {
 	case interface{ Errors() []error }:
 		parts = e.Errors()
 	case interface{ Unwrap() []error }:
-		if parts = e.Unwrap(); reflect.TypeOf(err) != joined {
+		if reflect.TypeOf(err) != joined {
 			return []error{err} // a sentence with several errors in it
 		}
+		parts = e.Unwrap()
 	case interface{ Unwrap() error }:
 		inner := Errors(e.Unwrap())
 		before, isLast := strings.CutSuffix(err.Error(), fmt.Sprint(e.Unwrap()))
 		if len(inner) < 2 || !isLast {
 			return []error{err}
 		}
-		parts, prefix = inner, before
+		parts = inner
+		prefix = before
 	default:
 		return []error{err}
 	}

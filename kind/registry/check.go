@@ -97,7 +97,8 @@ func (e *entry) checkScheme() {
 		e.add("AddToScheme: %v", err)
 		return
 	}
-	want, group := reflect.TypeOf(e.New()).Elem(), e.GVK().GroupVersion()
+	want := reflect.TypeOf(e.New()).Elem()
+	group := e.GVK().GroupVersion()
 	e.addIf(types.AllKnownTypes()[e.GVK()] != want,
 		"AddToScheme does not add %s as %s: have it add &%s{} to the scheme", want, title(e.GVK()), want)
 	list := group.WithKind(e.GVK().Kind + "List")
@@ -126,7 +127,8 @@ func (e *entry) checkChildren() {
 
 // problemOf returns the problem of a child kind, or an empty string.
 func (e *entry) problemOf(child kind.Child) string {
-	gk, isKnown := child.GVK.GroupKind(), scheme.Scheme.Recognizes(child.GVK)
+	gk := child.GVK.GroupKind()
+	isKnown := scheme.Scheme.Recognizes(child.GVK)
 	guess, _ := meta.UnsafeGuessKindToResource(child.GVK)
 	isPlural := len(validation.IsDNS1035Label(child.Resource)) == 0 && (!isKnown || child.Resource == guess.Resource)
 	switch {

@@ -90,7 +90,8 @@ func TestNewChecksStatusTypes(t *testing.T) {
 // converts makes a version an older one.
 func converts(d *definition) {
 	d.Convert = func(e *everything.Everything) (kind.Object, error) { return e, nil }
-	d.Expand, d.Children = nil, nil
+	d.Expand = nil
+	d.Children = nil
 }
 
 // edit returns the CustomResourceDefinition with some texts replaced.
@@ -124,7 +125,10 @@ func TestNewReportsEveryMistake(t *testing.T) {
 			},
 		},
 		"no functions": {
-			func(d *definition) { d.AddToScheme, d.Expand = nil, nil },
+			func(d *definition) {
+				d.AddToScheme = nil
+				d.Expand = nil
+			},
 			[]string{
 				`AddToScheme: it is nil: set it to AddToScheme of the package of the Go type`,
 				`Expand is nil: set it to the function that returns the children`,
@@ -262,7 +266,8 @@ func TestNewReportsEveryMistake(t *testing.T) {
 		},
 		"a gate of Pods that are not observed": {
 			func(d *definition) {
-				d.Gate, d.Children = "example.com/gate", []kind.Child{{GVK: child("", "v1", "Pod"), Immutable: true, Unobserved: true}}
+				d.Gate = "example.com/gate"
+				d.Children = []kind.Child{{GVK: child("", "v1", "Pod"), Immutable: true, Unobserved: true}}
 			},
 			[]string{`Gate is set, and the controller has to read the Pods that wait behind it: list v1 Pod in Children, without Unobserved`},
 		},
@@ -344,8 +349,9 @@ func checkErrors(t *testing.T, prefix string, want []string, kinds ...kind.Kind)
 	if err == nil {
 		t.Fatal("no error")
 	}
-	if got, want := err.Error(), prefix+": "+strings.Join(want, "\n"+prefix+": "); got != want {
-		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	all := prefix + ": " + strings.Join(want, "\n"+prefix+": ")
+	if got := err.Error(); got != all {
+		t.Errorf("got:\n%s\nwant:\n%s", got, all)
 	}
 }
 
@@ -359,7 +365,8 @@ func TestNewRefusesSharedNames(t *testing.T) {
 	}
 	renamed := func(group, name, plural, short string, change ...func(*definition)) kind.Kind {
 		return everythings(func(d *definition) {
-			d.GVK.Group, d.GVK.Kind = group, name
+			d.GVK.Group = group
+			d.GVK.Kind = name
 			text := strings.NewReplacer("kind: Everything\n", "kind: "+name+"\n    shortNames: ["+short+"]\n", "plural: everythings", "plural: "+plural,
 				"name: everythings.test.example.com", "name: "+plural+"."+group, "group: test.example.com", "group: "+group,
 				"singular: everything\n", "singular: "+strings.ToLower(name)+"\n", "listKind: EverythingList", "listKind: "+name+"List").Replace(string(d.CRD))
@@ -377,7 +384,8 @@ func TestNewRefusesSharedNames(t *testing.T) {
 		})
 	}
 	gated := func(d *definition) {
-		d.Gate, d.Children = "example.com/gate", []kind.Child{{GVK: corev1.SchemeGroupVersion.WithKind("Pod"), Immutable: true}}
+		d.Gate = "example.com/gate"
+		d.Children = []kind.Child{{GVK: corev1.SchemeGroupVersion.WithKind("Pod"), Immutable: true}}
 	}
 	const one = "test.example.com/v1 Everything"
 	for name, c := range map[string]struct {
@@ -408,7 +416,8 @@ func TestNewRefusesSharedNames(t *testing.T) {
 
 // The errors of all kinds come at once, including kinds without a name.
 func TestNewReportsAllKinds(t *testing.T) {
-	nameless, childless := valid(), valid()
+	nameless := valid()
+	childless := valid()
 	nameless.GVK = schema.GroupVersionKind{}
 	childless.Children = nil
 	_, err := registry.New(kind.Kind{}, kind.Define(nameless), kind.Define(childless))

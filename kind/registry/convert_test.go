@@ -35,7 +35,9 @@ func TestConvertRefusesWrongResults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			converts := func(d *definition) {
-				d.Convert, d.Expand, d.Children = c.convert, nil, nil
+				d.Convert = c.convert
+				d.Expand = nil
+				d.Children = nil
 			}
 			kinds, err := registry.New(ofVersions("v1", converts), ofVersions("v2"), at.Kind)
 			if err != nil {
@@ -45,7 +47,8 @@ func TestConvertRefusesWrongResults(t *testing.T) {
 			if err == nil {
 				t.Fatal("no error")
 			}
-			if got, want := err.Error(), "Everything web: "+c.want; got != want {
+			want := "Everything web: " + c.want
+			if got := err.Error(); got != want {
 				t.Errorf("got:\n%s\nwant:\n%s", got, want)
 			}
 		})
@@ -57,7 +60,8 @@ func TestStringLeavesOutOlderVersions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := kinds.String(), "an At or an Everything"; got != want {
+	const want = "an At or an Everything"
+	if got := kinds.String(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

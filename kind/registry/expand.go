@@ -254,7 +254,8 @@ func (e *entry) setMetadata(u *unstructured.Unstructured, owner metav1.Object, d
 	labels := kind.RecommendedLabels(owner.GetName(), e.GVK().Kind)
 	copyShared(labels, owner.GetLabels())
 	maps.Copy(labels, u.GetLabels())
-	labels[e.Label()], labels[kind.ManagedByLabel] = owner.GetName(), kind.ManagedBy
+	labels[e.Label()] = owner.GetName()
+	labels[kind.ManagedByLabel] = kind.ManagedBy
 	u.SetLabels(labels)
 
 	annotations := map[string]string{}

@@ -91,11 +91,19 @@ func TestExpandReportsEveryMistake(t *testing.T) {
 		"metadata": {
 			func(object) ([]kind.Object, error) {
 				now := metav1.Unix(0, 0)
-				a, b := configMap("a"), configMap("b")
-				a.Namespace, b.Namespace = "other", "team"
-				a.GenerateName, a.UID, a.ResourceVersion, a.Finalizers = "a-", "1", "1", []string{"a/b"}
-				a.OwnerReferences, a.ManagedFields = []metav1.OwnerReference{{}}, []metav1.ManagedFieldsEntry{{}}
-				a.CreationTimestamp, a.DeletionTimestamp, a.Generation = now, &now, 1
+				a := configMap("a")
+				b := configMap("b")
+				a.Namespace = "other"
+				b.Namespace = "team"
+				a.GenerateName = "a-"
+				a.UID = "1"
+				a.ResourceVersion = "1"
+				a.Finalizers = []string{"a/b"}
+				a.OwnerReferences = []metav1.OwnerReference{{}}
+				a.ManagedFields = []metav1.ManagedFieldsEntry{{}}
+				a.CreationTimestamp = now
+				a.DeletionTimestamp = &now
+				a.Generation = 1
 				b.Labels = map[string]string{at.Label: "a"}
 				return []kind.Object{a, b}, nil
 			},
@@ -192,7 +200,8 @@ func checkExpandErrors(t *testing.T, d definition, owner *unstructured.Unstructu
 		t.Fatal("no error")
 	}
 	prefix := "Everything " + owner.GetName() + ": "
-	got, all := err.Error(), prefix+strings.Join(want, "\n"+prefix)
+	got := err.Error()
+	all := prefix + strings.Join(want, "\n"+prefix)
 	if got != all {
 		t.Errorf("got:\n%s\nwant:\n%s", got, all)
 	}

@@ -39,7 +39,8 @@ func (e *entry) checkOwner(owner kind.Object, digest string) {
 
 // checkChild checks a rendered object of owner.
 func (e *entry) checkChild(u *unstructured.Unstructured, owner kind.Object) {
-	gk, name := u.GroupVersionKind().GroupKind(), kindAndName(u)
+	gk := u.GroupVersionKind().GroupKind()
+	name := kindAndName(u)
 	switch child := e.Child(gk); {
 	case e.isSource(gk):
 		e.add("%s: %s is a source kind, and nothing expands it here: have Expand return its children", name, gk.Kind)

@@ -25,7 +25,8 @@ type View struct {
 // CustomResourceDefinitions from outside the environment.
 func (k *Kinds) Views(e kind.Environment, definitions []*unstructured.Unstructured) []View {
 	definitions = slices.Clone(definitions)
-	sources, rendered := map[*kind.Kind][]*unstructured.Unstructured{}, map[ownerKey][]*unstructured.Unstructured{}
+	sources := map[*kind.Kind][]*unstructured.Unstructured{}
+	rendered := map[ownerKey][]*unstructured.Unstructured{}
 	for _, o := range e.All {
 		if crd.Is(o) {
 			definitions = append(definitions, o)

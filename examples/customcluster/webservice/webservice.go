@@ -50,7 +50,10 @@ var Kind = kind.Define(kind.Definition[v1.WebService, v1.WebServiceStatus]{
 	Review: review,
 })
 
-const label, port = "platform.example.org/webservice", 8080
+const (
+	label = "platform.example.org/webservice"
+	port  = 8080
+)
 
 func expand(w *v1.WebService) ([]kind.Object, error) {
 	if errs := validate(w); len(errs) > 0 {

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/util/workqueue"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -19,32 +18,44 @@ import (
 	"example.com/gatehouse/kind"
 )
 
-// Rendered reads the rendered objects of one kind.
-type Rendered struct {
-	// Cache holds the rendered objects of all kinds, each trimmed by the controller of its kind.
-	Cache cache.Cache
-
-	kind   kind.Kind
-	label  string // of the kind
-	client client.Client
-	live   client.Reader
-	clock  *Clock
+// Cached reads the source objects and the rendered objects of one kind from the cache. Each has the form that
+// the controller of the kind keeps. Callers must not change them.
+type Cached struct {
+	objects *objects
+	kind    kind.Kind
+	label   string // of the kind
+	client  client.Client
+	live    client.Reader
+	clock   *Clock
 }
 
-// List lists the rendered objects of a type and a source object.
-func (r Rendered) List(ctx context.Context, list client.ObjectList, from client.ObjectKey,
-	options ...client.ListOption) error {
-	return r.Cache.List(ctx, list, append(options, client.InNamespace(from.Namespace),
-		client.MatchingFields{byOwner: owner(r.label, from.Name)})...)
+// Source returns a source object. It is nil if it does not exist or is left out.
+func (c Cached) Source(ctx context.Context, key client.ObjectKey) (kind.Object, error) {
+	object, err := c.objects.get(ctx, c.kind.GVK(), key)
+	if _, isLeftOut := object.(*leftOut); isLeftOut {
+		return nil, err
+	}
+	return object, err
+}
+
+// Sources returns all source objects.
+func (c Cached) Sources(ctx context.Context) ([]kind.Object, error) {
+	all, _, err := c.objects.all(ctx, c.kind.GVK())
+	return all, err
+}
+
+// Children returns the rendered objects of a type and a source object.
+func (c Cached) Children(ctx context.Context, gvk schema.GroupVersionKind, from client.ObjectKey) ([]kind.Object,
+	error) {
+	return c.objects.ownedBy(ctx, gvk, ownerKey(from.Namespace, c.label, from.Name))
 }
 
 // Events returns a source that requests the source object of each changed object, after a delay.
-func (r Rendered) Events(object client.Object, delay Delay, predicates ...predicate.Predicate) source.Source {
+func (c Cached) Events(object client.Object, delay Delay, predicates ...predicate.Predicate) source.Source {
 	from := func(object client.Object) client.ObjectKey {
-		return client.ObjectKey{Namespace: object.GetNamespace(), Name: object.GetLabels()[r.label]}
+		return client.ObjectKey{Namespace: object.GetNamespace(), Name: object.GetLabels()[c.label]}
 	}
-	return source.Kind(r.Cache, object, handler.TypedEventHandler[client.Object, reconcile.Request](After(from, delay)),
-		predicates...)
+	return source.Kind[client.Object](c.objects, object, After(from, delay), predicates...)
 }
 
 // Delay returns the delay from an event of an object to the request of a key.
@@ -95,15 +106,4 @@ func untyped(gvk schema.GroupVersionKind) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(gvk)
 	return object
-}
-
-// NewList returns an empty list of NewObject's type.
-func NewList(gvk schema.GroupVersionKind) client.ObjectList {
-	gvk.Kind += "List"
-	if known, err := clientgoscheme.Scheme.New(gvk); err == nil {
-		return known.(client.ObjectList)
-	}
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(gvk)
-	return list
 }
