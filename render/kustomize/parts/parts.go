@@ -98,7 +98,7 @@ func (d *Division) buildPart(p *part, m *memo.Memo, build BuildFunc) ([]manifest
 		if err != nil || len(missing) == 0 {
 			return objects, err
 		}
-		p.addContext(missing)
+		p.addContext(d.links, missing)
 	}
 }
 
@@ -172,7 +172,7 @@ func (d *Division) ownObjects(p *part, built []manifest.Object) (own []manifest.
 		if path == nil {
 			return nil, ErrOverlap
 		}
-		isOwn, isThere := p.nodes[d.nodeOf[path.Document.Tree]]
+		isOwn, isThere := p.nodes[d.nodes.of[path.Document.Tree]]
 		if !isThere {
 			return nil, ErrOverlap
 		}

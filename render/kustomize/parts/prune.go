@@ -106,7 +106,7 @@ func (p *pruning) keepFile(file string) bool {
 	if len(texts) > 0 {
 		p.read = append(p.read, file)
 	}
-	if len(texts) < p.Division.texts[file] {
+	if len(texts) < p.nodes.texts[file] {
 		kept := make([][]byte, len(texts))
 		for i, n := range texts {
 			kept[i] = n.text.Content
