@@ -99,8 +99,8 @@ func findChanges(paths *buildpath.Paths, nodes *nodes) (changes dependencies, jo
 			for _, entry := range e.naming(path.GVK, identities) {
 				joined = append(joined, pair{n, entry})
 			}
-			for _, entry := range entriesFor(e.selecting, path.GVK, identities) {
-				changes[n] = append(changes[n], entry)
+			if found := entriesFor(e.selecting, path.GVK, identities); len(found) > 0 {
+				changes[n] = append(changes[n], found...)
 			}
 			for _, entry := range entriesFor(e.copying, path.GVK, identities) {
 				changes[entry] = append(changes[entry], n)

@@ -65,8 +65,8 @@ func (i images) changes(paths *buildpath.Paths, nodes *nodes) dependencies {
 		return changes
 	}
 	add := func(n *node, values iter.Seq[string]) {
-		for _, entry := range i.matching(values) {
-			changes[n] = append(changes[n], entry)
+		if found := i.matching(values); len(found) > 0 {
+			changes[n] = append(changes[n], found...)
 		}
 	}
 	for _, n := range nodes.all {
