@@ -126,7 +126,8 @@ func newBlame(paths *Paths, p manifest.Problem, id manifest.ID, document *yaml.N
 	entries, _ := b.value.(map[string]any)
 	for _, key := range slices.Sorted(maps.Keys(entries)) { // as in a problem of metadata.labels
 		if isText && (key == wrong || entries[key] == wrong) {
-			b.keys, b.value = append(b.keys, key), entries[key]
+			b.keys = append(b.keys, key)
+			b.value = entries[key]
 			break
 		}
 	}
@@ -147,7 +148,8 @@ func (b *blame) blame(p manifest.Problem) (manifest.Problem, bool) {
 	if found == nil {
 		return p, false
 	}
-	p.File, p.Line = source.Relative(found.file), found.line
+	p.File = source.Relative(found.file)
+	p.Line = found.line
 	if found.reason != "" {
 		p.Message += "; " + found.reason
 	}
@@ -285,22 +287,29 @@ func (b *blame) prefix(operation *yaml.Node) []string {
 
 // setByEntry returns the cause if an entry other than a patch gives the field its value, or nil.
 func (b *blame) setByEntry(e candidateEntry) *cause {
-	k, text, field := e.Kustomization, fmt.Sprint(b.value), strings.Join(b.keys, ".")
+	k := e.Kustomization
+	text := fmt.Sprint(b.value)
+	field := strings.Join(b.keys, ".")
 	isName := field == "metadata.name"
-	isCause, keys, reason := false, slices.Clip(e.Keys), ""
+	keys := slices.Clip(e.Keys)
+	isCause := false
+	reason := ""
 	switch e.Field {
 	case "namespace":
 		isCause = b.isNamespace(field) && text == k.Namespace && !b.isOfChart
 	case "namePrefix":
-		isCause, reason = isName && b.isAffix(k.NamePrefix), "set by namePrefix"
+		isCause = isName && b.isAffix(k.NamePrefix)
+		reason = "set by namePrefix"
 	case "nameSuffix":
-		isCause, reason = isName && b.isAffix(k.NamePrefix+k.NameSuffix), "set by nameSuffix"
+		isCause = isName && b.isAffix(k.NamePrefix+k.NameSuffix)
+		reason = "set by nameSuffix"
 	case "replicas":
 		isCause = b.isReplicasOf(k.Replicas[e.Entry.Index], e, text) && b.paths.Sources.IsScale(field)
 		keys = append(keys, "count")
 	case "images":
 		set := fieldOfImage(k.Images[e.Entry.Index], text)
-		isCause, keys = b.isImage() && set != "", append(keys, set)
+		isCause = b.isImage() && set != ""
+		keys = append(keys, set)
 	case "replacements":
 		return b.setByReplacement(e, source.ReplacementsOf(k))
 	case "transformers":

@@ -124,7 +124,6 @@ func buildWithDefinitions(fs *source.FileSystem, folder string) ([]manifest.Obje
 // Output returns the text that `kustomize build` prints for a folder.
 func Output(s *source.Sources, folder string) (output []byte, err error) {
 	isolate(s, func() {
-		defer mute()()
 		var resources resmap.ResMap
 		if resources, err = run(s.FS, folder); err == nil {
 			output, err = resources.AsYaml()

@@ -66,8 +66,9 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) manife
 		return referralProblem(s, p, match[1])
 	}
 	if file, line := s.FindReplacement(text); file != "" {
-		p.File, p.Line, p.Message = file, line, "replacements: "+message+
-			": correct this, or add the missing object or field"
+		p.File = file
+		p.Line = line
+		p.Message = "replacements: " + message + ": correct this, or add the missing object or field"
 		return p
 	}
 	if match := unscaled.FindStringSubmatch(text); match != nil {
@@ -94,8 +95,9 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) manife
 		return p
 	}
 	if match := considered.FindStringSubmatch(text); match != nil && resID.MatchString(match[2]) {
-		id, field := resid.FromString(match[2]), strings.ReplaceAll(match[1], "/", ".")
-		p.Field, p.Message = field, field+": kustomize cannot change this: "+readable(match[3])
+		id := resid.FromString(match[2])
+		p.Field = strings.ReplaceAll(match[1], "/", ".")
+		p.Message = p.Field + ": kustomize cannot change this: " + readable(match[3])
 		return s.LocateWritten(p, manifest.ID{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name},
 			kustomization)
 	}

@@ -68,7 +68,8 @@ func idleWarning(file string, line int, field, reason string) manifest.Problem {
 // idleConfiguration warns of fields of a configuration that no object has. A field may name objects of several kinds:
 // if one of its entries changes something, the others are for other environments.
 func idleConfiguration(file string, root *yaml.Node, byKind kinds) (warnings []manifest.Problem) {
-	idle, isUsed := map[string][]manifest.Problem{}, map[string]bool{}
+	idle := map[string][]manifest.Problem{}
+	isUsed := map[string]bool{}
 	eachConfigured(root, func(field string, at, to *yaml.Node) {
 		reason := ""
 		if to != nil && unusedField(types.FieldSpec{Gvk: gvkIn(to), CreateIfNotPresent: true}, byKind) != "" {
@@ -139,7 +140,8 @@ func keysOf(spec types.FieldSpec) []string {
 
 // unusedField returns the reason why a field changes nothing, or "".
 func unusedField(spec types.FieldSpec, byKind kinds) string {
-	path, isOfKind := keysOf(spec), false
+	path := keysOf(spec)
+	isOfKind := false
 	for o := range byKind.selected(spec.Gvk) {
 		isOfKind = true
 		isThere := spec.CreateIfNotPresent

@@ -155,7 +155,8 @@ var setters = map[string][]string{
 // isSetBefore reports whether an entry before a patch in the folder i of a path may set one of some fields.
 func isSetBefore(paths *Paths, p buildpath.Patch, path *Path, i int, fields [][]string) bool {
 	for at, folder := range path.Folders[:i+1] {
-		k, c := paths.Sources.Kustomizations[folder], paths.Candidate(path, at)
+		k := paths.Sources.Kustomizations[folder]
+		c := paths.Candidate(path, at)
 		for _, e := range paths.Entries(folder) {
 			if at == i && e.Name == p.Entry() {
 				return false

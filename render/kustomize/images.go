@@ -135,10 +135,11 @@ func imagesIn(paths *Paths, objects []manifest.Object) []string {
 
 // sourceImages returns the texts in source objects with the name of an image: an entry may change it by its tag.
 func sourceImages(paths *Paths, images []string) []string {
-	names, found := map[string]bool{}, map[string]bool{}
+	names := map[string]bool{}
 	for _, image := range images {
 		names[nameOf(image)] = true
 	}
+	found := map[string]bool{}
 	for _, p := range paths.All {
 		for text := range p.Document.Values() {
 			if names[nameOf(text)] {

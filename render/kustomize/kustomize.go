@@ -127,37 +127,74 @@ func loadSchemas() {
 	openapi.Schema()
 }
 
-// isolation guards the settings of the process that isolate changes.
-var isolation sync.Mutex
+// isolation is shared by the builds that run at a time. A build with a schema of its own runs alone.
+var isolation sync.RWMutex
+
+// isolate calls build without access to the network and to other programs, and with a limit on the copies
+// of JSON patches. It restores the schemas of kustomize afterwards.
+func isolate(s *source.Sources, build func()) {
+	if HasSchema(s) {
+		isolation.Lock()
+		defer isolation.Unlock()
+		defer openapi.ResetOpenAPI()
+	} else {
+		isolation.RLock()
+		defer isolation.RUnlock()
+		loadSchemas()
+	}
+	defer confine()()
+	build()
+}
+
+// confined counts the builds that run.
+var confined struct {
+	sync.Mutex
+	builds  int
+	restore func()
+}
+
+// confine confines the process until the last of the builds that run calls release. It does so for no longer: a program
+// that logs in to a cluster needs PATH and os.Stderr, and a download of charts needs the transport.
+func confine() (release func()) {
+	confined.Lock()
+	defer confined.Unlock()
+	if confined.builds == 0 {
+		confined.restore = confineProcess()
+	}
+	confined.builds++
+	return func() {
+		confined.Lock()
+		defer confined.Unlock()
+		confined.builds--
+		if confined.builds == 0 {
+			confined.restore()
+		}
+	}
+}
 
 // maxCopied is the number of bytes that the copy operations of a JSON 6902 patch may add to an
 // object. Without a limit each of them could double it.
 const maxCopied = 256 << 10
 
-// isolate calls build without access to the network and to other programs, and with a limit on the copies
-// of JSON patches. It restores the schemas and the log of kustomize afterwards.
-func isolate(s *source.Sources, build func()) {
-	isolation.Lock()
-	defer isolation.Unlock()
-
-	transport, path := http.DefaultTransport, os.Getenv("PATH")
-	flags, writer := log.Flags(), log.Writer()
-	defer func() {
-		log.SetFlags(flags)
-		log.SetOutput(writer)
-		http.DefaultTransport = transport
-		_ = os.Setenv("PATH", path)
-		if HasSchema(s) {
-			openapi.ResetOpenAPI()
-		}
-	}()
-	http.DefaultTransport = offline{}
+// confineProcess takes from the process what kustomize must not use.
+func confineProcess() (restore func()) {
 	jsonpatch.AccumulatedCopySizeLimit = maxCopied
+	transport := http.DefaultTransport
+	http.DefaultTransport = offline{}
+	path := os.Getenv("PATH")
 	_ = os.Setenv("PATH", "")
+	flags := log.Flags()
 	log.SetFlags(0)
+	writer := log.Writer()
 	log.SetOutput(logWriter{writer})
-	defer mute()() // kustomize names no file in its warnings of deprecated fields
-	build()
+	unmute := mute() // kustomize names no file in its warnings of deprecated fields
+	return func() {
+		unmute()
+		log.SetOutput(writer)
+		log.SetFlags(flags)
+		_ = os.Setenv("PATH", path)
+		http.DefaultTransport = transport
+	}
 }
 
 // logWriter prints kustomize's log on one line, with control characters escaped: it quotes names from

@@ -52,7 +52,8 @@ func unmeantMerges(paths *Paths, built []manifest.Object) (warnings []manifest.P
 				}
 				if len(lost) > 0 && !hasRemovals(paths, *path) {
 					by := fmt.Sprintf("%s of %s", p.Entry(), source.Relative(folder))
-					warnings, lost = append(warnings, lost[0].problem(d, by)), nil
+					warnings = append(warnings, lost[0].problem(d, by))
+					lost = nil
 				}
 			}
 		}
@@ -185,7 +186,8 @@ func lostOf(list *yaml.Node, l lostItem, built any) []lostItem {
 	for _, item := range node.Items(list) {
 		l.value = node.Text(item, l.key)
 		same := items[l.value]
-		l.before, l.after = len(same), count[l.value]
+		l.before = len(same)
+		l.after = count[l.value]
 		if l.value != "" && l.before > 1 && l.after > 0 && l.after < l.before {
 			l.line = same[1].Line
 			return []lostItem{l}

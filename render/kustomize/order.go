@@ -16,7 +16,8 @@ import (
 // Order returns the position of each object by the sortOptions of the environment's kustomization. Without
 // sortOptions all have the same position.
 func Order(paths *Paths, built, objects []manifest.Object) (positions []int, problems []manifest.Problem) {
-	s, k := paths.Sources, paths.Loaded[paths.Folder]
+	s := paths.Sources
+	k := paths.Loaded[paths.Folder]
 	switch {
 	case k.SortOptions == nil:
 		return make([]int, len(objects)), nil
@@ -64,7 +65,8 @@ func legacyOrder(fs *source.FileSystem, options *types.SortOptions, objects []ma
 		sorted[i] = i
 	}
 	slices.SortFunc(sorted, func(i, j int) int {
-		a, b := objects[i], objects[j]
+		a := objects[i]
+		b := objects[j]
 		return cmp.Or(cmp.Compare(kinds[a.GroupVersionKind()], kinds[b.GroupVersionKind()]),
 			cmp.Compare(name(a), name(b)))
 	})

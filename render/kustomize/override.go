@@ -66,7 +66,8 @@ func refuseVars(s *source.Sources, folder string) (problems []manifest.Problem) 
 // component changes each object by itself, as kustomize compares each object with all others.
 func overrideChanging(paths *Paths, component *source.Kustomization,
 	rendered []manifest.Object) (unchanged, overridden []manifest.Object, err error) {
-	fs, patches := paths.Sources.FS, paths.Patches[component.Folder]
+	fs := paths.Sources.FS
+	patches := paths.Patches[component.Folder]
 	isMalformed := slices.ContainsFunc(patches, func(p buildpath.Patch) bool { return p.Err != nil })
 	if hasMoreThanPatches(component) || isMalformed {
 		overridden, err = overrideObjects(fs, component, rendered)
@@ -110,7 +111,9 @@ func overrideChanging(paths *Paths, component *source.Kustomization,
 // hasMoreThanPatches reports whether a component has any field besides patches.
 func hasMoreThanPatches(component *source.Kustomization) bool {
 	rest := component.Kustomization
-	rest.TypeMeta, rest.MetaData, rest.Patches = types.TypeMeta{}, nil, nil
+	rest.TypeMeta = types.TypeMeta{}
+	rest.MetaData = nil
+	rest.Patches = nil
 	return !reflect.DeepEqual(rest, types.Kustomization{})
 }
 
@@ -127,7 +130,8 @@ func overrideSelected(fs *source.FileSystem, component source.Kustomization, pat
 	}
 	fs = fs.With(map[string][]byte{component.File: content})
 	chunks := slices.Collect(slices.Chunk(objects, parts.Size))
-	built, errs := make([][]manifest.Object, len(chunks)), make([]error, len(chunks))
+	built := make([][]manifest.Object, len(chunks))
+	errs := make([]error, len(chunks))
 	parallel.For(len(chunks), func(i int) { built[i], errs[i] = overrideObjects(fs, &component, chunks[i]) })
 	return slices.Concat(built...), cmp.Or(errs...)
 }

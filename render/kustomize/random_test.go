@@ -91,7 +91,9 @@ func (c *counts) checkIdlePatches(t *rapid.T, s *source.Sources, whole result, a
 			c.idle++
 			without, k := *s, s.Kustomizations[folder].Kustomization
 			k.Patches = slices.Delete(slices.Clone(k.Patches), p.Index, p.Index+1)
-			k.GeneratorOptions = &types.GeneratorOptions{} // kustomize refuses an empty one
+			if k.GeneratorOptions == nil { // kustomize refuses an empty kustomization
+				k.GeneratorOptions = &types.GeneratorOptions{}
+			}
 			content, err := yaml.Marshal(k)
 			if err != nil {
 				t.Fatal(err)

@@ -48,7 +48,8 @@ func Renames(paths *Paths, built []manifest.Object) func(from manifest.Object, w
 			if ok && now != r.now {
 				return now, false
 			}
-			now, ok = r.now, true
+			now = r.now
+			ok = true
 		}
 		return now, ok
 	}
@@ -87,7 +88,8 @@ func (r renamed) isFor(of *Path, was manifest.ID) bool {
 		return true
 	}
 	for i, folder := range r.path.Folders {
-		before, after := r.path.Steps[i], r.path.Steps[i+1]
+		before := r.path.Steps[i]
+		after := r.path.Steps[i+1]
 		if before[len(before)-1] != after[len(after)-1] && slices.Contains(of.Folders, folder) {
 			return true
 		}

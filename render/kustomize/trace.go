@@ -97,7 +97,8 @@ func (t *tracer) steps(first Step) (steps []Step, ok bool) {
 			if n > 0 {
 				first.Entry = Entry{Kustomization: t.entries[n-1].Kustomization}
 			}
-			if first.After = before; first.Before != nil && !reflect.DeepEqual(first.Before, before) {
+			first.After = before
+			if first.Before != nil && !reflect.DeepEqual(first.Before, before) {
 				steps = append(steps, first)
 			}
 			return append(steps, t.between(n, len(t.entries), before, after)...), true

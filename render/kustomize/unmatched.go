@@ -31,7 +31,8 @@ func Ineffective(paths *Paths, overrides string, built, rendered []manifest.Obje
 // patches that change none of what they select. A
 // component outside of the environment's folder may have patches for other environments.
 func unmatchedTargets(paths *Paths, overrides string, built, rendered []manifest.Object) (warnings []manifest.Problem) {
-	s, folder := paths.Sources, paths.Folder
+	s := paths.Sources
+	folder := paths.Folder
 	if !slices.ContainsFunc(slices.Collect(maps.Values(s.Kustomizations)), func(k *source.Kustomization) bool {
 		return len(k.Replacements)+len(paths.Patches[k.Folder]) > 0
 	}) {
@@ -44,11 +45,13 @@ func unmatchedTargets(paths *Paths, overrides string, built, rendered []manifest
 		if k.Kind == types.ComponentKind && !source.IsWithin(at, folder) {
 			continue
 		}
-		candidates, others, hint := inFolder[at], inOverrides, "patch rendered objects in "+
-			path.Join(source.Relative(folder), "overrides")
+		candidates := inFolder[at]
+		others := inOverrides
+		hint := "patch rendered objects in " + path.Join(source.Relative(folder), "overrides")
 		if overrides != "" && source.IsWithin(at, overrides) {
-			candidates, others, hint = inOverrides, inFolder[folder], "patch source objects in "+
-				source.Relative(folder)+" itself"
+			candidates = inOverrides
+			others = inFolder[folder]
+			hint = "patch source objects in " + source.Relative(folder) + " itself"
 		}
 		for _, p := range paths.Patches[k.Folder] {
 			if p.Target == nil || slices.ContainsFunc(candidates, p.Changes) {

@@ -56,11 +56,13 @@ func Find(s *source.Sources, folder string) *Paths {
 		Generators: map[string][]Generator{}, Patches: map[string][]Patch{},
 	}
 	for _, k := range s.Kustomizations {
-		p.Generators[k.Folder], p.Patches[k.Folder] = findGenerators(s, k), findPatches(k)
+		p.Generators[k.Folder] = findGenerators(s, k)
+		p.Patches[k.Folder] = findPatches(k)
 	}
 	p.mentioned = sync.OnceValue(p.findMentioned)
 	p.follow(folder, nil)
-	p.byIdentity, p.byName = make(map[manifest.ID][]*Path, len(p.All)), make(map[manifest.ID][]*Path, len(p.All))
+	p.byIdentity = make(map[manifest.ID][]*Path, len(p.All))
+	p.byName = make(map[manifest.ID][]*Path, len(p.All))
 	for i := range p.All {
 		path := &p.All[i]
 		path.Steps = p.steps(*path)

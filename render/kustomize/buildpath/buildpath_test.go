@@ -103,19 +103,83 @@ func TestPatchSeesObjectsBeforeItsKustomization(t *testing.T) {
 	}
 }
 
-// TestRenamingPatchesAreKnown has patches with and without an effect on the identity of their targets.
-func TestRenamingPatchesAreKnown(t *testing.T) {
-	for patch, want := range map[string]bool{
-		`[{op: replace, path: /metadata/name, value: other}]`:                                                    true,
-		`[{op: copy, from: /metadata/name, path: /spec/a}]`:                                                      true,
-		`[{op: replace, path: /spec/name, value: other}]`:                                                        false,
-		`{metadata: {annotations: {internal.config.kubernetes.io/previousNames: a}}}`:                            true,
-		`{metadata: {annotations: {config.kubernetes.io/local-config: 'true'}}}`:                                 false,
-		`{apiVersion: v1, kind: Service, metadata: {name: web, annotations: {config.kubernetes.io/index: '1'}}}`: true,
+// TestLaterLabelsAreNotThereYet asks what a patch in base may select by a label of the built Service: prod sets env after
+// it, and a patch may set any label that it mentions.
+func TestLaterLabelsAreNotThereYet(t *testing.T) {
+	for _, test := range []struct {
+		patch, selector string
+		want            bool
+	}{
+		{"[]", "env=prod", false},
+		{"[]", "tier=front", true},
+		{"[]", "other=a", true}, // whoever sets it
+		{"[]", "other=b", false},
+		{"[{op: add, path: /metadata/labels/env, value: prod}]", "env=prod", true},
+		{"{apiVersion: v1, kind: Service, metadata: {name: web, labels: {env: prod}}}", "env=prod", true},
 	} {
-		paths := findIn(t, "-- prod/kustomization.yaml --\nresources: [web.yaml]\npatches: [{target: {name: web}, patch: \""+patch+"\"}]\n-- prod/web.yaml --\n{apiVersion: v1, kind: Service, metadata: {name: web}}\n")
-		if got := paths.Patches["/prod"][0].Renames(); got != want {
-			t.Errorf("%s: got %t", patch, got)
+		paths := findIn(t, "-- prod/kustomization.yaml --\nresources: [../base]\nlabels: [{pairs: {env: prod}}]\n-- base/kustomization.yaml --\nresources: [web.yaml]\n"+
+			"patches: [{target: {name: web}, patch: \""+test.patch+"\"}]\n-- base/web.yaml --\n{apiVersion: v1, kind: Service, metadata: {name: web, labels: {tier: front}}}\n")
+		c := paths.Candidate(&paths.All[0], 0)
+		c.Built = objectOf("Service", "", "web")
+		c.Built.SetLabels(map[string]string{"tier": "front", "env": "prod", "other": "a"})
+		selector, err := buildpath.NewSelector(&types.Selector{LabelSelector: test.selector})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := (buildpath.Patch{Selector: selector}).Changes(c); got != test.want {
+			t.Errorf("%s after %s: got %t", test.selector, test.patch, got)
+		}
+	}
+}
+
+// TestSelectorsOfNamespaces has selectors that match a namespace by a pattern.
+func TestSelectorsOfNamespaces(t *testing.T) {
+	for _, test := range []struct {
+		target types.Selector
+		want   bool
+	}{
+		{types.Selector{ResId: resid.ResId{Namespace: "shop"}}, true},
+		{types.Selector{ResId: resid.ResId{Name: ".*"}}, true}, // a Namespace, too
+		{types.Selector{ResId: resid.ResId{Gvk: resid.Gvk{Kind: "Service"}, Name: ".*"}}, false},
+		{types.Selector{ResId: resid.ResId{Name: "web"}}, false},
+		{types.Selector{LabelSelector: "tier=front"}, false},
+	} {
+		selector, err := buildpath.NewSelector(&test.target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := selector.MatchesNamespaces(); got != test.want {
+			t.Errorf("%+v: got %t", test.target, got)
+		}
+	}
+	for _, wrong := range []types.Selector{{LabelSelector: "a in b"}, {AnnotationSelector: "="}, {ResId: resid.ResId{Name: "("}}} {
+		if _, err := buildpath.NewSelector(&wrong); err == nil {
+			t.Errorf("%+v is valid", wrong)
+		}
+	}
+}
+
+// TestEffectsOfPatches has patches that may rename their targets, may rename or remove them, and copy values.
+func TestEffectsOfPatches(t *testing.T) {
+	for _, test := range []struct {
+		patch                            string
+		renames, changesIdentity, copies bool
+	}{
+		{`[{op: replace, path: /metadata/name, value: other}]`, true, true, false},
+		{`[{op: replace, path: /metadata, value: {}}]`, true, true, false},
+		{`[{op: copy, from: /metadata/name, path: /spec/a}]`, true, true, true},
+		{`[{op: move, from: /spec/a, path: /spec/b}]`, false, false, true},
+		{`[{op: replace, path: /spec/name, value: other}]`, false, false, false},
+		{`{metadata: {annotations: {internal.config.kubernetes.io/previousNames: a}}}`, true, true, false},
+		{`{metadata: {annotations: {config.kubernetes.io/local-config: 'true'}}}`, false, false, false},
+		{`{apiVersion: v1, kind: Service, metadata: {name: web, annotations: {config.kubernetes.io/index: '1'}}}`, true, true, false},
+		{`{apiVersion: v1, kind: Service, metadata: {name: web}, $patch: delete}`, false, true, false},
+		{`{apiVersion: v1, kind: Service, metadata: {name: web, $patch: replace}}`, false, true, false},
+	} {
+		paths := findIn(t, "-- prod/kustomization.yaml --\nresources: [web.yaml]\npatches: [{target: {name: web}, patch: \""+test.patch+"\"}]\n-- prod/web.yaml --\n{apiVersion: v1, kind: Service, metadata: {name: web}}\n")
+		p := paths.Patches["/prod"][0]
+		if p.Renames() != test.renames || p.ChangesIdentity() != test.changesIdentity || p.Copies() != test.copies {
+			t.Errorf("%s: got %t, %t, %t", test.patch, p.Renames(), p.ChangesIdentity(), p.Copies())
 		}
 	}
 }

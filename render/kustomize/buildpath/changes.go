@@ -47,7 +47,8 @@ func (p *Paths) Entries(folders ...string) (all []Entry) {
 			continue
 		}
 		k := p.Sources.Kustomizations[folder]
-		generators, patches := p.Generators[folder], p.Patches[folder] // in the same order
+		generators := p.Generators[folder] // in the order of changing
+		patches := p.Patches[folder]       // the same
 		for _, field := range changing {
 			value := valueOf(&k.Kustomization, field)
 			if value.Kind() != reflect.Slice {
@@ -60,10 +61,12 @@ func (p *Paths) Entries(folders ...string) (all []Entry) {
 				e := Entry{Kustomization: k, Field: field, Index: i, Name: fmt.Sprintf("%s[%d]", field, i),
 					Keys: []string{field, strconv.Itoa(i)}, Loads: fileOf(k, value.Index(i))}
 				if len(patches) > 0 && patches[0].Field == field && patches[0].Index == i {
-					e.Patch, patches = &patches[0], patches[1:]
+					e.Patch = &patches[0]
+					patches = patches[1:]
 				}
 				if len(generators) > 0 && generators[0].Field() == field && generators[0].Index == i {
-					e.Generator, generators = &generators[0], generators[1:]
+					e.Generator = &generators[0]
+					generators = generators[1:]
 				}
 				all = append(all, e)
 			}
@@ -86,7 +89,8 @@ func fileOf(k *source.Kustomization, entry reflect.Value) (file string) {
 // Until returns the build paths of a build without the changes by some folders after an entry: without all of
 // them if the entry is nil.
 func (p *Paths) Until(folders []string, last *Entry) (*Paths, error) {
-	s, files := *p.Sources, map[string][]byte{}
+	files := map[string][]byte{}
+	s := *p.Sources
 	s.Kustomizations = maps.Clone(s.Kustomizations)
 	isLater := last == nil
 	for i, folder := range folders {
@@ -110,7 +114,8 @@ func (p *Paths) Until(folders []string, last *Entry) (*Paths, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.Kustomizations[folder], files[k.File] = &k, content
+		s.Kustomizations[folder] = &k
+		files[k.File] = content
 	}
 	s.FS = s.FS.With(files)
 	return Find(&s, p.Folder), nil

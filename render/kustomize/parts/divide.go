@@ -14,17 +14,13 @@ import (
 // Division is a build in parts.
 type Division struct {
 	paths   *buildpath.Paths
-	nodes   []*node
-	nodeOf  map[*source.Tree]*node // by the document of a build path
-	entries map[string]*entries    // by folder
-	targets targets
+	nodes   *nodes
+	links   links
+	targets *targets
 	parts   []*part
 	// configured has the folders with configurations of their own, and the folders that load these.
 	configured map[string]bool
-	// configurations are the files of the repository that the build loads.
-	configurations []source.Configuration
-	texts          map[string]int // the number of texts in each manifest
-	images         images
+	images     images
 	// noStandIns is true if an entry copies namespaces or labels, matches them by a pattern or writes them to other
 	// fields, or if the objects name their files.
 	noStandIns bool
@@ -37,15 +33,7 @@ type node struct {
 	text     *source.Text      // nil for an entry
 	paths    []*buildpath.Path // of its objects
 	loadedBy [][]string        // see buildpath.Paths
-	group    *group
-	// changedBy are the entries that may change the objects of the node, and copiesFrom the nodes whose
-	// values an entry copies.
-	changedBy, copiesFrom []*node
-	// names are all names that the objects have during the build, and refersTo the reference targets that the
-	// source objects may name.
-	names    []string
-	refersTo []*node
-	files    []string // loaded by an entry
+	files    []string          // loaded by an entry
 }
 
 // position is the place of a node in the source files.
@@ -53,14 +41,6 @@ type position struct {
 	file  string
 	field string // of a kustomization; empty for a document
 	index int    // in the field, or in the file
-}
-
-// group is a set of nodes that are built only together, since they may have the same object or target.
-type group struct {
-	nodes    []*node
-	isPlaced bool // in a part
-	isRanked bool
-	rank     int // see rankOf
 }
 
 // part is a set of nodes.
@@ -90,81 +70,100 @@ func divide(paths *buildpath.Paths, size int, documents ...*source.Tree) *Divisi
 	if !areRead || slices.ContainsFunc(configurations, mayIdentify) || !isDivisible(paths) {
 		return nil
 	}
-	d := &Division{paths: paths, configurations: configurations, nodeOf: map[*source.Tree]*node{},
-		entries: map[string]*entries{}, configured: map[string]bool{}, texts: map[string]int{}}
-	d.findConfigured(paths.Folder)
-	d.noStandIns = slices.ContainsFunc(configurations, movesValues)
-	d.addNodes()
-	d.joinDuplicates()
-	d.findChanges()
-	d.findImages()
-	d.findTargets()
-	d.findReferences()
+	noStandIns := slices.ContainsFunc(configurations, movesValues) ||
+		slices.ContainsFunc(slices.Collect(maps.Keys(paths.Loaded)), func(folder string) bool {
+			return preventsStandIns(paths.Loaded[folder], paths.Patches[folder])
+		})
+	images := findImages(paths, configurations, noStandIns)
+	nodes := readNodes(paths)
+	changes, changed := findChanges(paths, nodes)
+	pairs := slices.Concat(nodes.listed, findDuplicates(paths, nodes), changed)
+	links := newLinks(nodes.all, pairs, changes, images.changes(paths, nodes))
+	targets := findTargets(paths, nodes, configurations)
+	divided := nodes.all
 	if len(documents) > 0 {
-		d.nodes = nil
+		divided = nil
 	}
 	for _, document := range documents {
-		d.nodes = append(d.nodes, d.nodeOf[document].group.nodes...)
+		divided = append(divided, links.groups[nodes.of[document]].nodes...)
 	}
-	d.distribute(size)
-	return d
+	return &Division{
+		paths: paths, nodes: nodes, links: links, targets: targets,
+		parts:      distribute(paths, divided, links, targets.references(divided), size),
+		configured: findConfigured(paths), images: images, noStandIns: noStandIns,
+	}
 }
 
-// findConfigured finds the configured folders from one inwards. It reports whether that one is configured.
-func (d *Division) findConfigured(folder string) bool {
-	k := d.paths.Loaded[folder]
-	isConfigured := len(ownConfigurations(k)) > 0
-	for _, entry := range slices.Concat(k.Resources, k.Components) {
-		if loaded := k.Paths[entry]; d.paths.Loaded[loaded] != nil {
-			isConfigured = d.findConfigured(loaded) || isConfigured
-		}
-	}
-	d.configured[folder] = isConfigured
-	return isConfigured
-}
-
-// addNodes adds the nodes in the order of the build. Entries that generate nothing come last.
-func (d *Division) addNodes() {
-	nodeOf := map[*source.Tree]*node{}
-	for _, m := range d.paths.Sources.Manifests {
-		d.texts[m.File] = len(m.Texts)
-		// kustomize reads a List differently if it is alone
-		hasList, whole := slices.ContainsFunc(m.Texts, isList), &group{}
-		for i, text := range m.Texts {
-			n := &node{position: position{file: m.File, index: i}, text: text, group: &group{}}
-			if hasList {
-				n.group = whole
+// findConfigured returns the folders with configurations of their own, and the folders that load these.
+func findConfigured(paths *buildpath.Paths) map[string]bool {
+	configured := map[string]bool{}
+	var visit func(folder string)
+	visit = func(folder string) {
+		k := paths.Loaded[folder]
+		isConfigured := len(ownConfigurations(k)) > 0
+		for _, entry := range slices.Concat(k.Resources, k.Components) {
+			if loaded := k.Paths[entry]; paths.Loaded[loaded] != nil {
+				visit(loaded)
+				isConfigured = isConfigured || configured[loaded]
 			}
-			n.group.nodes = append(n.group.nodes, n)
+		}
+		configured[folder] = isConfigured
+	}
+	visit(paths.Folder)
+	return configured
+}
+
+// nodes are the nodes of a build.
+type nodes struct {
+	all     []*node                // in the order of the build, then the entries that generate nothing
+	of      map[*source.Tree]*node // by document
+	entries map[string]*entries    // by folder
+	texts   map[string]int         // the number of texts in each manifest
+	listed  []pair                 // the texts of each manifest with a List
+}
+
+func readNodes(paths *buildpath.Paths) *nodes {
+	read := &nodes{of: map[*source.Tree]*node{}, entries: map[string]*entries{}, texts: map[string]int{}}
+	for _, m := range paths.Sources.Manifests {
+		read.texts[m.File] = len(m.Texts)
+		hasList := slices.ContainsFunc(m.Texts, isList) // kustomize reads a List differently if it is alone
+		var first *node
+		for i, text := range m.Texts {
+			n := &node{position: position{file: m.File, index: i}, text: text}
+			if i == 0 {
+				first = n
+			} else if hasList {
+				read.listed = append(read.listed, pair{n, first})
+			}
 			for _, o := range text.Objects {
-				nodeOf[o.Tree] = n
+				read.of[o.Tree] = n
 			}
 		}
 	}
 	var others []*node
-	for _, folder := range slices.Sorted(maps.Keys(d.paths.Loaded)) {
-		e := newEntries(d.paths, d.paths.Loaded[folder])
-		d.entries[folder] = e
-		d.noStandIns = d.noStandIns || d.preventsStandIns(folder)
-		for i, g := range d.paths.Generators[folder] { // the first entries
-			nodeOf[g.Document.Tree] = e.all[i]
+	for _, folder := range slices.Sorted(maps.Keys(paths.Loaded)) {
+		e := newEntries(paths, paths.Loaded[folder])
+		read.entries[folder] = e
+		for i, g := range paths.Generators[folder] { // the first entries
+			read.of[g.Document.Tree] = e.all[i]
 		}
 		others = append(others, e.all...)
 	}
-	for i := range d.paths.All {
-		path := &d.paths.All[i]
-		n := nodeOf[path.Document.Tree]
-		if d.nodeOf[path.Document.Tree] = n; len(n.paths) == 0 {
-			d.nodes = append(d.nodes, n)
+	for i := range paths.All {
+		path := &paths.All[i]
+		n := read.of[path.Document.Tree]
+		if len(n.paths) == 0 {
+			read.all = append(read.all, n)
 		}
 		n.paths = append(n.paths, path)
 		n.loadedBy = append(n.loadedBy, path.Folders)
 	}
 	for _, n := range others {
 		if len(n.paths) == 0 {
-			d.nodes = append(d.nodes, n)
+			read.all = append(read.all, n)
 		}
 	}
+	return read
 }
 
 func isList(text *source.Text) bool {
@@ -173,124 +172,92 @@ func isList(text *source.Text) bool {
 	})
 }
 
-func join(a, b *node) {
-	from, to := a.group, b.group
-	if from == to {
-		return
-	}
-	if len(from.nodes) > len(to.nodes) {
-		from, to = to, from
-	}
-	for _, n := range from.nodes {
-		n.group = to
-	}
-	to.nodes = append(to.nodes, from.nodes...)
-}
-
-// joinDuplicates joins the nodes of objects that have the same ID when kustomize compares IDs: after
-// each folder and at the end.
-func (d *Division) joinDuplicates() {
+// findDuplicates returns the nodes of objects that have the same ID when kustomize compares IDs: after each folder and
+// at the end.
+func findDuplicates(paths *buildpath.Paths, nodes *nodes) (duplicates []pair) {
 	type id struct {
 		rest string // the folders that are built later
 		buildpath.NamedID
 	}
-	first := make(map[id]*node, 3*len(d.paths.All))
-	for i := range d.paths.All {
-		path := &d.paths.All[i]
-		n := d.nodeOf[path.Document.Tree]
+	first := make(map[id]*node, 3*len(paths.All))
+	for i := range paths.All {
+		path := &paths.All[i]
+		n := nodes.of[path.Document.Tree]
 		for step, identities := range path.Steps {
 			id := id{strings.Join(path.Folders[step:], "\n"),
 				buildpath.NamedID{Gvk: path.GVK, Identity: identities[len(identities)-1]}}
 			if other := first[id]; other != nil {
-				join(n, other)
+				duplicates = append(duplicates, pair{n, other})
 			} else {
 				first[id] = n
 			}
 		}
 	}
-}
-
-// rankOf returns how far a group depends on the folder of the environment: not at all, on entries that change objects,
-// or on objects and images, which hardly two environments share. It does not follow cycles.
-func (d *Division) rankOf(g *group) int {
-	if g.isRanked {
-		return g.rank
-	}
-	g.isRanked = true
-	for _, n := range g.nodes {
-		switch {
-		case !source.IsWithin(n.file, d.paths.Folder):
-		case n.text == nil && len(n.paths) == 0 && n.field != imagesField:
-			g.rank = max(g.rank, 1)
-		default:
-			g.rank = 2
-		}
-		for _, on := range slices.Concat(n.changedBy, n.copiesFrom) {
-			g.rank = max(g.rank, d.rankOf(on.group))
-		}
-	}
-	return g.rank
+	return duplicates
 }
 
 // distribute makes every node an own node of one part, and adds the context of each part. Environments that share bases
 // share the parts of objects that depend on nothing else, so the groups of a part have one rank. A part may grow by
 // half to end with a folder: kustomize reads the kustomization of a folder again for each part.
-func (d *Division) distribute(partSize int) {
+func distribute(paths *buildpath.Paths, nodes []*node, l links, references dependencies, partSize int) (parts []*part) {
 	ranks := map[*group]int{} // with reference targets
-	for _, n := range d.nodes {
-		for _, on := range append(n.refersTo, n) {
-			ranks[n.group] = max(ranks[n.group], d.rankOf(on.group))
+	known := map[*group]int{}
+	for _, n := range nodes {
+		for _, on := range slices.Concat(references[n], []*node{n}) {
+			ranks[l.groups[n]] = max(ranks[l.groups[n]], l.rank(l.groups[on], paths.Folder, known))
 		}
 	}
-	slices.SortStableFunc(d.nodes, func(a, b *node) int { return cmp.Compare(ranks[a.group], ranks[b.group]) })
-	size, folder, rank := 2*partSize, "", 0
-	for _, n := range d.nodes {
-		if n.group.isPlaced {
+	nodes = slices.SortedStableFunc(slices.Values(nodes), func(a, b *node) int {
+		return cmp.Compare(ranks[l.groups[a]], ranks[l.groups[b]])
+	})
+	isPlaced := map[*group]bool{}
+	size := 2 * partSize
+	folder := ""
+	rank := 0
+	for _, n := range nodes {
+		g := l.groups[n]
+		if isPlaced[g] {
 			continue
 		}
 		if size >= partSize && n.loadedBy[0][0] != folder || size >= partSize+partSize/2 ||
-			len(n.paths) > 0 && ranks[n.group] != rank {
-			d.parts = append(d.parts, &part{nodes: map[*node]bool{}})
+			len(n.paths) > 0 && ranks[g] != rank {
+			parts = append(parts, &part{nodes: map[*node]bool{}})
 			size = 0
 		}
-		folder, rank = n.loadedBy[0][0], ranks[n.group]
-		n.group.isPlaced = true
-		for _, member := range n.group.nodes {
-			d.parts[len(d.parts)-1].nodes[member] = true
+		folder = n.loadedBy[0][0]
+		rank = ranks[g]
+		isPlaced[g] = true
+		for _, member := range g.nodes {
+			parts[len(parts)-1].nodes[member] = true
 			size += len(member.paths)
 		}
 	}
 	isLoaded := map[string]bool{}
-	for _, p := range d.parts {
+	for _, p := range parts {
 		for _, n := range slices.Collect(maps.Keys(p.nodes)) {
-			p.addContext(n.refersTo)
-			p.addDependencies(n)
+			p.addContext(l, references[n])
+			p.addContext(l, l.needs[n])
 		}
 		maps.Copy(isLoaded, p.folders())
 	}
-	for folder := range d.paths.Loaded {
+	for folder := range paths.Loaded {
 		if !isLoaded[folder] {
-			d.parts[0].empty = append(d.parts[0].empty, d.paths.LoadedBy[folder]...)
+			parts[0].empty = append(parts[0].empty, paths.LoadedBy[folder]...)
 		}
 	}
+	return parts
 }
 
-// addContext adds nodes to the context of the part, each with its group and dependencies.
-func (p *part) addContext(nodes []*node) {
+// addContext adds nodes to the context of the part, each with its group and all that these need.
+func (p *part) addContext(l links, nodes []*node) {
 	for _, n := range nodes {
-		for _, member := range n.group.nodes {
+		for _, member := range l.groups[n].nodes {
 			if _, isThere := p.nodes[member]; !isThere {
 				p.nodes[member] = false
-				p.addDependencies(member)
+				p.addContext(l, l.needs[member])
 			}
 		}
 	}
-}
-
-// addDependencies adds to the context the entries that may change a node, and the nodes that it copies from.
-func (p *part) addDependencies(n *node) {
-	p.addContext(n.changedBy)
-	p.addContext(n.copiesFrom)
 }
 
 func (p *part) folders() map[string]bool {

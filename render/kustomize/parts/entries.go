@@ -1,6 +1,8 @@
 package parts
 
 import (
+	"slices"
+
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/resid"
 
@@ -35,7 +37,6 @@ func newEntries(paths *buildpath.Paths, k *source.Kustomization) *entries {
 				n.files = append(n.files, file)
 			}
 		}
-		n.group = &group{nodes: []*node{n}}
 		e.all = append(e.all, n)
 		return n
 	}
@@ -84,39 +85,46 @@ func selectorOf(id resid.ResId) *buildpath.Selector {
 	return s
 }
 
-// findChanges links each object with the entries that may change it or copy from it, and joins it with
-// the entries that fail without it.
-func (d *Division) findChanges() {
-	for i := range d.paths.All {
-		path := &d.paths.All[i]
-		n := d.nodeOf[path.Document.Tree]
-		var identities []buildpath.Identity
-		for step, found := range path.Steps {
-			if identities = append(identities, found...); step > 0 {
-				d.entries[path.Folders[step-1]].link(n, path.GVK, identities)
+// findChanges returns the entries that may change the objects of each node, the nodes from which each entry copies, and
+// the pairs of a node and an entry that fails without it.
+func findChanges(paths *buildpath.Paths, nodes *nodes) (changes dependencies, joined []pair) {
+	changes = dependencies{}
+	for i := range paths.All {
+		path := &paths.All[i]
+		n := nodes.of[path.Document.Tree]
+		identities := slices.Clone(path.Steps[0])
+		for step, folder := range path.Folders {
+			identities = append(identities, path.Steps[step+1]...)
+			e := nodes.entries[folder]
+			for _, entry := range e.naming(path.GVK, identities) {
+				joined = append(joined, pair{n, entry})
+			}
+			if found := entriesFor(e.selecting, path.GVK, identities); len(found) > 0 {
+				changes[n] = append(changes[n], found...)
+			}
+			for _, entry := range entriesFor(e.copying, path.GVK, identities) {
+				changes[entry] = append(changes[entry], n)
 			}
 		}
 	}
+	return changes, joined
 }
 
-// link links the node of an object with the entries. The object had the identities until then.
-func (e *entries) link(n *node, gvk resid.Gvk, identities []buildpath.Identity) {
+// naming returns the entries that name an object with one of some identities.
+func (e *entries) naming(gvk resid.Gvk, identities []buildpath.Identity) (found []*node) {
 	for _, id := range identities {
-		for _, entry := range e.named[buildpath.NamedID{Gvk: gvk, Identity: id}] {
-			join(n, entry)
-		}
-		for _, entry := range e.scaled[id.Name] {
-			join(n, entry)
-		}
+		found = append(found, e.named[buildpath.NamedID{Gvk: gvk, Identity: id}]...)
+		found = append(found, e.scaled[id.Name]...)
 	}
-	for _, s := range e.selecting {
+	return found
+}
+
+// entriesFor returns the entries whose selectors may select an object with some identities.
+func entriesFor(selections []selection, gvk resid.Gvk, identities []buildpath.Identity) (found []*node) {
+	for _, s := range selections {
 		if s.selector.MaySelect(gvk, identities) {
-			n.changedBy = append(n.changedBy, s.entry)
+			found = append(found, s.entry)
 		}
 	}
-	for _, s := range e.copying {
-		if s.selector.MaySelect(gvk, identities) {
-			s.entry.copiesFrom = append(s.entry.copiesFrom, n)
-		}
-	}
+	return found
 }

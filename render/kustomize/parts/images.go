@@ -46,48 +46,59 @@ var plainName = regexp.MustCompile(`^([A-Za-z0-9._:-]+/)*[A-Za-z0-9_-]+$`)
 // no text.
 var noImage = types.Image{Name: "a^"}
 
-// findImages links the objects, the patches and the entries of images: themselves with the entries that may change
-// their images.
-func (d *Division) findImages() {
-	d.images = images{map[imageName][]imageEntry{}, map[position]bool{}}
-	if d.composesImages() {
-		return
+// findImages returns the entries of images: none, if an image may have a value that no source object and no patch has.
+func findImages(paths *buildpath.Paths, configurations []source.Configuration, noStandIns bool) images {
+	found := images{map[imageName][]imageEntry{}, map[position]bool{}}
+	if noStandIns || composesImages(paths, configurations) {
+		return found
 	}
-	for _, k := range d.paths.Loaded {
-		d.images.add(k)
+	for _, k := range paths.Loaded {
+		found.add(k)
 	}
-	if len(d.images.isOne) == 0 {
-		return
-	}
-	for _, n := range d.nodes {
-		if n.text != nil {
-			for _, o := range n.text.Objects {
-				d.images.link(n, o.Values())
-			}
-		}
-	}
-	for folder := range d.paths.Loaded {
-		patches := d.entries[folder].all[len(d.paths.Generators[folder]):]
-		for i, p := range d.paths.Patches[folder] {
-			for _, document := range p.Documents {
-				d.images.link(patches[i], document.Values())
-			}
-		}
-	}
-	for _, alike := range d.images.byName {
-		for _, e := range alike {
-			d.images.link(e.entry, slices.Values([]string{e.newName}))
-		}
-	}
+	return found
 }
 
-// composesImages reports whether an image may have a value that no source object and no patch has: of a replacement, of
-// another field of a kustomization, or of an entry that all parts have.
-func (d *Division) composesImages() bool {
-	if d.noStandIns || slices.ContainsFunc(d.configurations, movesImages) {
+// changes returns the entries of images that may change the images of objects, of patches and of such entries.
+func (i images) changes(paths *buildpath.Paths, nodes *nodes) dependencies {
+	changes := dependencies{}
+	if len(i.isOne) == 0 {
+		return changes
+	}
+	add := func(n *node, values iter.Seq[string]) {
+		if found := i.matching(values); len(found) > 0 {
+			changes[n] = append(changes[n], found...)
+		}
+	}
+	for _, n := range nodes.all {
+		if n.text != nil {
+			for _, o := range n.text.Objects {
+				add(n, o.Values())
+			}
+		}
+	}
+	for folder := range paths.Loaded {
+		patches := nodes.entries[folder].all[len(paths.Generators[folder]):]
+		for index, p := range paths.Patches[folder] {
+			for _, document := range p.Documents {
+				add(patches[index], document.Values())
+			}
+		}
+	}
+	for _, alike := range i.byName {
+		for _, e := range alike {
+			add(e.entry, slices.Values([]string{e.newName}))
+		}
+	}
+	return changes
+}
+
+// composesImages reports whether an image may have a value of another field of a kustomization, or of an entry that all
+// parts have.
+func composesImages(paths *buildpath.Paths, configurations []source.Configuration) bool {
+	if slices.ContainsFunc(configurations, movesImages) {
 		return true
 	}
-	for _, k := range d.paths.Loaded {
+	for _, k := range paths.Loaded {
 		if slices.ContainsFunc(k.Images, func(image types.Image) bool {
 			return image.NewName != "" && !plainName.MatchString(image.Name)
 		}) {
@@ -111,15 +122,15 @@ func (i images) add(k *source.Kustomization) {
 			continue
 		}
 		n := &node{position: position{k.File, imagesField, index}}
-		n.group = &group{nodes: []*node{n}}
-		name, pattern := nameOf(image.Name), regexp.MustCompile("^"+image.Name+"$")
+		name := nameOf(image.Name)
+		pattern := regexp.MustCompile("^" + image.Name + "$")
 		i.byName[name] = append(i.byName[name], imageEntry{n, pattern, image.NewName})
 		i.isOne[n.position] = true
 	}
 }
 
-// link links a node with the entries that may change one of its values: of a name, which a tag or digest may follow.
-func (i images) link(n *node, values iter.Seq[string]) {
+// matching returns the entries that may change one of some values: of a name, which a tag or digest may follow.
+func (i images) matching(values iter.Seq[string]) (found []*node) {
 	for value := range values {
 		for end := range len(value) + 1 {
 			if end < len(value) && value[end] != ':' && value[end] != '@' {
@@ -127,9 +138,10 @@ func (i images) link(n *node, values iter.Seq[string]) {
 			}
 			for _, e := range i.byName[nameOf(value[:end])] {
 				if e.name.MatchString(value[:end]) {
-					n.changedBy = append(n.changedBy, e.entry)
+					found = append(found, e.entry)
 				}
 			}
 		}
 	}
+	return found
 }

@@ -69,7 +69,8 @@ func (d *Division) IsWorthwhile() bool {
 // Build builds the parts concurrently. It returns the objects of all parts in order, or the error of the
 // first part that fails. The memo keeps the objects, so they must not be changed.
 func (d *Division) Build(m *memo.Memo, build BuildFunc) ([]manifest.Object, error) {
-	built, errs := make([][]manifest.Object, len(d.parts)), make([]error, len(d.parts))
+	built := make([][]manifest.Object, len(d.parts))
+	errs := make([]error, len(d.parts))
 	parallel.For(len(d.parts), func(i int) { built[i], errs[i] = d.buildPart(d.parts[i], m, build) })
 	if err := cmp.Or(errs...); err != nil {
 		return nil, err
@@ -98,7 +99,7 @@ func (d *Division) buildPart(p *part, m *memo.Memo, build BuildFunc) ([]manifest
 		if err != nil || len(missing) == 0 {
 			return objects, err
 		}
-		p.addContext(missing)
+		p.addContext(d.links, missing)
 	}
 }
 
@@ -143,7 +144,9 @@ func (d *Division) buildShared(p *part, m *memo.Memo, build BuildFunc) (objects 
 // standIn prunes the files of a part with as many stand-ins as possible.
 func (d *Division) standIn(p *part, s *standIns) (fs *source.FileSystem, key buildKey, err error) {
 	for isDone := false; !isDone; {
-		isDone, s.values, s.placed = true, nil, 0
+		isDone = true
+		s.values = nil
+		s.placed = 0
 		var files []string
 		if fs, files, err = d.prune(p, s); err != nil {
 			return fs, key, err
@@ -172,7 +175,7 @@ func (d *Division) ownObjects(p *part, built []manifest.Object) (own []manifest.
 		if path == nil {
 			return nil, ErrOverlap
 		}
-		isOwn, isThere := p.nodes[d.nodeOf[path.Document.Tree]]
+		isOwn, isThere := p.nodes[d.nodes.of[path.Document.Tree]]
 		if !isThere {
 			return nil, ErrOverlap
 		}

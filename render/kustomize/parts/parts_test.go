@@ -61,6 +61,7 @@ func TestPartsBuildTheObjectsOfOneBuild(t *testing.T) {
 		{"a patch of one object", "patches: [{patch: '{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 3}}'}]", "replicas: 3"},
 		{"a patch of a pattern", `patches: [{target: {kind: Deployment, name: .*}, patch: '[{"op": "add", "path": "/spec/paused", "value": true}]'}]`, "paused: true"},
 		{"an image", "images: [{name: registry.io/web, newTag: '2'}, {name: registry.io/api, newName: other}]", "image: registry.io/web:2"},
+		{"an image that another entry renames", "images: [{name: registry.io/web, newName: registry.io/next}, {name: registry.io/next, newTag: '3'}]", "image: registry.io/next:3"},
 		{"replicas", "replicas: [{name: api, count: 4}]", "replicas: 4"},
 		{"a replacement", "replacements: [{source: {kind: Service, name: web, fieldPath: metadata.labels.app}, targets: [{select: {kind: Secret}, fieldPaths: [data.k]}]}]", "k: web"},
 		{"a merged generator", "configMapGenerator: [{name: web, behavior: merge, literals: [l=w]}]", "l: w"},

@@ -61,7 +61,8 @@ func (p *pruning) keepFolder(folder string) (isLeft bool, err error) {
 			len(k.Replacements)
 	}
 	before := count()
-	k.Resources, k.Components = filter(k.Resources, keep), filter(k.Components, keep)
+	k.Resources = filter(k.Resources, keep)
+	k.Components = filter(k.Components, keep)
 	k.ConfigMapGenerator = keepEntries(p, k.File, "configMapGenerator", k.ConfigMapGenerator)
 	k.SecretGenerator = keepEntries(p, k.File, "secretGenerator", k.SecretGenerator)
 	k.PatchesStrategicMerge = keepEntries(p, k.File, "patchesStrategicMerge", k.PatchesStrategicMerge)
@@ -72,7 +73,8 @@ func (p *pruning) keepFolder(folder string) (isLeft bool, err error) {
 	k.Replacements = keepEntries(p, k.File, "replacements", k.Replacements)
 	isPruned := before != count()
 	if len(images) < len(k.Images) {
-		images, isPruned = append(images, noImage), true
+		images = append(images, noImage)
+		isPruned = true
 	}
 	k.Images = images
 	if err != nil || isPruned && k.IsEmpty() {
@@ -83,7 +85,8 @@ func (p *pruning) keepFolder(folder string) (isLeft bool, err error) {
 		p.read = append(p.read, k.Paths[entry])
 	}
 	placed := p.standIns.placed
-	if k.Kustomization = p.standIns.replace(k.Kustomization); isPruned || p.standIns.placed > placed {
+	k.Kustomization = p.standIns.replace(k.Kustomization)
+	if isPruned || p.standIns.placed > placed {
 		p.files[k.File], err = json.Marshal(k.Kustomization) // also YAML
 	}
 	return true, err
@@ -106,7 +109,7 @@ func (p *pruning) keepFile(file string) bool {
 	if len(texts) > 0 {
 		p.read = append(p.read, file)
 	}
-	if len(texts) < p.Division.texts[file] {
+	if len(texts) < p.nodes.texts[file] {
 		kept := make([][]byte, len(texts))
 		for i, n := range texts {
 			kept[i] = n.text.Content

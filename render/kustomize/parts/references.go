@@ -18,6 +18,7 @@ import (
 // it has in any field.
 type targets struct {
 	byName     map[string][]*node             // by each name during the build
+	names      map[*node][]string             // these names
 	byIdentity map[buildpath.Identity][]*node // the same, with the final namespace
 
 	// bySourceNamespace has the nodes of objects whose source is in a namespace into which kustomizations
@@ -40,32 +41,33 @@ func (s *scope) add(gvk resid.Gvk, namespace string) {
 	s.isAny = s.isAny || gvk.IsClusterScoped()
 }
 
-func (d *Division) findTargets() {
-	d.targets = targets{map[string][]*node{}, map[buildpath.Identity][]*node{}, map[string][]*node{}}
-	isMovedInto, isThere, namesNamespaces := map[string]bool{}, map[string]bool{},
-		slices.ContainsFunc(d.configurations, namesNamespaces)
-	for i := range d.paths.All {
-		path := &d.paths.All[i]
-		n, last := d.nodeOf[path.Document.Tree], path.Last().Namespace
-		if namesNamespaces || !path.GVK.Equals(namespaceGVK) {
+func findTargets(paths *buildpath.Paths, nodes *nodes, configurations []source.Configuration) *targets {
+	t := &targets{map[string][]*node{}, map[*node][]string{}, map[buildpath.Identity][]*node{}, map[string][]*node{}}
+	isMovedInto := map[string]bool{}
+	hasNamespaces := slices.ContainsFunc(configurations, namesNamespaces)
+	for i := range paths.All {
+		path := &paths.All[i]
+		last := path.Last().Namespace
+		if hasNamespaces || !path.GVK.Equals(namespaceGVK) {
 			for _, id := range path.Identities(len(path.Folders)) {
-				d.targets.add(n, buildpath.Identity{Name: id.Name, Namespace: last})
+				t.add(nodes.of[path.Document.Tree], buildpath.Identity{Name: id.Name, Namespace: last})
 			}
 		}
 		if path.Steps[0][0].Namespace != last {
 			isMovedInto[last] = true
 		}
 	}
-	for i := range d.paths.All {
-		path := &d.paths.All[i]
+	isThere := map[string]bool{}
+	for i := range paths.All {
+		path := &paths.All[i]
 		namespace := path.Steps[0][0].Namespace
 		key := strings.Join(slices.Concat(path.Folders, []string{namespace}), "\n")
 		if isMovedInto[namespace] && !isThere[key] {
 			isThere[key] = true
-			d.targets.bySourceNamespace[namespace] = append(d.targets.bySourceNamespace[namespace],
-				d.nodeOf[path.Document.Tree])
+			t.bySourceNamespace[namespace] = append(t.bySourceNamespace[namespace], nodes.of[path.Document.Tree])
 		}
 	}
+	return t
 }
 
 var namespaceGVK = resid.NewGvk("", "v1", "Namespace")
@@ -86,17 +88,18 @@ func (t *targets) add(n *node, id buildpath.Identity) {
 	if !slices.Contains(t.byIdentity[id], n) {
 		t.byIdentity[id] = append(t.byIdentity[id], n)
 	}
-	if !slices.Contains(n.names, id.Name) {
-		n.names = append(n.names, id.Name)
+	if !slices.Contains(t.names[n], id.Name) {
+		t.names[n] = append(t.names[n], id.Name)
 		t.byName[id.Name] = append(t.byName[id.Name], n)
 	}
 }
 
-// findReferences finds the reference targets of all source objects. References that the build adds
+// references returns the reference targets of all source objects of nodes. References that the build adds
 // show in its result: see missingTargets.
-func (d *Division) findReferences() {
-	parallel.For(len(d.nodes), func(i int) {
-		n := d.nodes[i]
+func (t *targets) references(nodes []*node) dependencies {
+	found := make([][]*node, len(nodes))
+	parallel.For(len(nodes), func(i int) {
+		n := nodes[i]
 		if n.text == nil || !slices.ContainsFunc(n.paths, func(path *buildpath.Path) bool {
 			return mayRefer(path.GVK)
 		}) {
@@ -107,9 +110,16 @@ func (d *Division) findReferences() {
 			s.add(path.GVK, path.Last().Namespace)
 		}
 		for _, o := range n.text.Objects {
-			n.refersTo = append(n.refersTo, d.targets.find(s, o.Kind, o.Values())...)
+			found[i] = append(found[i], t.find(s, o.Kind, o.Values())...)
 		}
 	})
+	references := dependencies{}
+	for i, n := range nodes {
+		if len(found[i]) > 0 {
+			references[n] = found[i]
+		}
+	}
+	return references
 }
 
 // missingTargets returns the reference targets of built objects that a part lacks.
@@ -164,13 +174,15 @@ func (t *targets) find(s scope, kind string, values iter.Seq[string]) (found []*
 			s.namespaces = append(s.namespaces, value)
 		}
 	}
-	isFound, isVisited := map[*node]bool{}, map[string]bool{}
+	isFound := map[*node]bool{}
 	add := func(n *node) {
 		if !isFound[n] {
 			isFound[n] = true
-			found, names = append(found, n), append(names, n.names...)
+			found = append(found, n)
+			names = append(names, t.names[n]...)
 		}
 	}
+	isVisited := map[string]bool{}
 	for len(names) > 0 {
 		name := names[len(names)-1]
 		names = names[:len(names)-1]

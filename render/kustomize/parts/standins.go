@@ -139,12 +139,11 @@ func (s *standIns) restoreValue(value any) (restored any, hasChanged bool) {
 	return value, false
 }
 
-// preventsStandIns reports whether the kustomization of a folder makes Division.noStandIns true.
-func (d *Division) preventsStandIns(folder string) bool {
-	k := d.paths.Loaded[folder]
+// preventsStandIns reports whether a kustomization makes Division.noStandIns true.
+func preventsStandIns(k *source.Kustomization, patches []buildpath.Patch) bool {
 	return len(k.Replacements) > 0 || slices.Contains(k.BuildMetadata, types.OriginAnnotations) ||
 		slices.ContainsFunc(k.Labels, func(l types.Label) bool { return len(l.FieldSpecs) > 0 }) ||
-		slices.ContainsFunc(d.paths.Patches[folder], func(p buildpath.Patch) bool {
+		slices.ContainsFunc(patches, func(p buildpath.Patch) bool {
 			return p.Copies() || p.Err != nil || p.Selector != nil && p.Selector.MatchesNamespaces()
 		})
 }
