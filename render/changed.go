@@ -19,7 +19,8 @@ import (
 // changed returns the environments among names that changed files may change. It reads their sources
 // and builds nothing, so an environment counts as changed if a build may read more files.
 func (r *Repository) changed(names, files []string) (changed []string) {
-	may, onDisk := make([]bool, len(names)), source.NewFileSystem(r.files, r.dir, nil)
+	may := make([]bool, len(names))
+	onDisk := source.NewFileSystem(r.files, r.dir, nil)
 	parallel.For(len(names), func(i int) {
 		looks := &source.Looks{}
 		areAll := r.looksAt(names[i], looks)

@@ -74,7 +74,8 @@ func (p *pipeline) asWritten(o manifest.Object) manifest.Object {
 
 // isOf reports whether an object is the delivery, with its variables or without, perhaps in a second folder.
 func (f *Delivery) isOf(o manifest.Object) bool {
-	is, of := f.Of.ID(), o.Committed().ID()
+	is := f.Of.ID()
+	of := o.Committed().ID()
 	if is.Namespace == "" { // Argo CD applies it to a namespace
 		of.Namespace = ""
 	}
@@ -152,7 +153,8 @@ func (p *pipeline) layOutDelivered() (files []tree.File, problems []manifest.Pro
 func (p *pipeline) layOutFolder(f *Delivery) (files []tree.File, problems []manifest.Problem) {
 	placed := tree.Layout(f.InGit(), p.checker.IsNamespaced)
 	problems = p.duplicates(placed)
-	names, paths := make([]string, len(placed)), map[manifest.ID]string{}
+	names := make([]string, len(placed))
+	paths := map[manifest.ID]string{}
 	for i, o := range placed {
 		content, err := p.asWritten(o.Object).YAML()
 		if p.isSource(o.Object) {
@@ -160,7 +162,8 @@ func (p *pipeline) layOutFolder(f *Delivery) (files []tree.File, problems []mani
 				p.name)
 		}
 		problems = append(problems, problemsOfErrors([]manifest.Object{o.Object}, []error{err})...)
-		names[i], paths[o.ID()] = o.Path, path.Join(tree.Folder, p.name, f.rendered, o.Path)
+		names[i] = o.Path
+		paths[o.ID()] = path.Join(tree.Folder, p.name, f.rendered, o.Path)
 		files = append(files, tree.File{Path: path.Join(f.rendered, o.Path), Content: content})
 	}
 	for i := range f.objects {

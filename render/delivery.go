@@ -15,8 +15,8 @@ import (
 )
 
 // Delivery is a node of an environment: the objects that a cluster gets from one place of the tree. Nobody delivers the
-// entry of the environment. All other nodes have an object that a tool delivers by: of Flux or Argo CD from a folder, of
-// an ApplicationSet from its generators, of Helm from a chart.
+// entry of the environment. Each other node has an object that delivers: for Flux or Argo CD from a folder, an
+// ApplicationSet from its generators, and for Helm from a chart.
 type Delivery struct {
 	// Place has the object that delivers and its folder. The entry has none, and neither set nor chart has a folder.
 	folder.Place
@@ -52,8 +52,8 @@ type delivered struct {
 	isRepeated bool
 }
 
-// NewDelivery returns the delivery of some objects from a place, with the values of their variables, if Flux substitutes
-// any.
+// NewDelivery returns the delivery of some objects from a place, with the values of their variables, if Flux
+// substitutes any.
 func NewDelivery(from folder.Place, objects []manifest.Object, variables *flux.PostBuild) *Delivery {
 	d := &Delivery{Place: from, Parent: &Delivery{}, postBuild: variables}
 	d.setBuilt(objects)

@@ -46,7 +46,8 @@ type following struct {
 // follow adds the deliveries among the applied objects of the entry, and among the objects that these deliver, from the
 // folders of the repository, whose files are files. A folder below rendered/ or in environments/ is an environment of
 // its own.
-func (in *input) follow(repository *Repository, files *source.FileSystem, entry *Delivery) (problems []manifest.Problem) {
+func (in *input) follow(repository *Repository, files *source.FileSystem,
+	entry *Delivery) (problems []manifest.Problem) {
 	objects := entry.Applied()
 	f := &following{input: in, repository: repository, files: files, world: newWorld(objects, in),
 		have: map[manifest.ID]manifest.Object{}}
@@ -82,8 +83,8 @@ func (in *input) follow(repository *Repository, files *source.FileSystem, entry 
 func (f *following) followObjects(parent *Delivery, own manifest.ID) (problems []manifest.Problem, isFull bool) {
 	for _, o := range parent.Applied() {
 		if folder.IsApplicationSet(o) {
-			problems = append(problems, f.add(&Delivery{Place: folder.Place{Of: o.Committed(), InCluster: o}, Parent: parent},
-				f.files, f.openSet)...)
+			set := &Delivery{Place: folder.Place{Of: o.Committed(), InCluster: o}, Parent: parent}
+			problems = append(problems, f.add(set, f.files, f.openSet)...)
 		}
 		for _, p := range folder.Places(o) {
 			if f.count == maxFollowed {

@@ -53,11 +53,14 @@ func (p *pipeline) layOut() (objects []manifest.Object, files []tree.File, probl
 		return nil, nil, problems
 	}
 	placed, problems = p.order(placed)
-	objects, files = make([]manifest.Object, len(placed)), make([]tree.File, len(placed))
+	objects = make([]manifest.Object, len(placed))
+	files = make([]tree.File, len(placed))
 	errs := make([]error, len(placed))
 	parallel.For(len(placed), func(i int) {
-		objects[i], files[i].Path = p.asWritten(placed[i].Object), placed[i].Path
-		if objects[i].File = path.Join(tree.Folder, p.name, placed[i].Path); IsFolder(p.name) {
+		objects[i] = p.asWritten(placed[i].Object)
+		files[i].Path = placed[i].Path
+		objects[i].File = path.Join(tree.Folder, p.name, placed[i].Path)
+		if IsFolder(p.name) {
 			objects[i].File = placed[i].Origin
 		}
 		files[i].Content, errs[i] = p.yaml(objects[i])
@@ -70,7 +73,8 @@ func (p *pipeline) layOut() (objects []manifest.Object, files []tree.File, probl
 
 // order sorts placed objects by the sortOptions of the environment.
 func (p *pipeline) order(placed []tree.Placed) (sorted []tree.Placed, problems []manifest.Problem) {
-	objects, order := make([]manifest.Object, len(placed)), make([]int, len(placed))
+	objects := make([]manifest.Object, len(placed))
+	order := make([]int, len(placed))
 	for i := range placed {
 		objects[i] = placed[i].Object
 		order[i] = i

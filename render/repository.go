@@ -108,7 +108,9 @@ func (r *Repository) Still() *Repository {
 // and the locks.
 func (r *Repository) At(revision source.Revision) *Repository {
 	at := *r
-	at.files, at.Look, at.IsLeftOut = source.Once(revision), nil, nil
+	at.files = source.Once(revision)
+	at.Look = nil
+	at.IsLeftOut = nil
 	at.found, at.defined = sync.OnceValue(at.findEntries), sync.OnceValue(at.findDefinitions)
 	return &at
 }

@@ -21,7 +21,8 @@ func (p *pipeline) deliveries(objects []manifest.Object) []warn.Delivery {
 	if !slices.ContainsFunc(objects, isDelivery) {
 		return nil
 	}
-	folders, installed := map[manifest.ID][]*Delivery{}, map[manifest.ID][]*release.Installed{}
+	folders := map[manifest.ID][]*Delivery{}
+	installed := map[manifest.ID][]*release.Installed{}
 	applied := slices.Clone(objects)
 	for _, f := range p.followed() {
 		id := f.InCluster.IDInNamespace()

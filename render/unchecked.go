@@ -91,7 +91,9 @@ func (u *Update) warnUnchecked() {
 			t := byKind[unchecked.GroupKind()]
 			if t == nil {
 				t = &uncheckedTotal{Unchecked: unchecked, first: i}
-				t.Objects, t.First.Warning, t.First.Object = 0, true, ""
+				t.Objects = 0
+				t.First.Warning = true
+				t.First.Object = ""
 				byKind[unchecked.GroupKind()] = t
 				totals = append(totals, t)
 			}
@@ -121,7 +123,8 @@ func (u *Update) warnUnchecked() {
 
 // warnOf adds a warning at the first object of a kind.
 func (u *Update) warnOf(t *uncheckedTotal, message string) {
-	t.First.Message, t.First.Code = message, manifest.MissingDefinition
+	t.First.Message = message
+	t.First.Code = manifest.MissingDefinition
 	first := &u.Environments[t.first]
 	first.Problems = manifest.SortProblems(append(first.Problems, t.First))
 }
@@ -137,10 +140,12 @@ func (u Unchecked) differs() string {
 // definitionsToCopy returns a message with the kinds, and a command that copies the definitions of all groups. It
 // writes nothing for a group without definitions, such as one that nobody installed.
 func definitionsToCopy(kinds []*uncheckedTotal) string {
-	groups, names := make([]string, 0, len(kinds)), make([]string, 0, len(kinds))
+	groups := make([]string, 0, len(kinds))
+	names := make([]string, 0, len(kinds))
 	var environments []string
 	for _, t := range kinds {
-		groups, environments = append(groups, t.Group), append(environments, t.environments...)
+		groups = append(groups, t.Group)
+		environments = append(environments, t.environments...)
 		names = append(names, fmt.Sprintf("%s (%d%s)", t.GroupKind(), t.Objects, t.differs()))
 	}
 	slices.Sort(groups)

@@ -59,7 +59,8 @@ func toYAML(o *unstructured.Unstructured) []byte {
 
 // maskSecret returns copies of a Secret with stars in place of its values, and other objects unchanged.
 func maskSecret(before, after *unstructured.Unstructured) (was, is *unstructured.Unstructured) {
-	was, is = before, after
+	was = before
+	is = after
 	if isSecret(before) {
 		was = before.DeepCopy()
 	}
@@ -85,9 +86,11 @@ func maskValues(old, current map[string]any, isMasked func(key string, value any
 		case !stays:
 			old[key] = "***"
 		case reflect.DeepEqual(value, other):
-			old[key], current[key] = "***", "***"
+			old[key] = "***"
+			current[key] = "***"
 		default:
-			old[key], current[key] = "*** (before)", "*** (after)"
+			old[key] = "*** (before)"
+			current[key] = "*** (after)"
 		}
 	}
 	for key, value := range current {

@@ -186,7 +186,8 @@ func Replace(content any, path []string, value any) {
 	last := len(path) - 1
 	switch parent := At(content, path[:last]).(type) {
 	case map[string]any:
-		if parent[path[last]] = value; value == nil {
+		parent[path[last]] = value
+		if value == nil {
 			delete(parent, path[last])
 		}
 	case []any:

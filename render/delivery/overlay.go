@@ -56,14 +56,17 @@ func (i *Image) UnmarshalJSON(content []byte) error {
 	}
 	name, replacement, isRenamed := strings.Cut(entry, "=")
 	if !isRenamed {
-		name, replacement = "", entry
+		name = ""
+		replacement = entry
 	}
 	replacement, i.Digest, _ = strings.Cut(replacement, "@")
 	if colon := strings.LastIndex(replacement, ":"); colon > strings.LastIndex(replacement, "/") {
 		replacement, i.NewTag = replacement[:colon], replacement[colon+1:]
 	}
-	if i.Name, i.NewName = name, replacement; !isRenamed {
-		i.Name, i.NewName = replacement, ""
+	i.Name, i.NewName = name, replacement
+	if !isRenamed {
+		i.Name = replacement
+		i.NewName = ""
 	}
 	return nil
 }
@@ -89,8 +92,10 @@ func (o Overlay) MergeInto(k types.Kustomization, isFlux bool, exists func(compo
 			k.Images[at] = types.Image(i)
 		default: // Flux changes the entry
 			old := &k.Images[at]
-			if old.NewName = cmp.Or(i.NewName, old.NewName); i.NewTag != "" || i.Digest != "" {
-				old.NewTag, old.Digest = i.NewTag, i.Digest
+			old.NewName = cmp.Or(i.NewName, old.NewName)
+			if i.NewTag != "" || i.Digest != "" {
+				old.NewTag = i.NewTag
+				old.Digest = i.Digest
 			}
 		}
 	}

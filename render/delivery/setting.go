@@ -218,7 +218,8 @@ func argoHooks(o *unstructured.Unstructured) []Setting {
 	case !isOwn && !isHelm:
 		return nil
 	case !runs && !isSkipped && isHelm:
-		hook.Key, hook.Value = helmHook, of
+		hook.Key = helmHook
+		hook.Value = of
 		runs = slices.ContainsFunc(items(of), isKnown(helmHookTypes...))
 	}
 	if !runs {

@@ -76,7 +76,8 @@ func (r Repository) Clusters(folder string) []string {
 func (r Repository) SyncsOf(folder string) (files []string, isDirectory bool) {
 	for _, s := range r.findSyncs() {
 		if s.path == path.Clean(folder) {
-			files, isDirectory = append(files, s.file), isDirectory || s.isDirectory
+			files = append(files, s.file)
+			isDirectory = isDirectory || s.isDirectory
 		}
 	}
 	return slices.Compact(files), isDirectory
@@ -85,7 +86,10 @@ func (r Repository) SyncsOf(folder string) (files []string, isDirectory bool) {
 // synced returns the folders that tools sync clusters by, see Synced: all, or folders with their own sync if isOwn. An
 // app that is switched off is left out if there are others.
 func (r Repository) synced(isOwn bool) []string {
-	entries, delivered, folders, apps := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
+	entries := map[string]bool{}
+	delivered := map[string]bool{}
+	folders := map[string]bool{}
+	apps := map[string]bool{}
 	files := r.Files
 	syncs := r.findSyncs()
 	for i := range syncs {
@@ -151,7 +155,8 @@ func isBelowAny(folder string, others map[string]bool) bool {
 
 // overlays returns the folders with a kustomization that no other kustomization lists.
 func (r Repository) overlays() (names []string) {
-	listed, overlays := map[string]bool{}, []string{}
+	listed := map[string]bool{}
+	overlays := []string{}
 	addFolder := func(folder string) {
 		k, err := readKustomization(r.Files, folder)
 		if err != nil { // an invalid one may be of anything

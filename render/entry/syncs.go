@@ -59,7 +59,8 @@ func syncsIn(folder string, content []byte) (all []folderSync) {
 			continue
 		}
 		add := func(s folderSync, within string) {
-			s.folder, s.path = folder, path.Join(".", within)
+			s.folder = folder
+			s.path = path.Join(".", within)
 			all = append(all, s)
 		}
 		switch manifest.Group(o.APIVersion) + "/" + o.Kind {

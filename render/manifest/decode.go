@@ -92,7 +92,8 @@ func (e *InexactError) Error() string { return e.Problem(ID{}).Message }
 
 // Problem returns the error as a problem of an object, or of a patch, which may have no name.
 func (e *InexactError) Problem(id ID) Problem {
-	p, shown := Problem{Code: InexactValue, Field: JoinField(e.Keys), Value: Value{Is: e.Value}}, e.Value
+	p := Problem{Code: InexactValue, Field: JoinField(e.Keys), Value: Value{Is: e.Value}}
+	shown := e.Value
 	if id.Name != "" {
 		p.Object = id.String()
 	}
@@ -121,7 +122,8 @@ func EachScalar(node *yaml.Node, keys []string, visit func(scalar *yaml.Node, ke
 		}
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(node.Content); i += 2 {
-			key, value := node.Content[i], node.Content[i+1]
+			key := node.Content[i]
+			value := node.Content[i+1]
 			if key.Kind == yaml.AliasNode {
 				key = key.Alias
 			}

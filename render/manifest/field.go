@@ -15,7 +15,8 @@ func SplitField(field string) []string {
 	for field != "" {
 		if rest, ok := strings.CutPrefix(field, "["); ok {
 			key, after, _ := strings.Cut(rest, "]")
-			keys, field = append(keys, key), strings.TrimPrefix(after, ".")
+			keys = append(keys, key)
+			field = strings.TrimPrefix(after, ".")
 			continue
 		}
 		end := strings.IndexAny(field, ".[")
@@ -59,10 +60,12 @@ func DidYouMean(name string, known []string) string {
 	if len(known) > mostKnown {
 		return ""
 	}
-	best, distance := "", 3
+	best := ""
+	distance := 3
 	for _, k := range known {
 		if d := distanceOf(name, k); d < distance || d == distance && best != "" && k < best {
-			best, distance = k, d
+			best = k
+			distance = d
 		}
 	}
 	if best == "" {
@@ -73,7 +76,8 @@ func DidYouMean(name string, known []string) string {
 
 // distanceOf returns the edit distance of two names, ignoring case. Two names of the same letters have distance 1.
 func distanceOf(a, b string) int {
-	a, b = strings.ToLower(a), strings.ToLower(b)
+	a = strings.ToLower(a)
+	b = strings.ToLower(b)
 	d := levenshtein.Distance(a, b, nil)
 	if d > 1 && len(a) == len(b) && sorted(a) == sorted(b) {
 		return 1

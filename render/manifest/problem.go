@@ -117,7 +117,8 @@ func HasErrors(problems []Problem) bool {
 
 // SplitProblems separates errors from warnings. Neither result is nil.
 func SplitProblems(problems []Problem) (errors, warnings []Problem) {
-	errors, warnings = []Problem{}, []Problem{}
+	errors = []Problem{}
+	warnings = []Problem{}
 	for _, p := range problems {
 		if p.Warning {
 			warnings = append(warnings, p)

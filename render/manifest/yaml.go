@@ -100,7 +100,8 @@ func (w *writer) endKey(isItem bool) {
 // text writes a text. The library breaks long lines at spaces, and writes long keys otherwise.
 func (w *writer) text(text string, isKey bool) {
 	const maxKey, maxLine = 100, 80
-	isPlain, hasSpace := isPlain(text), strings.Contains(text, " ")
+	isPlain := isPlain(text)
+	hasSpace := strings.Contains(text, " ")
 	switch {
 	case !isSimple(text), isKey && len(text) > maxKey, hasSpace && (isKey || !isPlain),
 		hasSpace && len(w.out)-bytes.LastIndexByte(w.out, '\n')+len(text) > maxLine:
@@ -117,7 +118,8 @@ func (w *writer) text(text string, isKey bool) {
 // isSimple reports whether a text is one line of ASCII, and nothing in it ends a plain text.
 func isSimple(text string) bool {
 	for i := range len(text) {
-		c, isEnd := text[i], i+1 == len(text) || text[i+1] == ' '
+		c := text[i]
+		isEnd := i+1 == len(text) || text[i+1] == ' '
 		if c < ' ' || c > '~' || c == '#' || isEnd && (c == ':' || c == ' ') {
 			return false
 		}

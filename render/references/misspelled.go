@@ -40,9 +40,11 @@ func isMisspelled(name, known string) bool {
 	if strings.EqualFold(lookAlikes.Replace(name), lookAlikes.Replace(known)) {
 		return true
 	}
-	a, b := segments(name), segments(known)
+	a := segments(name)
+	b := segments(known)
 	if len(a) != len(b) {
-		joined, other := strings.Join(a, ""), strings.Join(b, "")
+		joined := strings.Join(a, "")
+		other := strings.Join(b, "")
 		return joined == other && len(joined) >= 5 // a hyphen is missing
 	}
 	differs := -1

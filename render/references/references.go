@@ -64,14 +64,16 @@ func (in *Index) Of(o manifest.Object) (found []Reference) {
 // ofFields returns the references by the fields of an object's own kind. A configured field that may name objects of
 // several kinds names the one that is there.
 func (in *Index) ofFields(o manifest.Object) (found []Reference) {
-	isKnown, isThere := map[string]bool{}, map[string]bool{}
+	isKnown := map[string]bool{}
+	isThere := map[string]bool{}
 	for _, f := range readTable().fields[kindOf(o)] {
 		for _, r := range f.find(o, nil) {
 			isKnown[manifest.JoinField(r.Path)] = true
 			found = append(found, r)
 		}
 	}
-	gvk, known := o.GroupVersionKind(), len(found)
+	gvk := o.GroupVersionKind()
+	known := len(found)
 	from := resid.Gvk{Group: gvk.Group, Version: gvk.Version, Kind: gvk.Kind}
 	for _, c := range in.configured {
 		if !from.IsSelected(&c.From) {
@@ -145,7 +147,8 @@ func podTemplate(o manifest.Object) (path []string, ok bool) {
 func (f field) find(o manifest.Object, below []string) (found []Reference) {
 	Visit(decoding.At(o.Object, below), f.parent, below, func(parent map[string]any, at []string) {
 		for key := range strings.SplitSeq(f.path[len(f.path)-1], "|") {
-			parent, at := parent, at
+			parent := parent
+			at := at
 			if mapping, ok := parent[key].(map[string]any); ok { // as kustomize reads a nameReference
 				parent, key, at = mapping, "name", append(slices.Clone(at), key)
 			}
@@ -179,7 +182,8 @@ func (f field) target(o manifest.Object, parent map[string]any, name string) man
 	if at := f.parent; len(at) > 0 && at[len(at)-1] == "annotations" {
 		text = func(string) string { return "" }
 		if namespace, name, isQualified := strings.Cut(name, "/"); isQualified {
-			id.Namespace, id.Name = namespace, name
+			id.Namespace = namespace
+			id.Name = name
 		}
 	}
 	if namespace := text("namespace"); namespace != "" {
@@ -211,7 +215,8 @@ func isClusterScoped(kind string) bool {
 
 // addParts adds the parts that are in a field of a mapping, or the one that is needed without the field.
 func (r *Reference) addParts(p partField, parent map[string]any, below []string) {
-	last, isSaid := len(p.path)-1, false
+	last := len(p.path) - 1
+	isSaid := false
 	if last >= 0 {
 		Visit(parent, p.path[:last], below, func(in map[string]any, at []string) {
 			name := ""
@@ -258,7 +263,8 @@ func Visit(content any, path, at []string, found func(mapping map[string]any, at
 			found(content, at)
 			return
 		}
-		keys, rest := strings.SplitSeq(path[0], "|"), path[1:]
+		keys := strings.SplitSeq(path[0], "|")
+		rest := path[1:]
 		if path[0] == "*" {
 			keys = slices.Values(slices.Sorted(maps.Keys(content)))
 		}

@@ -81,14 +81,16 @@ func (in *Index) addLabelled(o manifest.Object) {
 		l.Template = template
 		l.Labels, _, _ = unstructured.NestedStringMap(o.Object, append(template, "metadata", "labels")...)
 	} else if kind := o.GetKind(); kindOf(o) == "Service" || kindOf(o) == "Ingress.networking.k8s.io" {
-		all.selects, l.Labels = kind, o.GetLabels()
+		all.selects = kind
+		l.Labels = o.GetLabels()
 	} else {
 		return
 	}
 	in.labelled[all] = append(in.labelled[all], l)
 	for key, value := range l.Labels {
 		one := all
-		one.key, one.value = key, value
+		one.key = key
+		one.value = value
 		in.labelled[one] = append(in.labelled[one], l)
 	}
 }
@@ -154,7 +156,8 @@ func (s Selector) MissingPorts(selected []Labelled) (missing []MissingPort) {
 	}
 	Visit(s.From.Object, []string{"spec", fields[0], ""}, nil, func(port map[string]any, at []string) {
 		m := MissingPort{Path: append(slices.Clone(at), fields[1]), of: selected[0]}
-		if m.Name, _ = port[fields[1]].(string); fields[1] == "targetPort" {
+		m.Name, _ = port[fields[1]].(string)
+		if fields[1] == "targetPort" {
 			named, _ := port["protocol"].(string)
 			m.protocol = cmp.Or(named, "TCP")
 		}

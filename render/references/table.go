@@ -53,7 +53,9 @@ type rows struct {
 
 var readTable = sync.OnceValue(func() rows {
 	all := rows{map[string][]field{}, map[string][]field{}, map[string]string{}}
-	section, kinds, group := all.fields, "", ""
+	section := all.fields
+	kinds := ""
+	group := ""
 	for line := range strings.Lines(table) {
 		words := strings.Fields(line)
 		switch {
@@ -86,6 +88,7 @@ func newPartField(word string) (p partField) {
 	word, p.otherwise, _ = strings.Cut(word, "=")
 	part, path, _ := strings.Cut(word, ":")
 	path, p.isOfObject = strings.CutPrefix(path, "/")
-	p.Part, p.path = Part(part), manifest.SplitField(path)
+	p.Part = Part(part)
+	p.path = manifest.SplitField(path)
 	return p
 }

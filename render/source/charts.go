@@ -46,7 +46,8 @@ func (w *walk) replaceCharts(k *Kustomization, inherited string, isConfig bool) 
 	if node.Field(k.root, field) == nil {
 		field = "helmChartInflationGenerator" // its old name
 	}
-	line, entries := node.Line(k.root, field), node.Field(k.root, field)
+	line := node.Line(k.root, field)
+	entries := node.Field(k.root, field)
 	if isConfig || w.isOverride {
 		w.problems.add(k.File, line,
 			"helmCharts: neither overrides nor generators have charts: list them in a kustomization of the environment")
@@ -55,10 +56,13 @@ func (w *walk) replaceCharts(k *Kustomization, inherited string, isConfig bool) 
 	c := &Kustomization{Folder: folder, File: path.Join(folder, konfig.DefaultKustomizationFileName()),
 		Paths: map[string]string{}, Documents: map[string][]Document{},
 		root: &yaml.Node{Kind: yaml.MappingNode, Line: 1}}
-	c.Kind, c.APIVersion = types.ComponentKind, types.ComponentVersion
-	home, homeLine := types.HelmDefaultHome, 0
+	c.Kind = types.ComponentKind
+	c.APIVersion = types.ComponentVersion
+	home := types.HelmDefaultHome
+	homeLine := 0
 	if k.HelmGlobals != nil && k.HelmGlobals.ChartHome != "" {
-		home, homeLine = k.HelmGlobals.ChartHome, node.Line(k.root, "helmGlobals", "chartHome")
+		home = k.HelmGlobals.ChartHome
+		homeLine = node.Line(k.root, "helmGlobals", "chartHome")
 	}
 	for i, chart := range k.HelmCharts {
 		if chart.Namespace == "" && k.Namespace == "" {
@@ -66,23 +70,27 @@ func (w *walk) replaceCharts(k *Kustomization, inherited string, isConfig bool) 
 		}
 		chart.Namespace = cmp.Or(chart.Namespace, k.Namespace, inherited)
 		name := fmt.Sprintf("%d.yaml", i)
-		c.Resources, c.Paths[name] = append(c.Resources, name), path.Join(folder, name)
+		c.Resources = append(c.Resources, name)
+		c.Paths[name] = path.Join(folder, name)
 		l := load{by: c, from: loadFields[0], line: 1, path: c.Paths[name]}
-		c.loads, w.loads = append(c.loads, l), append(w.loads, l)
+		c.loads = append(c.loads, l)
+		w.loads = append(w.loads, l)
 		w.Charts = append(w.Charts, Chart{file: l.path, Entry: charts.Entry{
 			HelmChart: chart, Home: path.Join(k.Folder, home), HomeLine: homeLine, Folder: k.Folder,
 			File: Relative(k.File),
 			Node: node.Item(entries, i),
 		}})
 	}
-	k.HelmCharts, k.HelmGlobals = nil, nil
+	k.HelmCharts = nil
+	k.HelmGlobals = nil
 	k.Components = append([]string{ChartsFolder}, k.Components...)
 	k.Paths[ChartsFolder] = folder
 	w.loads = append(w.loads, load{by: k, from: loadField{"components", "", loadFolder}, line: line, path: folder,
 		isDir: true})
 	w.Kustomizations[folder] = c
 	w.order = append(w.order, c)
-	k.standIn, c.standIn = encode(k.Kustomization), encode(c.Kustomization)
+	k.standIn = encode(k.Kustomization)
+	c.standIn = encode(c.Kustomization)
 }
 
 // checkInherited reports the charts of a folder that another namespace reaches: kustomize renders them
@@ -129,7 +137,8 @@ func (w *walk) readCharts(m *memo.Memo, manifests []*Manifest, clusterOf Cluster
 	for i, c := range w.Charts {
 		rendered, problems := charts.Render(w.FS, c.Entry, cluster)
 		w.Charts[i].Settings = rendered.Settings
-		if found = append(found, problems...); manifest.HasErrors(problems) {
+		found = append(found, problems...)
+		if manifest.HasErrors(problems) {
 			continue
 		}
 		key := chartKey{c.file, sha256.Sum256(fmt.Append(rendered.Content, rendered.Lines))}
@@ -163,7 +172,8 @@ type chartKey struct {
 // locateInTemplate returns a problem in the objects of a chart with the line of their template.
 func locateInTemplate(p manifest.Problem, file string, lines []charts.Position) manifest.Problem {
 	if p.File == Relative(file) && 0 < p.Line && p.Line <= len(lines) {
-		p.File, p.Line = Relative(lines[p.Line-1].File), lines[p.Line-1].Line
+		p.File = Relative(lines[p.Line-1].File)
+		p.Line = lines[p.Line-1].Line
 	}
 	return p
 }
@@ -188,7 +198,8 @@ func parseChart(file string, r charts.Rendered) []parsedText {
 		}
 		for j := range p.Objects {
 			o := &p.Objects[j]
-			o.File, o.FromChart = r.Lines[o.Line()-1].File, true
+			o.File = r.Lines[o.Line()-1].File
+			o.FromChart = true
 		}
 		for n := range node.All(p.root) {
 			if 0 < n.Line && n.Line <= len(r.Lines) {
@@ -226,7 +237,9 @@ func markObjects(parsed []parsedText) []parsedText {
 			}
 		}
 		for n := range node.All(root) {
-			n.HeadComment, n.LineComment, n.FootComment = "", "", ""
+			n.HeadComment = ""
+			n.LineComment = ""
+			n.FootComment = ""
 			if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 				n.Style = yaml.DoubleQuotedStyle
 			}
@@ -312,7 +325,8 @@ func (s *Sources) explainChart(p manifest.Problem, d Document, keys []string) ma
 	switch {
 	case ok && cause.File != "":
 		p.Message += fmt.Sprintf("; set by the value %s in %s", manifest.JoinField(cause.Keys), p.Position())
-		p.File, p.Line = Relative(cause.File), cause.Line
+		p.File = Relative(cause.File)
+		p.Line = cause.Line
 	case ok:
 		p.Message += "; set by the value " + cause.String()
 	}
@@ -326,7 +340,9 @@ func FindCause(of *charts.Settings, d Document, keys []string, value manifest.Va
 	key, found := node.Walk(d.Node(), keys, node.TestOf(value))
 	for name, entry := range node.Entries(found) {
 		if wrong := fmt.Sprint(value.Is); name.Value == wrong || entry.Value == wrong {
-			keys, key, found = append(keys, name.Value), name, entry
+			keys = append(keys, name.Value)
+			key = name
+			found = entry
 			break
 		}
 	}

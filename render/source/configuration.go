@@ -83,7 +83,8 @@ func configurationFiles(disk *FileSystem, kustomizations []*Kustomization, kindF
 			}
 		}
 	}
-	content, files := encode(kindFields), map[string][]byte{}
+	content := encode(kindFields)
+	files := map[string][]byte{}
 	for _, k := range kustomizations {
 		if k.standIn != nil {
 			files[k.File] = k.standIn

@@ -48,7 +48,8 @@ func (f *FileSystem) With(files map[string][]byte) *FileSystem {
 	with := &FileSystem{FileSystem: f.FileSystem, seen: f.seen, standIns: maps.Clone(f.standIns),
 		folders: maps.Clone(f.folders), ignoring: f.ignoring, noted: f.noted}
 	if with.standIns == nil {
-		with.standIns, with.folders = map[string][]byte{}, map[string]bool{}
+		with.standIns = map[string][]byte{}
+		with.folders = map[string]bool{}
 	}
 	for file, content := range files {
 		with.standIns[file] = content

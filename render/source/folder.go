@@ -344,10 +344,12 @@ func (r folderReader) addPatches(entry, target *yaml.Node, documents []Document)
 		r.checkOperations(d)
 		kind := d.Kind
 		if target != nil { // kustomize ignores the kind in the document
-			kind, d.APIVersion = node.Text(target, "kind"), ""
+			kind = node.Text(target, "kind")
+			d.APIVersion = ""
 		}
 		if d.Kind == "" && kind != "" {
-			d.Kind, d.Name = kind, node.Text(target, "name")
+			d.Kind = kind
+			d.Name = node.Text(target, "name")
 		}
 		r.patches = append(r.patches, patchDocument{d, kind, target != nil})
 	}

@@ -56,7 +56,8 @@ func (i *ignoring) of(folder string) []gitignore.Pattern {
 	}
 	var domain []string
 	if folder != "/" {
-		patterns, domain = i.of(path.Dir(folder)), strings.Split(Relative(folder), "/")
+		patterns = i.of(path.Dir(folder))
+		domain = strings.Split(Relative(folder), "/")
 	}
 	if content, err := i.files.ReadAny(path.Join(folder, sourceignore.IgnoreFile)); err == nil {
 		patterns = slices.Concat(patterns, sourceignore.ReadPatterns(strings.NewReader(string(content)), domain))

@@ -150,7 +150,8 @@ func checkLoads(roots []string, s *Sources) (found problems) {
 	isLoaded := map[string]bool{}
 	var follow func(folder string) (ends bool)
 	follow = func(folder string) bool {
-		isLoaded[folder], open = true, append(open, folder)
+		isLoaded[folder] = true
+		open = append(open, folder)
 		for _, l := range byFolder[folder] {
 			isWithin := func(folder string) bool {
 				return strings.HasPrefix(folder+"/", strings.TrimSuffix(l.path, "/")+"/")

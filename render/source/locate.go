@@ -53,8 +53,10 @@ func Keys(id manifest.ID, keys []string) []string {
 }
 
 func (s *Sources) locate(p manifest.Problem, id manifest.ID, origin string) manifest.Problem {
-	keys, test := Keys(id, manifest.SplitField(p.Field)), node.TestOf(p.Value)
-	p.File, p.Line = Relative(origin), 0
+	keys := Keys(id, manifest.SplitField(p.Field))
+	test := node.TestOf(p.Value)
+	p.File = Relative(origin)
+	p.Line = 0
 	own := bestMatches(id, s.documents[origin])
 	for _, d := range s.documents[origin] {
 		if len(own) == 0 && d.Kind == id.Kind && d.Group == id.Group { // renamed, as a Namespace by namespace:
@@ -62,7 +64,8 @@ func (s *Sources) locate(p manifest.Problem, id manifest.ID, origin string) mani
 		}
 	}
 	if file, at := s.commonEntry(own, keys, p.Value); at != nil {
-		p.File, p.Line = Relative(file), at.Line
+		p.File = Relative(file)
+		p.Line = at.Line
 		return p
 	}
 	if len(own) > 0 {
@@ -77,7 +80,8 @@ func (s *Sources) locate(p manifest.Problem, id manifest.ID, origin string) mani
 		}
 	}
 	if file, at := s.findChange(id, keys, test); at != nil {
-		p.File, p.Line = Relative(file), at.Line
+		p.File = Relative(file)
+		p.Line = at.Line
 	} else if len(own) > 0 {
 		return s.explainChart(p, own[0], keys)
 	}
@@ -158,7 +162,8 @@ func (s *Sources) findChange(id manifest.ID, keys []string, test node.Test) (fil
 	}
 	for _, k := range s.sorted() {
 		if at == nil {
-			file, at = k.File, s.entryOf(k, id, keys, test)
+			file = k.File
+			at = s.entryOf(k, id, keys, test)
 		}
 	}
 	longest := 0
@@ -175,7 +180,9 @@ func (s *Sources) findChange(id manifest.ID, keys []string, test node.Test) (fil
 			continue
 		}
 		if found := node.At(p.Node(), keys, test); found != nil {
-			file, at, longest = p.File, found, common
+			file = p.File
+			at = found
+			longest = common
 		}
 	}
 	return file, at

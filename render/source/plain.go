@@ -91,7 +91,8 @@ func (d Document) checkNumbers() (problems []manifest.Problem) {
 		if reason != "" {
 			wrong := manifest.InexactError{Keys: keys, Value: scalar.Value, Reason: reason}
 			p := wrong.Problem(d.ID)
-			p.File, p.Line = Relative(d.File), scalar.Line
+			p.File = Relative(d.File)
+			p.Line = scalar.Line
 			problems = append(problems, p)
 		}
 	}

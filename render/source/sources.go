@@ -75,7 +75,8 @@ func Read(own, shared *memo.Memo, fileSystem *FileSystem, configuration []byte, 
 	manifests, problems := readManifests(memoOf, fileSystem, w.manifestFiles())
 	defined, problemsOfDefined := readFolders(memoOf, fileSystem, definitions, w.manifestFiles())
 	ofCharts, found := w.readCharts(own, slices.Concat(manifests, defined), clusterOf)
-	s.Manifests, s.Definitions = slices.Concat(manifests, ofCharts), defined
+	s.Manifests = slices.Concat(manifests, ofCharts)
+	s.Definitions = defined
 	for _, m := range slices.Concat(s.Manifests, defined) {
 		s.documents[m.File] = m.objects()
 	}
@@ -248,7 +249,8 @@ func (s *Sources) EntryAt(file string, line int) (name string, index int) {
 		if key.Line > line {
 			break
 		}
-		name, index = key.Value, 0
+		name = key.Value
+		index = 0
 		for i, item := range node.Items(value) {
 			if item.Line <= line {
 				index = i
@@ -271,10 +273,12 @@ func (s *Sources) PartAt(file string, line int, entry ...string) (below []string
 		var in *yaml.Node
 		for key, entry := range node.Entries(value) {
 			if key.Line <= line {
-				name, in = key.Value, entry
+				name = key.Value
+				in = entry
 			}
 		}
-		below, value = append(below, name), in
+		below = append(below, name)
+		value = in
 	}
 	if value != nil && value.Style&yaml.LiteralStyle != 0 && line > value.Line {
 		lines := strings.SplitAfter(value.Value, "\n")
@@ -297,11 +301,14 @@ func (s *Sources) FindMention(kustomization, field, message string) (file string
 		isQuoted[part] = true
 	}
 	longest := 0
-	file, line = Relative(kustomization), 1
+	file = Relative(kustomization)
+	line = 1
 	look := func(in string, root *yaml.Node) {
 		for n := range node.All(root) {
 			if n.Kind == yaml.ScalarNode && isQuoted[n.Value] && len(n.Value) > longest {
-				file, line, longest = Relative(in), n.Line, len(n.Value)
+				file = Relative(in)
+				line = n.Line
+				longest = len(n.Value)
 			}
 		}
 	}

@@ -42,7 +42,8 @@ func (t *Tree) Line() int {
 
 // release frees the nodes. The text yields them again.
 func (t *Tree) release(d text.Document) {
-	t.line, t.text = t.Line(), d
+	t.line = t.Line()
+	t.text = d
 	t.node.Store(nil)
 }
 

@@ -118,7 +118,8 @@ func (f *folder) forEach(names []string, do func(holder *os.Root, i int) error) 
 			defer holder.Close()
 		}
 		for _, at := range chunks[i] {
-			if errs[at] = err; err == nil {
+			errs[at] = err
+			if err == nil {
 				errs[at] = do(holder, at)
 			}
 		}

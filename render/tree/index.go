@@ -147,7 +147,8 @@ func Read(root *os.Root, environment string) ([]File, error) {
 	}
 	names := Listed(index)
 	contents := (&folder{root: root, path: path.Join(Folder, environment)}).readAll(names)
-	files, errs := make([]File, 0, len(names)), []error(nil)
+	files := make([]File, 0, len(names))
+	errs := []error(nil)
 	for _, name := range names {
 		if read := contents[name]; read.bytes != nil {
 			files = append(files, File{name, read.bytes})

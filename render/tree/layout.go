@@ -33,7 +33,8 @@ type Placed struct {
 
 // Layout assigns a file to each object, and sorts the objects in kustomize's apply order.
 func Layout(objects []manifest.Object, scope Scope) []Placed {
-	placed, sorted := make([]Placed, len(objects)), make([]*Placed, len(objects))
+	placed := make([]Placed, len(objects))
+	sorted := make([]*Placed, len(objects))
 	parallel.For(len(objects), func(i int) {
 		placed[i] = Placed{Object: objects[i], id: objects[i].ID(), gvk: objects[i].GroupVersionKind()}
 		sorted[i] = &placed[i]

@@ -57,7 +57,8 @@ func misfitProblems(o manifest.Object, content map[string]any, t reflect.Type,
 func misfitProblem(o manifest.Object, m decoding.Misfit) manifest.Problem {
 	path := manifest.JoinField(m.Path)
 	is := decoding.TypeOf(m.Value)
-	value, shown := manifest.Value{Is: m.Value}, abbreviated(m.Value)
+	value := manifest.Value{Is: m.Value}
+	shown := abbreviated(m.Value)
 	switch m.Value.(type) {
 	case map[string]any, []any:
 		value = manifest.Value{Type: is}

@@ -116,7 +116,8 @@ func (known customKinds) define(crd manifest.Object, kubernetes apiserver.Versio
 	kinds := customKinds{}
 	var storage *customKind
 	for _, version := range definition.Spec.Versions {
-		gvk, kind := kindOf(definition, version), newCustomKind(definition, version, kubernetes)
+		gvk := kindOf(definition, version)
+		kind := newCustomKind(definition, version, kubernetes)
 		if version.Storage {
 			storage = kind
 		}
@@ -187,7 +188,8 @@ func missingFields(k, known *customKind, version string) (missing []string, isFo
 	if known == nil {
 		return nil, false
 	}
-	fields, wanted := k.specFields(version), known.specFields(version)
+	fields := k.specFields(version)
+	wanted := known.specFields(version)
 	for name := range wanted {
 		if _, ok := fields[name]; !ok {
 			missing = append(missing, "spec."+name)

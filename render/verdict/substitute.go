@@ -86,18 +86,21 @@ func (c *Checker) judgeSubstituted(o manifest.Object, applied flux.Result) (*uns
 		stored, problems := c.judgeOnce(o)
 		return stored, c.explainVariables(o, slices.Clone(problems)) // the memo keeps problems
 	}
-	substituted, problems := applied.Object, substitutionProblems(c.PostBuild, o, applied)
+	substituted := applied.Object
+	problems := substitutionProblems(c.PostBuild, o, applied)
 	switch {
 	case manifest.HasErrors(problems):
 	case c.PostBuild.Values == nil:
 		rest := c.withoutUnknown(applied.Object)
-		substituted, problems = rest.Object, append(problems, rest.problems(c)...)
+		substituted = rest.Object
+		problems = append(problems, rest.problems(c)...)
 	default:
 		_, found := c.judge(substituted)
 		problems = append(problems, c.nameVariables(o, found)...)
 	}
 	for i := range problems {
-		problems[i].Subject, problems[i].Object = o, o.String()
+		problems[i].Subject = o
+		problems[i].Object = o.String()
 	}
 	return o.Unstructured, slices.DeleteFunc(problems, func(p manifest.Problem) bool {
 		isUnknown := c.PostBuild.Values == nil && isOfVariable(p, applied.Object)

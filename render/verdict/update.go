@@ -178,7 +178,8 @@ func (k *customKind) refuseUpdate(before, after manifest.Object) (errs field.Err
 	if !ok || len(k.hugeQuantities(defaultedBefore)) > 0 || len(k.hugeQuantities(defaultedAfter)) > 0 {
 		return nil
 	}
-	stored, decoded := k.created(defaultedBefore), k.created(defaultedAfter)
+	stored := k.created(defaultedBefore)
+	decoded := k.created(defaultedAfter)
 	for _, err := range k.validate(stored) {
 		if err.Type == field.ErrorTypeTypeInvalid {
 			errs = append(errs,

@@ -15,7 +15,8 @@ type knot []*step
 // once all that it waits for is.
 func knots(all []*step) (found []knot) {
 	var stack knot
-	count, groups := 0, 0
+	count := 0
+	groups := 0
 	var visit func(s *step)
 	visit = func(s *step) {
 		at := len(stack)
@@ -34,7 +35,8 @@ func knots(all []*step) (found []knot) {
 			return
 		}
 		group := slices.Clone(stack[at:])
-		stack, groups = stack[:at], groups+1
+		stack = stack[:at]
+		groups = groups + 1
 		for _, member := range group {
 			member.group = groups
 		}
@@ -57,7 +59,8 @@ func (s *step) waitsForOthers() bool {
 
 // waitsFor returns a step and all steps that it waits for, the nearest first, with the first link to each.
 func (s *step) waitsFor() (all knot, by map[*step]*link) {
-	all, by = knot{s}, map[*step]*link{nil: {}, s: {}}
+	all = knot{s}
+	by = map[*step]*link{nil: {}, s: {}}
 	for i := 0; i < len(all); i++ {
 		for j, l := range all[i].waits {
 			if by[l.to] == nil {
@@ -99,7 +102,9 @@ func (k knot) warning() manifest.Problem {
 		return warning(first.object, "spec.dependsOn", "there is no %s, so Flux never applies it: name one that "+
 			"is there, or annotate the kustomization with %s: %[1]s", first.what, ElsewhereAnnotation)
 	}
-	circle, o, also := first.circle(), first.object, ""
+	circle := first.circle()
+	o := first.object
+	also := ""
 	because := first.of.of.name() + first.reason()
 	for _, l := range circle {
 		if l.how != inOrder {
@@ -156,8 +161,11 @@ func (l link) remedy(circle []link) string {
 			first[asApplied] = other.to.of
 		}
 	}
-	depending, waiting, applying := first[dependsOn], first[forHealth], first[asApplied]
-	by, wait := l.to.of, ""
+	depending := first[dependsOn]
+	waiting := first[forHealth]
+	applying := first[asApplied]
+	by := l.to.of
+	wait := ""
 	if by.isOf("HelmRelease") && applying != nil && !l.of.of.isOf("HelmRelease") {
 		if by = applying; !by.Wait && by.Unstructured != nil {
 			wait = ", and set wait: true in " + by.GetName()

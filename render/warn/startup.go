@@ -109,7 +109,8 @@ func neverStarting(in Input) (warnings []manifest.Problem) {
 		isChanged = false
 		for _, step := range steps {
 			if !step.isDone && !slices.ContainsFunc(step.needs, need.isUnmet) {
-				step.isDone, isChanged = true, true
+				step.isDone = true
+				isChanged = true
 			}
 		}
 	}
@@ -124,7 +125,9 @@ func neverStarting(in Input) (warnings []manifest.Problem) {
 // add adds a delivery, and records what it brings.
 func (s *startup) add(d *Delivery) {
 	p := &progress{Delivery: d}
-	p.starts.of, p.applies.of, p.isReady.of = p, p, p
+	p.starts.of = p
+	p.applies.of = p
+	p.isReady.of = p
 	s.all = append(s.all, p)
 	if d.Unstructured != nil {
 		_ = manifest.Decode(d.Object.Object["spec"], &p.deliverySpec) // a wrong type is an error of the definition
@@ -166,7 +169,8 @@ func (s *startup) start(p *progress) {
 	}
 	for _, on := range p.DependsOn {
 		id := own
-		id.Name, id.Namespace = on.Name, cmp.Or(on.Namespace, own.Namespace)
+		id.Name = on.Name
+		id.Namespace = cmp.Or(on.Namespace, own.Namespace)
 		n := need{dependsOn, p.Object, id.String(), nil}
 		switch dependency := s.of[id]; {
 		case dependency != nil && on.ReadyExpr != "":
@@ -201,7 +205,8 @@ func (s *startup) apply(p *progress) {
 	}
 	isKnown := map[any]bool{}
 	for _, o := range p.Then {
-		kind, id := o.GroupVersionKind().GroupKind(), namespaceID(o.GetNamespace())
+		kind := o.GroupVersionKind().GroupKind()
+		id := namespaceID(o.GetNamespace())
 		if by := s.bringing[kind]; len(by) > 0 && !isKnown[kind] && !s.isDefined(kind) && !p.skips(o, by) {
 			isKnown[kind] = true
 			p.applies.needs = append(p.applies.needs, need{ofKind, o, "kind " + kind.Kind,

@@ -113,7 +113,8 @@ func ofKinds(in Input) (warnings []manifest.Problem) {
 	if !slices.ContainsFunc(in.Kinds.All, func(k kind.Kind) bool { return k.Warnings != nil }) {
 		return nil
 	}
-	sources, rendered := map[manifest.ID]manifest.Object{}, map[manifest.ID][]manifest.Object{}
+	sources := map[manifest.ID]manifest.Object{}
+	rendered := map[manifest.ID][]manifest.Object{}
 	for _, o := range in.Objects {
 		if in.Kinds.Find(o.GroupVersionKind()) != nil {
 			sources[o.ID()] = o
@@ -153,7 +154,8 @@ func untyped(objects []manifest.Object) []*unstructured.Unstructured {
 
 // warning returns a warning about a field of an object.
 func warning(o manifest.Object, field, format string, args ...any) manifest.Problem {
-	message, value := fmt.Sprintf(format, args...), manifest.Value{}
+	message := fmt.Sprintf(format, args...)
+	value := manifest.Value{}
 	if field != "" {
 		message = field + ": " + message
 		value.Is = decoding.At(o.Object, manifest.SplitField(field))

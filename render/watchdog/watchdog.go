@@ -160,7 +160,7 @@ func Read(file string, size int) {
 	checkLimits()
 }
 
-// Receive adds bytes of a program that is not steered by the repository, such as an API server, to the input of the run.
+// Receive adds bytes of a program that the repository does not steer, such as an API server, to the input of the run.
 func Receive(size int) {
 	dog.Lock()
 	defer dog.Unlock()
@@ -201,7 +201,8 @@ func Environment(name, folder string) (step func(doing string), end func()) {
 	step = func(doing string) {
 		dog.Lock()
 		defer dog.Unlock()
-		w.step, dog.opened = doing, ""
+		w.step = doing
+		dog.opened = ""
 	}
 	endWork := begin(w)
 	return step, func() {

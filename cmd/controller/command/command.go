@@ -38,7 +38,8 @@ func execute(controllers []setup.Controller) error {
 }
 
 func newCommand(controllers []setup.Controller, kinds *registry.Kinds) *cobra.Command {
-	options, goFlags := controller.Options{}, flag.NewFlagSet("", flag.ContinueOnError)
+	options := controller.Options{}
+	goFlags := flag.NewFlagSet("", flag.ContinueOnError)
 	logging := zap.Options{TimeEncoder: zapcore.RFC3339NanoTimeEncoder}
 	cmd := &cobra.Command{
 		Use:   "controller",

@@ -132,7 +132,8 @@ func (f *applyFlags) run(cmd *cobra.Command, r *applyReport, warnings []manifest
 	signal.Ignore(syscall.SIGPIPE) // a closed pipe must not stop a run halfway
 	context.AfterFunc(ctx, stop)   // a second Ctrl-C ends it at once
 	r.Cluster = c.Name
-	f.Progress, f.Done = p.step, func(change apply.Change) { r.add(change, p) }
+	f.Progress = p.step
+	f.Done = func(change apply.Change) { r.add(change, p) }
 	p.pause(func() { fmt.Fprintf(cmd.ErrOrStderr(), "cluster: %s\n", c.Name) })
 	problems, err := do(ctx, c, f.Options)
 	p.stop()
@@ -176,7 +177,8 @@ func (r *applyReport) dryRun() string {
 // end prints problems and the summary.
 func (r *applyReport) end(problems []manifest.Problem, err error) error {
 	r.Errors, r.Warnings = manifest.SplitProblems(problems)
-	out, errOut := r.cmd.OutOrStdout(), r.cmd.ErrOrStderr()
+	out := r.cmd.OutOrStdout()
+	errOut := r.cmd.ErrOrStderr()
 	if r.flags.output == "json" {
 		if err != nil {
 			r.Errors = append(r.Errors, manifest.Problem{Code: manifest.RunFailed, Message: err.Error()})

@@ -198,7 +198,8 @@ func renderOnce(cmd *cobra.Command, kinds *registry.Kinds, f flags, look func(na
 		defer remove()
 	}
 	return inRepository(cmd, kinds, root, lock, func(repository *render.Repository, p *progress) error {
-		repository.Look, repository.Memo = look, f.memo
+		repository.Look = look
+		repository.Memo = f.memo
 		if f.output == "github" {
 			folder := folderInWorkspace(repository.Dir())
 			ending.report(func(problem manifest.Problem) {

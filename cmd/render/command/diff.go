@@ -159,7 +159,8 @@ func diffLive(cmd *cobra.Command, repository *render.Repository, f diffFlags, p 
 
 // printDifferences prints a diff. It returns the exit code as an error.
 func printDifferences(cmd *cobra.Command, d *compare.Diff, now time.Time, f diffFlags) error {
-	out, errOut := cmd.OutOrStdout(), cmd.ErrOrStderr()
+	out := cmd.OutOrStdout()
+	errOut := cmd.ErrOrStderr()
 	r := newReport(problemsOf(d), true)
 	r.isDiff = true
 	if err := printReport(out, errOut, r); err != nil {
@@ -309,7 +310,8 @@ func comment(reviewed *review.Review, d *compare.Diff, r report, f diffFlags) st
 	}
 	isNew := func(p manifest.Problem) bool { return p.Code != manifest.OldError }
 	old := review.OldErrors(slices.DeleteFunc(slices.Clone(r.warnings), isNew), limit/4)
-	if limit -= len(old); d.Failed() {
+	limit -= len(old)
+	if d.Failed() {
 		return reviewed.Failure(r.errors, limit, f.command(d.Base)) + old
 	}
 	return reviewed.Markdown(limit, f.command(d.Base)) + old

@@ -160,7 +160,8 @@ func suggestFlag(cmd *cobra.Command, err error) error {
 	var known []string
 	hint := ""
 	for _, match := range flagNames.FindAllStringSubmatch(cmd.Flags().FlagUsages(), -1) {
-		if known = append(known, match[1]); strings.HasPrefix(name, match[1]) {
+		known = append(known, match[1])
+		if strings.HasPrefix(name, match[1]) {
 			hint = fmt.Sprintf(": did you mean %q?", match[1])
 		}
 	}

@@ -206,7 +206,8 @@ func printMade(cmd *cobra.Command, made *setup.Result, o setup.Options) {
 				"it, and set its name and digest in images: of %s\n", made.Base)
 	}
 	for _, m := range made.Moves {
-		files, directory := strings.Join(m.Files, " and "), ""
+		files := strings.Join(m.Files, " and ")
+		directory := ""
 		switch {
 		case m.IsDirectory:
 			directory = ", and remove directory: there in the same commit"

@@ -39,7 +39,8 @@ of the kustomization is not a list with one entry per line, new prints the entry
 		one := newNewKindCommand(kinds, k)
 		cmd.AddCommand(one)
 		_, example, _ := strings.Cut(one.Example, "\n")
-		names, examples = append(names, one.Name()), append(examples, "  # "+one.Short+"\n"+example)
+		names = append(names, one.Name())
+		examples = append(examples, "  # "+one.Short+"\n"+example)
 	}
 	cmd.Example = strings.Join(examples, "\n\n")
 	return cmd
@@ -48,7 +49,8 @@ of the kustomization is not a list with one entry per line, new prints the entry
 func newNewKindCommand(kinds *registry.Kinds, k *kind.Kind) *cobra.Command {
 	var root string
 	s := setup.Spec{Kind: k, Values: map[string]any{}}
-	outline, name := setup.NewOutline(k), strings.ToLower(k.GVK().Kind)
+	outline := setup.NewOutline(k)
+	name := strings.ToLower(k.GVK().Kind)
 	cmd := &cobra.Command{
 		Use:   name + " NAME --env NAME",
 		Short: strings.TrimSuffix(outline.Sentence, "."),
@@ -113,7 +115,8 @@ func addFieldFlag(cmd *cobra.Command, f setup.Field, values map[string]any) {
 	}
 	words := f.Values
 	if f.Type() == "bool" {
-		flag.NoOptDefVal, words = "true", []string{"true", "false"}
+		flag.NoOptDefVal = "true"
+		words = []string{"true", "false"}
 	}
 	_ = cmd.RegisterFlagCompletionFunc(f.Flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -42,7 +42,8 @@ type environmentReport struct {
 
 // newReport returns the report on problems of environments. It reports a problem of a shared base once.
 func newReport(problems []manifest.Problem, check bool) report {
-	r, isThere := report{check: check}, map[string]bool{}
+	r := report{check: check}
+	isThere := map[string]bool{}
 	r.errors, r.warnings = manifest.SplitProblems(slices.DeleteFunc(problems, func(p manifest.Problem) bool {
 		line := p.String()
 		isRepeated := isThere[line]
@@ -69,15 +70,20 @@ func reportUpdate(update *render.Update, check bool) report {
 			Pruned: []string{}}
 		one.Errors, one.Warnings = manifest.SplitProblems(e.Problems)
 		if !update.Failed() && e.Plan != nil {
-			one.Written, one.Unchanged, one.Pruned = e.Plan.Written(), e.Plan.Unchanged(), e.Plan.Pruned()
+			one.Written = e.Plan.Written()
+			one.Unchanged = e.Plan.Unchanged()
+			one.Pruned = e.Plan.Pruned()
 			if check {
 				one.Diff = e.Plan.Diff()
 			}
 		}
-		environments, problems = append(environments, one), append(problems, e.Problems...)
+		environments = append(environments, one)
+		problems = append(problems, e.Problems...)
 	}
 	r := newReport(problems, check)
-	r.Environments, r.Orphans, r.refused = environments, update.Orphans, refused
+	r.Environments = environments
+	r.Orphans = update.Orphans
+	r.refused = refused
 	return r
 }
 

@@ -76,7 +76,8 @@ func versionsOf(info *debug.BuildInfo) versions {
 	for _, s := range info.Settings {
 		settings[s.Key] = s.Value
 	}
-	v.Revision, v.RevisionTime = settings["vcs.revision"], settings["vcs.time"]
+	v.Revision = settings["vcs.revision"]
+	v.RevisionTime = settings["vcs.time"]
 	if settings["vcs.modified"] == "true" {
 		v.Revision += "-dirty"
 	}

@@ -30,7 +30,8 @@ func watchEnvironments(cmd *cobra.Command, kinds *registry.Kinds, f flags) error
 	if err != nil {
 		return err
 	}
-	f.root, f.memo = repository.Dir(), &memo.Memo{}
+	f.root = repository.Dir()
+	f.memo = &memo.Memo{}
 	repository.Close()
 	for isFirst := true; ; isFirst = false {
 		if err := renderAndWait(cmd, kinds, f, isFirst); err != nil {

@@ -147,7 +147,9 @@ func (e expansion) ofClusters(g clusterGenerator) (all []params, err error) {
 	}
 	add := func(name, server, project string, metadata map[string]any) {
 		p := e.flat(map[string]any{"metadata": metadata}, "")
-		p["name"], p["server"], p["project"] = name, server, project
+		p["name"] = name
+		p["server"] = server
+		p["project"] = project
 		p["nameNormalized"] = normalize(name)
 		all = append(all, p)
 	}
@@ -156,7 +158,8 @@ func (e expansion) ofClusters(g clusterGenerator) (all []params, err error) {
 		if !selector.Matches(labels.Set(o.GetLabels())) {
 			continue
 		}
-		name, server := secretText(o, "name"), secretText(o, "server")
+		name := secretText(o, "name")
+		server := secretText(o, "server")
 		if name == "" || strings.HasPrefix(name+server, "ENC[") {
 			return nil, fmt.Errorf("%s, whose values are not known", o)
 		}

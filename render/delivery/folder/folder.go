@@ -122,9 +122,11 @@ func placesOfApplication(o manifest.Object) (all []Place) {
 		if s.Path == "" || s.Chart != "" || s.Helm != nil || s.Plugin != nil {
 			continue
 		}
-		field, nth := fmt.Sprintf("spec.sources[%d].path", i), i
+		field := fmt.Sprintf("spec.sources[%d].path", i)
+		nth := i
 		if isAlone {
-			field, nth = "spec.source.path", -1
+			field = "spec.source.path"
+			nth = -1
 		}
 		all = append(all, Place{
 			Overlay: s.Kustomize, Of: of, InCluster: o, Field: field, Nth: nth, Folder: path.Join("/", s.Path),
@@ -140,7 +142,8 @@ func placesOfApplication(o manifest.Object) (all []Place) {
 func (p Place) Resolve(files *source.FileSystem, file string) Place {
 	within := source.Relative(p.Folder)
 	resolved := Resolve(files, p.Source.Kind, path.Dir(file), within)
-	p.Folder, p.IsPart = path.Join("/", resolved), resolved != within
+	p.Folder = path.Join("/", resolved)
+	p.IsPart = resolved != within
 	return p
 }
 

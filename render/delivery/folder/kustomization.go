@@ -39,7 +39,8 @@ type Kustomization struct {
 func (p Place) Kustomization(files *source.FileSystem) (*Kustomization, error) {
 	made := &Kustomization{place: p}
 	var before types.Kustomization
-	file, content := files.KustomizationFile(p.Folder), []byte(nil)
+	file := files.KustomizationFile(p.Folder)
+	content := []byte(nil)
 	if file == "" {
 		file = path.Join(p.Folder, konfig.DefaultKustomizationFileName())
 		if before.Resources = p.manifests(files); len(before.Resources) == 0 {
@@ -79,7 +80,8 @@ func fieldsOf(k types.Kustomization) (fields map[string]any, err error) {
 // write sets Content to the file in git, followed by the fields that the object adds, or to all fields if the object
 // changes one of the file.
 func (k *Kustomization) write(file string, inGit []byte) {
-	added, keepsFile := map[string]any{}, len(inGit) > 0
+	added := map[string]any{}
+	keepsFile := len(inGit) > 0
 	for name, value := range k.merged {
 		before := k.own[name]
 		if before != nil && bytes.Equal(manifest.ToYAML(before), manifest.ToYAML(value)) {
@@ -94,9 +96,11 @@ func (k *Kustomization) write(file string, inGit []byte) {
 	case keepsFile:
 		k.lines = bytes.Count(inGit, []byte("\n")) + 1
 	default:
-		inGit, added = nil, k.merged
+		inGit = nil
+		added = k.merged
 	}
-	k.File, k.Content = file, slices.Concat(inGit, []byte("\n"), manifest.ToYAML(added))
+	k.File = file
+	k.Content = slices.Concat(inGit, []byte("\n"), manifest.ToYAML(added))
 }
 
 // HasBuildMetadata reports whether the objects have annotations of their build.
@@ -158,7 +162,8 @@ func (k *Kustomization) setter(name string, index int, below []string, part stri
 	own := decoding.At(k.own, keys)
 	if k.document != nil && own != nil && reflect.DeepEqual(own, decoding.At(k.merged, keys)) {
 		line, ok := node.LineAt(k.document, keys, s.Value)
-		if s.Line = line; !ok {
+		s.Line = line
+		if !ok {
 			s.Line = node.Line(k.document, keys...)
 		}
 		return s

@@ -23,7 +23,8 @@ func (p Place) shown(o manifest.Object) (at, fields map[string]any) {
 	if p.IsFlux {
 		return spec, spec
 	}
-	if at, _ = spec["source"].(map[string]any); p.Nth >= 0 {
+	at, _ = spec["source"].(map[string]any)
+	if p.Nth >= 0 {
 		sources, _ := spec["sources"].([]any)
 		at, _ = sources[p.Nth].(map[string]any)
 	}
@@ -36,7 +37,8 @@ func (p Place) PointTo(o manifest.Object, rendered string) {
 	at, fields := p.shown(o)
 	names := shownByArgo
 	if p.IsFlux {
-		rendered, names = "./"+rendered, shownByFlux
+		rendered = "./" + rendered
+		names = shownByFlux
 	}
 	at["path"] = rendered
 	for _, name := range names {

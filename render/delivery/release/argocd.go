@@ -47,7 +47,8 @@ func ofApplication(o manifest.Object) (all []Release) {
 	spec := specOf[application](o)
 	field := "spec.sources[%d]"
 	if len(spec.Sources) == 0 {
-		spec.Sources, field = []applicationSource{spec.Source}, "spec.source%.0d"
+		spec.Sources = []applicationSource{spec.Source}
+		field = "spec.source%.0d"
 	}
 	refs := map[string]bool{} // names by which sources refer to the repositories of others
 	for _, s := range spec.Sources {
@@ -102,7 +103,8 @@ func (r *Release) addSource(s applicationSource, helm string) {
 			func(values map[string]any) error { return set(p.Name+"="+escapeCommas(p.Value), values) })
 	}
 	if len(s.Helm.FileParameters) > 0 {
-		r.Unknown, r.unknownField = append(r.Unknown, "fileParameters"), helm+"fileParameters"
+		r.Unknown = append(r.Unknown, "fileParameters")
+		r.unknownField = helm + "fileParameters"
 	}
 }
 

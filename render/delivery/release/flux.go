@@ -135,7 +135,9 @@ func (in index) setChart(r *Release, t chartTemplate) {
 		r.checkDefaults(path.Join(t.Chart, chartutil.ValuesfileName), t.ValuesFiles)
 		return
 	}
-	r.Chart, r.Version, r.Files = t.Chart, t.Version, t.ValuesFiles
+	r.Chart = t.Chart
+	r.Version = t.Version
+	r.Files = t.ValuesFiles
 	r.checkDefaults(chartutil.ValuesfileName, t.ValuesFiles)
 	r.RepositoryID = sourceID(t.SourceRef)
 	r.setRepository(textAt(in[r.RepositoryID], "spec", "url"))

@@ -218,7 +218,8 @@ func (r *Release) addText(s valueSource, content string) {
 }
 
 func (r *Release) addScalar(s valueSource, set func(values map[string]any) error) {
-	s.form, s.values = scalar, map[string]any{}
+	s.form = scalar
+	s.values = map[string]any{}
 	_ = set(s.values)
 	r.setErr(set(r.Values), s)
 	r.sources = append(r.sources, s)
@@ -233,7 +234,8 @@ func (r Release) repeated() (problems []manifest.Problem) {
 		if at := s.wrong; at.Other > 0 && r.Err == nil {
 			p := r.problemIn(s, nil, "")
 			at.Other += p.Line - at.Line
-			p.Message, p.Warning = "values: "+at.Error(), true
+			p.Message = "values: " + at.Error()
+			p.Warning = true
 			problems = append(problems, p)
 		}
 	}
@@ -242,20 +244,23 @@ func (r Release) repeated() (problems []manifest.Problem) {
 
 func (r *Release) setErr(err error, of valueSource) {
 	if err != nil && r.Err == nil {
-		r.Err, r.errSource = err, of
+		r.Err = err
+		r.errSource = of
 	}
 }
 
 // problem returns a problem of a value, at the source that sets it.
 func (r Release) problem(keys []string, message string) manifest.Problem {
-	best, longest := valueSource{object: r.Source, field: r.valuesField}, 0
+	best := valueSource{object: r.Source, field: r.valuesField}
+	longest := 0
 	for _, s := range slices.Backward(r.sources) {
 		length := len(keys)
 		for length > longest && !sets(s.values, keys[:length]) {
 			length--
 		}
 		if length > longest {
-			best, longest = s, length
+			best = s
+			longest = length
 		}
 	}
 	return r.problemIn(best, keys, message)
@@ -284,6 +289,8 @@ func (r Release) problemIn(s valueSource, keys []string, message string) manifes
 		}
 		p.File, p.Line = r.locate(p, keys)
 	}
-	p.Subject, p.Object, p.Field = r.Source, r.Source.String(), ""
+	p.Subject = r.Source
+	p.Object = r.Source.String()
+	p.Field = ""
 	return p
 }

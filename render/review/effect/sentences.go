@@ -71,7 +71,8 @@ func OfFields(c compare.Change, fields []compare.FieldChange, risky sets.Set[str
 			others = append(others, f)
 		}
 	}
-	if e.What += SayFields(first, most, say); len(first) > 0 && len(others) > 0 {
+	e.What += SayFields(first, most, say)
+	if len(first) > 0 && len(others) > 0 {
 		e.What += "; "
 	}
 	e.What += SayFields(others, most, say)

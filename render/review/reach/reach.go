@@ -98,7 +98,8 @@ func (r *reach) read(was, is *unstructured.Unstructured) {
 	switch {
 	case compare.KindOf(o) == "NetworkPolicy.networking.k8s.io":
 		p := [2]*networkPolicy{readPolicy(was)}
-		if p[after] = p[before]; was != is &&
+		p[after] = p[before]
+		if was != is &&
 			(was == nil || is == nil || !equality.Semantic.DeepEqual(was.Object["spec"], is.Object["spec"])) {
 			p[after] = readPolicy(is)
 			r.changed[namespace] = append(r.changed[namespace], p)

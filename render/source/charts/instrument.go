@@ -54,7 +54,8 @@ type rewriter struct {
 // rewrite returns a template that writes the same as the text of a file, or of tpl at a caller. A text that is no
 // template stays as it is: Helm reports it.
 func (r *run) rewrite(template, file, original string, caller *site) string {
-	main, trees := parse.New(template), map[string]*parse.Tree{}
+	main := parse.New(template)
+	trees := map[string]*parse.Tree{}
 	main.Mode = parse.SkipFuncCheck
 	if _, err := main.Parse(original, "", "", trees); err != nil {
 		return original
@@ -154,7 +155,8 @@ func (w *rewriter) enter(line int) {
 	w.last = max(w.last, line)
 	w.site = &site{Position: Position{w.file, line}, end: line, sources: map[string][]*site{}, reads: reads{}}
 	if w.caller != nil {
-		w.site.Position, w.site.end = w.caller.Position, w.caller.end
+		w.site.Position = w.caller.Position
+		w.site.end = w.caller.end
 	}
 	w.sites = append(w.sites, w.site)
 	w.write(fmt.Sprintf("{{gatehouseAt %d}}", len(w.sites)-1))
@@ -211,7 +213,8 @@ func (w *rewriter) command(c *parse.CommandNode, isWhole bool) (command string, 
 	if name == "" && len(c.Args) == 1 {
 		return w.operand(c.Args[0], isWhole), isWhole
 	}
-	isPassing, isLooking := slices.Contains(passing, name), slices.Contains(looking, name)
+	isPassing := slices.Contains(passing, name)
+	isLooking := slices.Contains(looking, name)
 	usesWhole = !isLooking && (isWhole || !isPassing)
 	command = strings.Join(w.words(c, name, usesWhole), " ")
 	switch {

@@ -82,7 +82,8 @@ func (r *run) readers() (isRead, mayRead func(keys []string) bool) {
 // mayBe reports whether a chain may be the value at keys, or a value around it. Of a chain without .Values, only the
 // last key counts.
 func (c chain) mayBe(keys []string) bool {
-	names, isAbsolute := c.keys, slices.Contains(c.keys, "Values")
+	names := c.keys
+	isAbsolute := slices.Contains(c.keys, "Values")
 	if isAbsolute {
 		names = names[slices.Index(names, "Values")+1:]
 	} else if len(names) > 0 {

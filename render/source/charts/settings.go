@@ -53,7 +53,10 @@ type layer struct {
 
 func newSettings(layers []layer, r *run) *Settings {
 	s := &Settings{layers, mergeLayers(layers), r}
-	r.texts, r.ofTpl, r.pieces, r.files = nil, nil, nil, nil // for output alone
+	r.texts = nil
+	r.ofTpl = nil
+	r.pieces = nil
+	r.files = nil // for output alone
 	return s
 }
 
@@ -84,7 +87,8 @@ func position(layers []layer, keys []string) (at Position) {
 	for _, l := range layers {
 		for depth := len(keys); depth > deepest && l.root != nil; depth-- {
 			if key, _ := node.Walk(l.root, keys[:depth], nil); key != nil {
-				at, deepest = Position{l.file, key.Line}, depth
+				at = Position{l.file, key.Line}
+				deepest = depth
 			}
 		}
 	}
@@ -107,7 +111,8 @@ func (s *Settings) namesOf(isOne func(keys []string) bool) []string {
 		table, _ := value.(map[string]any)
 		for _, key := range slices.Sorted(maps.Keys(table)) {
 			below, isBelow := visit(append(slices.Clip(keys), key), table[key])
-			names, isAll = append(names, below...), isAll && isBelow
+			names = append(names, below...)
+			isAll = isAll && isBelow
 		}
 		if isAll && len(keys) > 0 {
 			names = []string{manifest.JoinField(keys)}
@@ -146,7 +151,8 @@ func (s *Settings) around(field []string) (cause Setting, ok bool) {
 		common := commonEnd(keys, field[:max(0, len(field)-1)])
 		if _, isMapping := value.(map[string]any); isMapping && common >= longest {
 			ok = common > longest
-			cause, longest = Setting{keys, position(s.layers, keys), value}, common
+			cause = Setting{keys, position(s.layers, keys), value}
+			longest = common
 		}
 	})
 	return cause, ok
@@ -169,7 +175,9 @@ func mostSimilar(settings []Setting, field []string, text string, least int) (ca
 		}
 		switch common := commonEnd(setting.Keys, field); {
 		case common > longest:
-			cause, ok, longest = setting, true, common
+			cause = setting
+			ok = true
+			longest = common
 		case common == longest:
 			ok = false
 		}
@@ -198,7 +206,8 @@ func (s *Settings) writes(at Position, content string) (cause Setting, ok bool) 
 			if ok {
 				return Setting{}, false
 			}
-			cause, ok = setting, true
+			cause = setting
+			ok = true
 		}
 	}
 	return cause, ok

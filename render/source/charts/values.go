@@ -45,7 +45,8 @@ func (e Entry) values(files Files, c *loaded) (values map[string]any, layers []l
 		if found = e.checkFile(file, content); len(found) > 0 {
 			return nil, nil, found
 		}
-		first, layers = content, layersOf(file, content)
+		first = content
+		layers = layersOf(file, content)
 	}
 	if len(e.ValuesInline) > 0 {
 		merged, err := e.mergeInline(first)
@@ -168,9 +169,11 @@ func (e Entry) mergeInline(file []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	over, under := inline, ofFile
+	over := inline
+	under := ofFile
 	if e.ValuesMerge == "merge" {
-		over, under = ofFile, inline
+		over = ofFile
+		under = inline
 	}
 	merged, err := merge2.Merge(over, under, kyaml.MergeOptions{})
 	if err != nil {
@@ -296,7 +299,8 @@ func (e Entry) valueProblem(layers []layer, c *chart.Chart, keys []string, messa
 	p := e.problem(fmt.Sprintf("chart %s: %s", c.Name(), strings.TrimPrefix(name+": "+clip(message), ": ")),
 		"valuesInline")[0]
 	if at := position(layers, keys); at.File != "" {
-		p.File, p.Line = strings.TrimPrefix(at.File, "/"), at.Line
+		p.File = strings.TrimPrefix(at.File, "/")
+		p.Line = at.Line
 	}
 	if e.Installed != nil {
 		p.Field = manifest.JoinField(keys)

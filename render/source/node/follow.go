@@ -12,7 +12,8 @@ import (
 // index there: its names tell it. Follow returns the key and value nodes of the last key that it found, and how
 // many it found.
 func Follow(document *yaml.Node, built any, keys []string) (key, value *yaml.Node, found int) {
-	key, value = document, document
+	key = document
+	value = document
 	for found < len(keys) {
 		var k, v *yaml.Node
 		switch parent := built.(type) {
@@ -25,12 +26,14 @@ func Follow(document *yaml.Node, built any, keys []string) (key, value *yaml.Nod
 				return key, value, found
 			}
 			v = itemOf(Items(value), parent, i)
-			k, built = v, parent[i]
+			k = v
+			built = parent[i]
 		}
 		if v == nil {
 			return key, value, found
 		}
-		key, value = k, v
+		key = k
+		value = v
 		found++
 	}
 	return key, value, found

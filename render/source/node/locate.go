@@ -172,7 +172,8 @@ func Walk(node *yaml.Node, keys []string, test Test) (key, value *yaml.Node) {
 	}
 	items := node.Content
 	if index, err := strconv.Atoi(keys[0]); err == nil {
-		keys, items = keys[1:], nil
+		keys = keys[1:]
+		items = nil
 		if index >= 0 && index < len(node.Content) {
 			items = []*yaml.Node{node.Content[index]}
 		}
@@ -196,7 +197,8 @@ func foldedEntry(mapping *yaml.Node, name string) (key, value *yaml.Node) {
 			return k, v
 		}
 		if key == nil && strings.EqualFold(k.Value, name) {
-			key, value = k, v
+			key = k
+			value = v
 		}
 	}
 	return key, value

@@ -25,7 +25,8 @@ func (d Document) checkCharacters() error {
 		content = bytes.TrimPrefix(content, []byte(byteOrderMark))
 	}
 	for i := 0; i < len(content); {
-		r, size := rune(content[i]), 1
+		r := rune(content[i])
+		size := 1
 		if r >= utf8.RuneSelf {
 			r, size = utf8.DecodeRune(content[i:])
 		}

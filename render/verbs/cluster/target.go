@@ -61,7 +61,8 @@ func (t Target) Contexts() []string {
 
 // config returns the client configuration and the name of the cluster.
 func (t Target) config() (*rest.Config, string, error) {
-	loader, known := t.loader(), kind.Visible(render.ListNames(t.Contexts()))
+	loader := t.loader()
+	known := kind.Visible(render.ListNames(t.Contexts()))
 	config, err := loader.ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err) && known == "":

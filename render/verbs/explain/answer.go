@@ -51,7 +51,8 @@ func Ask(repository *render.Repository, q Question, progress func(step string)) 
 	mutations := examined.Mutations()
 	var all explainers
 	for _, d := range examined.Deliveries() {
-		all = append(all, explainer{Delivery: d, environment: examined, Objects: examined.Objects(d), mutations: mutations})
+		all = append(all, explainer{Delivery: d, environment: examined, Objects: examined.Objects(d),
+			mutations: mutations})
 	}
 	switch {
 	case q.File == "":
@@ -115,7 +116,8 @@ func (e explainer) removedPaths() (removed []kustomize.Path) {
 	if e.Paths() == nil {
 		return nil
 	}
-	isBuilt, isRenamed := map[*source.Tree]bool{}, map[string]bool{}
+	isBuilt := map[*source.Tree]bool{}
+	isRenamed := map[string]bool{}
 	for _, p := range e.Objects {
 		if p.IsRendered() || p.Written == nil {
 			continue

@@ -151,7 +151,8 @@ func (e explainer) explain(p manifest.Object) Explanation {
 	if buildPath := e.pathOf(sourceObject); buildPath != nil {
 		x.trace(e, *buildPath, sourceObject.Unstructured)
 	} else {
-		x.Origin, x.IsTraced = e.originOf(sourceObject), p.Written == nil
+		x.Origin = e.originOf(sourceObject)
+		x.IsTraced = p.Written == nil
 	}
 	for _, other := range e.Objects {
 		if !p.IsRendered() && other.IsRendered() && other.Written == p.Unstructured {
@@ -191,7 +192,8 @@ func (e explainer) explainRemoved(buildPath kustomize.Path) Explanation {
 func (x *Explanation) trace(e explainer, buildPath kustomize.Path, built *unstructured.Unstructured) {
 	file, line := buildPath.Document.Position()
 	line = e.LocateEntry(file, line).Line
-	x.Origin, x.IsTraced = &Origin{Place: Place{file, line}, Object: buildPath.Document.String()}, true
+	x.Origin = &Origin{Place: Place{file, line}, Object: buildPath.Document.String()}
+	x.IsTraced = true
 	x.Values = e.Sources().Settings(buildPath.Document)
 	var o manifest.Object
 	if !buildPath.IsGenerated {
@@ -248,7 +250,8 @@ func (e explainer) setByDelivery(before, after *unstructured.Unstructured) []Cha
 // setters returns the entries of steps that set fields for good, and the entry that removes the object. Later changes
 // follow them.
 func (e explainer) setters(steps []kustomize.Step, later ...Change) []Change {
-	changes, isSet := append([]Change{}, later...), sets.Set[string]{}
+	changes := append([]Change{}, later...)
+	isSet := sets.Set[string]{}
 	for _, c := range later {
 		isSet.Insert(c.Fields...)
 	}
@@ -314,7 +317,8 @@ func alignItems(o, other *unstructured.Unstructured) *unstructured.Unstructured 
 
 // overrides returns the change of a rendered object by the overrides of the environment.
 func (e explainer) overrides(p manifest.Object) (h History) {
-	before, folder := p.Rendered, e.environment.Overrides()
+	before := p.Rendered
+	folder := e.environment.Overrides()
 	if before == nil {
 		return h
 	}

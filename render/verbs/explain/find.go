@@ -63,7 +63,8 @@ func (q kindQuery) matches(gvk schema.GroupVersionKind) bool {
 // objects.
 func (q kindQuery) find(asked Question, objects []manifest.Object) (found manifest.Object, err error) {
 	var similar, named, matches []manifest.Object
-	known, isFound := []string{}, map[manifest.ID]bool{}
+	known := []string{}
+	isFound := map[manifest.ID]bool{}
 	for _, p := range objects {
 		if !q.matches(p.GroupVersionKind()) || isFound[p.ID()] {
 			continue

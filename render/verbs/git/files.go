@@ -45,7 +45,8 @@ func (r *Repository) Files(ctx context.Context, commit string, paths ...string) 
 		if len(fields) != 3 {
 			continue
 		}
-		file, inFolder := File{OID: fields[2], Mode: fields[0]}, r.InFolder(name)
+		file := File{OID: fields[2], Mode: fields[0]}
+		inFolder := r.InFolder(name)
 		if file.Mode == modeSubmodule && slices.Contains(paths, inFolder) {
 			return nil, fmt.Errorf("%s is a submodule in commit %s: render reads and writes files of one repository",
 				Tidy(name), commit)

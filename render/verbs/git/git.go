@@ -71,7 +71,9 @@ func Open(ctx context.Context, dir string) (*Repository, error) {
 		return nil, fmt.Errorf("%s: git takes %s for the repository in place of %s: remove one of them",
 			dir, Tidy(lines[3]), Tidy(gitDir))
 	}
-	r.IsShallow, r.format, r.gitDir = lines[1] == "true", lines[2], gitDir
+	r.IsShallow = lines[1] == "true"
+	r.format = lines[2]
+	r.gitDir = gitDir
 	r.top = filepath.Join(top, strings.Repeat("../", strings.Count(lines[4], "/"))) // core.worktree may be above
 	if err := r.enter(dir); err != nil {
 		return nil, err
@@ -93,7 +95,8 @@ func (r *Repository) enter(dir string) error {
 		return err
 	}
 	within, err := filepath.Rel(r.top, resolved)
-	r.dir, r.prefix = dir, filepath.ToSlash(within)
+	r.dir = dir
+	r.prefix = filepath.ToSlash(within)
 	if within == "." {
 		r.prefix = ""
 	}
@@ -122,7 +125,8 @@ func (r *Repository) Holds(name string) bool {
 // Top returns the repository at the top of its work tree.
 func (r *Repository) Top() *Repository {
 	top := *r
-	top.prefix, top.dir = "", r.top
+	top.prefix = ""
+	top.dir = r.top
 	return &top
 }
 
@@ -144,7 +148,9 @@ func (r *Repository) git(ctx context.Context, stdin io.Reader, args ...string) (
 	var stderr bytes.Buffer
 	var out bytes.Buffer
 	cmd := r.command(ctx, args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &stderr
+	cmd.Stdin = stdin
+	cmd.Stdout = &out
+	cmd.Stderr = &stderr
 	err := cmd.Start()
 	if err == nil {
 		done := r.guard(cmd, args[0])

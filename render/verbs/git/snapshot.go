@@ -57,7 +57,8 @@ func (s *Snapshot) addEntry(name string, mode fs.FileMode) {
 		if isKnown {
 			return
 		}
-		name, mode = dir, fs.ModeDir
+		name = dir
+		mode = fs.ModeDir
 	}
 }
 
@@ -153,7 +154,8 @@ var catFile = []string{"cat-file", "--batch"}
 
 func (r *Repository) newBlobReader(ctx context.Context) (*blobReader, error) {
 	b := &blobReader{ctx: ctx, cmd: r.command(ctx, catFile...)}
-	b.cmd.Stdin, b.cmd.Stderr = nil, &b.stderr
+	b.cmd.Stdin = nil
+	b.cmd.Stderr = &b.stderr
 	out, err := b.cmd.StdoutPipe()
 	if err == nil {
 		b.in, err = b.cmd.StdinPipe()

@@ -79,7 +79,8 @@ func list[K comparable, T any](u uses[K], isCompared bool, compareNames func(a, 
 // List returns the images and charts of the environments of a comparison. Source objects and releases name no images:
 // the objects that they are rendered to or install do. Without a base only what is after the change counts.
 func List(d *compare.Diff) ([]Image, []Chart) {
-	images, charts := newUses[string](), newUses[[3]string]()
+	images := newUses[string]()
+	charts := newUses[[3]string]()
 	for _, e := range d.Environments {
 		if d.Base != "" {
 			add(e, images.before, charts.before, e.Before().Objects, e.OldCharts, nil)
@@ -118,9 +119,11 @@ func add(e *compare.Comparison, images map[string][]Place, charts map[[3]string]
 		}
 	}
 	for _, entry := range entries {
-		c, p := [3]string{entry.Name, entry.Version, entry.Repo}, Place{Environment: e.Name}
+		c := [3]string{entry.Name, entry.Version, entry.Repo}
+		p := Place{Environment: e.Name}
 		if locate != nil {
-			p.File, p.Line = strings.TrimPrefix(entry.File, "/"), entry.Node.Line
+			p.File = strings.TrimPrefix(entry.File, "/")
+			p.Line = entry.Node.Line
 		}
 		charts[c] = append(charts[c], p)
 	}

@@ -90,7 +90,8 @@ func (p *publisher) needsCommit(ctx context.Context, now *branch) (bool, error) 
 		return false, fmt.Errorf("%w: publish to another branch with --branch, or delete this one first", err)
 	}
 	source := now.commit.Trailers[trailerSource]
-	isEqual, isKnown := p.isPublished(ctx, now), p.git.HasObject(ctx, source)
+	isEqual := p.isPublished(ctx, now)
+	isKnown := p.git.HasObject(ctx, source)
 	isAfter := false // HEAD is the source or later
 	if isKnown {
 		var err error
@@ -113,7 +114,8 @@ func (p *publisher) needsCommit(ctx context.Context, now *branch) (bool, error) 
 
 // checkTip returns an error unless render published the last commit of the branch from the same folder.
 func (p *publisher) checkTip(tip git.Commit) error {
-	environment, folder := tip.Trailers[trailerEnvironment], tip.Trailers[trailerPath]
+	environment := tip.Trailers[trailerEnvironment]
+	folder := tip.Trailers[trailerPath]
 	switch {
 	case !git.IsID(tip.Trailers[trailerSource]):
 		return fmt.Errorf("branch %s is not a branch of render publish: its last commit has no trailer "+

@@ -156,7 +156,9 @@ func (p *publisher) publishOn(ctx context.Context, now *branch) error {
 	p.result.Commit = now.tip
 	switch {
 	case p.DryRun && needsCommit:
-		p.result.Commit, p.result.Changed, p.result.Pushed = "", true, p.Push
+		p.result.Commit = ""
+		p.result.Changed = true
+		p.result.Pushed = p.Push
 		return nil
 	case p.DryRun:
 		p.result.Pushed = p.Push && now.remote != now.tip

@@ -153,7 +153,8 @@ func (p *puller) pull(ctx context.Context, c render.NeededChart, file string) (i
 	case at >= 0:
 		done = &p.Unchanged
 	default:
-		done, err = &p.Locked, check(c.Locked, content)
+		done = &p.Locked
+		err = check(c.Locked, content)
 	}
 	if err == nil && at < 0 {
 		l.entries = append(l.entries, c.Locked)

@@ -63,7 +63,8 @@ func (p *target) readFrom(o Options, made *Result) (err error) {
 	built := slices.DeleteFunc(slices.Clone(deliveries), (*delivery).isOther)
 	prefix := ""
 	if len(built) > 1 && o.Environment != "" {
-		prefix, o.Environment = o.Environment+"-", ""
+		prefix = o.Environment + "-"
+		o.Environment = ""
 	}
 	var errs []error
 	isWrong := false
@@ -81,7 +82,8 @@ func (p *target) readFrom(o Options, made *Result) (err error) {
 		if d.root == nil {
 			return err
 		}
-		errs, isWrong = append(errs, d.locate(err)), isWrong || !errors.As(err, new(staysError))
+		errs = append(errs, d.locate(err))
+		isWrong = isWrong || !errors.As(err, new(staysError))
 		d.warn(d.root.Line, d.title()+" stays as it is: "+err.Error())
 		made.Problems = append(made.Problems, d.kept[len(d.kept)-1])
 	}
@@ -237,7 +239,9 @@ func (a *adoption) setForms(files *source.FileSystem, header string) error {
 	isListed := a.appliedFile == ""
 	content, _ := files.ReadFile(a.appliedFile) // rendering reports errors
 	if made.File != "" {
-		a.appliedFile, a.applied, content = made.File, made.Content, made.Content
+		a.appliedFile = made.File
+		a.applied = made.Content
+		content = made.Content
 	}
 	var merged types.Kustomization
 	_ = yaml.Unmarshal(content, &merged)
@@ -290,7 +294,8 @@ func transformer(kind, field string, values map[string]string) string {
 // renderAdoption renders an environment, and changes its delivery object. With errors it leaves a place for
 // patches.
 func (p *target) renderAdoption(ctx context.Context, repository *render.Repository, a *adoption, made *Result) error {
-	file, rendered := path.Join(a.folder, "kustomization.yaml"), path.Join(p.prefix, tree.Folder, a.environment)
+	file := path.Join(a.folder, "kustomization.yaml")
+	rendered := path.Join(p.prefix, tree.Folder, a.environment)
 	expected, buildErr := p.expected(repository, a)
 	if a.copied != nil && buildErr == nil {
 		layered, err := p.build(repository, a.folder, file, a.form)

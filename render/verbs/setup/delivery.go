@@ -71,10 +71,14 @@ func readDeliveries(file string) (all []*delivery, objects []*yamlv3.Node, err e
 			continue
 		}
 		objects = append(objects, root)
-		d, spec := delivery{file: file, root: root}, node.Field(root, "spec")
+		d := delivery{file: file, root: root}
+		spec := node.Field(root, "spec")
 		switch manifest.Group(node.Text(root, "apiVersion")) + "/" + node.Text(root, "kind") {
 		case "kustomize.toolkit.fluxcd.io/Kustomization":
-			d.isFlux, d.spec, d.fields, d.in = true, spec, spec, "spec"
+			d.isFlux = true
+			d.spec = spec
+			d.fields = spec
+			d.in = "spec"
 			all = append(all, &d)
 		case "argoproj.io/Application":
 			all = append(all, d.ofSources(spec)...)
@@ -98,7 +102,9 @@ func (d delivery) ofSources(spec *yamlv3.Node) (all []*delivery) {
 		isOther := func(name string) bool { return node.Field(source, name) != nil }
 		if node.Field(source, "path") != nil &&
 			!slices.ContainsFunc([]string{"chart", "helm", "directory", "plugin"}, isOther) {
-			d.spec, d.fields, d.in = source, node.Field(source, "kustomize"), in+".kustomize"
+			d.spec = source
+			d.fields = node.Field(source, "kustomize")
+			d.in = in + ".kustomize"
 			d.suffix = "-" + path.Base(node.Text(source, "path"))
 			one := d
 			all = append(all, &one)
@@ -138,14 +144,16 @@ func (d *delivery) read() error {
 	}
 	content := map[string]any{"path": all["path"], "postBuild": all["postBuild"]}
 	for key := range node.Entries(d.fields) {
-		name, why := key.Value, "init does not move it"
+		name := key.Value
+		why := "init does not move it"
 		hasVariable := (name == "images" || name == "commonMetadata") &&
 			strings.ContainsAny(fmt.Sprint(all[name]), "$*")
 		if hasVariable {
 			why = "it has a variable of the tool"
 		}
 		if slices.Contains(movable, name) && !hasVariable {
-			d.moved, content[name] = append(d.moved, name), all[name]
+			d.moved = append(d.moved, name)
+			content[name] = all[name]
 		} else if !slices.Contains(fluxStays, name) {
 			d.warn(key.Line, fmt.Sprintf("%s.%s stays in %s, and works on the rendered objects: %s", d.in, name,
 				d.title(), why))

@@ -134,9 +134,11 @@ var gitlabJobs string
 // ciFile returns the path and content of the CI file. prefix is the path from the top of the git repository
 // to the folder with environments/.
 func ciFile(ci, branch, prefix string) (name, content string) {
-	name, content = ".github/workflows/gatehouse.yaml", githubWorkflow
+	name = ".github/workflows/gatehouse.yaml"
+	content = githubWorkflow
 	if ci == gitlab {
-		name, content = ".gitlab/gatehouse.yml", gitlabJobs
+		name = ".gitlab/gatehouse.yml"
+		content = gitlabJobs
 	}
 	root := manifest.Scalar(path.Join(".", prefix))
 	return name, strings.NewReplacer("- main\n", "- "+manifest.Scalar(branch)+"\n", "ROOT: .\n", "ROOT: "+root+"\n",

@@ -63,7 +63,8 @@ func relocate(content any, fields []string, up string) any {
 	case string:
 		key, name, isKeyed := strings.Cut(c, "=") // KEY=FILE
 		if !isKeyed {
-			key, name = "", c
+			key = ""
+			name = c
 		}
 		if path.IsAbs(name) || strings.Contains(c, "\n") || strings.Contains(c, "://") {
 			return c

@@ -111,7 +111,8 @@ func (a *Addition) addProblems(problems []manifest.Problem) {
 	for _, p := range problems {
 		isNew := p.File == a.File
 		if isNew && failed {
-			p.File, p.Line = "", 0
+			p.File = ""
+			p.Line = 0
 		}
 		if isNew || p.IsError() {
 			a.Problems = append(a.Problems, p)

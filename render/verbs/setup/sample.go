@@ -31,9 +31,11 @@ func newSample(k *kind.Kind, o *Outline, namespace, name string, values map[stri
 		b.WriteString("spec: {}\n")
 	}
 	for _, f := range o.Fields {
-		prefix, value := "  #", cmp.Or(f.Default, f.Example)
+		prefix := "  #"
+		value := cmp.Or(f.Default, f.Example)
 		if isSet(f) {
-			prefix, value = "  ", cmp.Or(values[f.Name], f.Default)
+			prefix = "  "
+			value = cmp.Or(values[f.Name], f.Default)
 		}
 		if value == nil {
 			continue

@@ -37,7 +37,8 @@ func (p *target) values(a *adoption) (annotation string, content []byte, err err
 		}
 		all, err := regular.ReadReal(p.root, file)
 		isAlone = isAlone && err == nil && len(source.Documents(all)) == 1
-		files, documents = append(files, file), append(documents, document)
+		files = append(files, file)
+		documents = append(documents, document)
 	}
 	if isAlone && source.IsWithin("/"+files[0], path.Join("/", p.prefix)) {
 		return wayTo(a.folder, "/"+files[0]), nil, nil
@@ -76,7 +77,10 @@ func (p *target) findConfigMap(d *delivery, name string) (file string, document 
 				if distance < nearest {
 					files = nil
 				}
-				nearest, files, file, document = distance, append(files, at), at, found
+				nearest = distance
+				files = append(files, at)
+				file = at
+				document = found
 			}
 		}
 	})

@@ -99,7 +99,9 @@ func (p *target) planCI(ctx context.Context, o Options, made *Result, mayExist b
 	if err != nil || o.Environment != "" && string(existing) == content {
 		return err
 	}
-	made.CIFile, made.Placeholders, made.files[name] = name, placeholders(content), []byte(content)
+	made.CIFile = name
+	made.Placeholders = placeholders(content)
+	made.files[name] = []byte(content)
 	made.Files = append(made.Files, name)
 	if ci != gitlab {
 		return nil

@@ -54,7 +54,8 @@ func readRequirements(repository *render.Repository, name string) (*requirements
 		return nil, fmt.Errorf("%s has no objects to sync: run render --env %s, and commit the files",
 			path.Join(tree.Folder, name), name)
 	}
-	e, isMixed := &requirements{}, false
+	e := &requirements{}
+	isMixed := false
 	for _, o := range objects {
 		e.HasSOPS = e.HasSOPS || manifest.IsEncrypted(o.Unstructured)
 		switch {

@@ -24,7 +24,8 @@ func (o *Options) complete(ctx context.Context, repository *render.Repository, c
 	if work, err := git.Open(ctx, repository.Dir()); err == nil { // git may not know the folder yet
 		prefix = work.Prefix()
 	}
-	rendered, environments := path.Join(prefix, tree.Folder, o.Environment), path.Join(prefix, tree.EnvironmentsFolder)
+	rendered := path.Join(prefix, tree.Folder, o.Environment)
+	environments := path.Join(prefix, tree.EnvironmentsFolder)
 	var wrongPath error
 	o.Path, wrongPath = cleanPath(cmp.Or(o.Path, rendered))
 	if o.Path == environments || strings.HasPrefix(o.Path, environments+"/") {

@@ -41,7 +41,8 @@ func Run(repository *render.Repository, selection render.Selection, version stri
 		}
 		after := repository.Judge(name, &render.By{Kubernetes: version}, step)
 		compared := &Environment{name, before.Kubernetes(), version, compare.OfVerdicts(before, after)}
-		all, errs = append(all, compared), append(errs, compared.Both...)
+		all = append(all, compared)
+		errs = append(errs, compared.Both...)
 	}
 	return all, errs, nil
 }

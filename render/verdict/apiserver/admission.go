@@ -106,7 +106,8 @@ func completePod(spec *core.PodSpec) {
 	spec.ServiceAccountName = cmp.Or(spec.ServiceAccountName, "default")
 	spec.DeprecatedServiceAccount = spec.ServiceAccountName //nolint:staticcheck // validation compares both
 	if priority, isKnown := classPriorities[spec.PriorityClassName]; isKnown {
-		spec.Priority, spec.PreemptionPolicy = &priority, ptr.To(core.PreemptLowerPriority)
+		spec.Priority = &priority
+		spec.PreemptionPolicy = ptr.To(core.PreemptLowerPriority)
 	}
 	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
 		isTolerated := func(t core.Toleration) bool {
@@ -127,11 +128,14 @@ func allocate(spec *core.ServiceSpec) {
 		return
 	}
 	if spec.ClusterIP == "" {
-		spec.ClusterIP, spec.ClusterIPs = "10.96.0.10", []string{"10.96.0.10"}
+		spec.ClusterIP = "10.96.0.10"
+		spec.ClusterIPs = []string{"10.96.0.10"}
 	}
-	policy, families := core.IPFamilyPolicySingleStack, []core.IPFamily{core.IPv4Protocol}
+	policy := core.IPFamilyPolicySingleStack
+	families := []core.IPFamily{core.IPv4Protocol}
 	if spec.ClusterIP == core.ClusterIPNone && len(spec.Selector) == 0 {
-		policy, families = core.IPFamilyPolicyRequireDualStack, append(families, core.IPv6Protocol)
+		policy = core.IPFamilyPolicyRequireDualStack
+		families = append(families, core.IPv6Protocol)
 	}
 	if spec.IPFamilyPolicy == nil {
 		spec.IPFamilyPolicy = &policy

@@ -52,7 +52,8 @@ var kinds = sync.OnceValue(func() map[schema.GroupVersionKind]Kind {
 	capabilities.Initialize(capabilities.Capabilities{AllowPrivileged: true})
 	// Logs of kube-apiserver do not help people who render.
 	klog.SetLogger(klog.Logger{})
-	all, types := map[schema.GroupVersionKind]Kind{}, legacyscheme.Scheme.AllKnownTypes()
+	all := map[schema.GroupVersionKind]Kind{}
+	types := legacyscheme.Scheme.AllKnownTypes()
 	for group, ofGroup := range strategies {
 		for _, gv := range legacyscheme.Scheme.PrioritizedVersionsForGroup(group) {
 			for kindName, strategy := range ofGroup {

@@ -124,7 +124,8 @@ func keepAllocated(decoded, stored runtime.Object) {
 	case after.Spec.Type == core.ServiceTypeExternalName:
 		return
 	case after.Spec.ClusterIP == "":
-		after.Spec.ClusterIP, after.Spec.ClusterIPs = before.Spec.ClusterIP, before.Spec.ClusterIPs
+		after.Spec.ClusterIP = before.Spec.ClusterIP
+		after.Spec.ClusterIPs = before.Spec.ClusterIPs
 	case slices.Equal(after.Spec.ClusterIPs, before.Spec.ClusterIPs) && after.Spec.ClusterIP != before.Spec.ClusterIP:
 		after.Spec.ClusterIPs = []string{after.Spec.ClusterIP}
 	}
@@ -143,7 +144,8 @@ func keepPorts(after, before *core.ServiceSpec) {
 	if !hasPorts(after) || !hasPorts(before) {
 		return
 	}
-	known, asked := map[string]int32{}, map[int32]bool{}
+	known := map[string]int32{}
+	asked := map[int32]bool{}
 	for _, port := range before.Ports {
 		known[port.Name] = port.NodePort
 	}

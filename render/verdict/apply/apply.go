@@ -167,7 +167,8 @@ func mergePath(content any, e typed.ValidationError, nth int) (path []string) {
 		if key == "" {
 			return path
 		}
-		path, content = append(path, key), decoding.At(content, []string{key})
+		path = append(path, key)
+		content = decoding.At(content, []string{key})
 	}
 	if match := itemNumber.FindStringSubmatch(e.ErrorMessage); match != nil {
 		return append(path, "["+match[1]+"]")

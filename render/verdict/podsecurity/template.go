@@ -60,7 +60,8 @@ func decode(o manifest.Object, path []string) template {
 	}
 	fields, _ := content.(map[string]any)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &t.PodTemplateSpec); err != nil {
-		t.misfits, t.PodTemplateSpec = append(t.misfits, manifest.JoinField(t.path)), corev1.PodTemplateSpec{}
+		t.misfits = append(t.misfits, manifest.JoinField(t.path))
+		t.PodTemplateSpec = corev1.PodTemplateSpec{}
 	}
 	if len(path) == 0 {
 		t.Spec = defaulted(t.Spec)

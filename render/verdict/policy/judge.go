@@ -30,7 +30,8 @@ type request struct {
 var someone = &user.DefaultInfo{Name: "someone", Groups: []string{user.AllAuthenticated}}
 
 func (e *evaluation) newRequest(o manifest.Object, admit func() (runtime.Object, error)) *request {
-	kind, namespace := e.Kind(o.GroupVersionKind()), o.GetNamespace()
+	kind := e.Kind(o.GroupVersionKind())
+	namespace := o.GetNamespace()
 	switch {
 	case kind.Resource.GroupResource() == corev1.Resource("namespaces"):
 		namespace = o.GetName() // the API server does the same

@@ -36,7 +36,9 @@ func hookOf[P, B runtime.Object, E generic.Evaluator](p *policy, object P, bindi
 	evaluator E) generic.PolicyHook[P, B, E] {
 	hook := generic.PolicyHook[P, B, E]{Policy: object, Bindings: bindings, Evaluator: evaluator}
 	if p.Spec.ParamKind != nil {
-		hook.ParamInformer, hook.ParamScope, hook.ConfigurationError = p.params, p.params.scope, p.params.err
+		hook.ParamInformer = p.params
+		hook.ParamScope = p.params.scope
+		hook.ConfigurationError = p.params.err
 	}
 	return hook
 }
@@ -50,7 +52,8 @@ type compiled struct {
 // compile is compilePolicy of k8s.io/apiserver, for both kinds, which is private. It compiles conditions on
 // demand: most policies match few objects, and many match conditions exclude all of them.
 func compile(p *policy) compiled {
-	spec, failurePolicy := p.Spec, p.Spec.FailurePolicy
+	spec := p.Spec
+	failurePolicy := p.Spec.FailurePolicy
 	compiler, err := cel.NewCompositedCompiler(baseEnvironment())
 	if err != nil {
 		return compiled{validating.NewValidator(nil, nil, nil, nil, failurePolicy, err),
@@ -73,8 +76,8 @@ func compile(p *policy) compiled {
 			return compiler.CompileCondition(expressions, declared, environment.StoredExpressions)
 		})}
 	}
-	validations, messages := make([]cel.ExpressionAccessor, len(spec.Validations)),
-		make([]cel.ExpressionAccessor, len(spec.Validations))
+	validations := make([]cel.ExpressionAccessor, len(spec.Validations))
+	messages := make([]cel.ExpressionAccessor, len(spec.Validations))
 	for i, validation := range spec.Validations {
 		validations[i] = &validating.ValidationCondition{Expression: validation.Expression, Message: validation.Message,
 			Reason: validation.Reason}

@@ -64,7 +64,8 @@ func hasValues(secret *unstructured.Unstructured) bool {
 // also returns the Secret as a cluster gets it: without the metadata of SOPS, and with placeholders
 // for all values. Public Secrets without these stay unchanged.
 func Check(secret *unstructured.Unstructured) (decrypted *unstructured.Unstructured, errs field.ErrorList) {
-	isManifest, isPublic := isMetadata(secret.Object["sops"]), isPublic(secret)
+	isManifest := isMetadata(secret.Object["sops"])
+	isPublic := isPublic(secret)
 	if isPublic && !isManifest {
 		return secret, nil
 	}

@@ -219,7 +219,8 @@ var sectionHead = regexp.MustCompile(`^\[([^\[\]]+)\]$`)
 // readEntries reads lines of a key, a separator and a value. A prefix of their keys, or the section
 // sops, marks the metadata.
 func readEntries(content, separators, prefix string) []map[string]any {
-	document, section := map[string]any{}, ""
+	document := map[string]any{}
+	section := ""
 	for line := range strings.SplitSeq(content, "\n") {
 		line = strings.TrimSpace(line)
 		if head := sectionHead.FindStringSubmatch(line); head != nil && prefix == "" {
@@ -233,9 +234,11 @@ func readEntries(content, separators, prefix string) []map[string]any {
 		case strings.ContainsAny(line[:1], "#;"), end < 0:
 			return nil
 		}
-		name, key := section, strings.TrimSpace(line[:end])
+		name := section
+		key := strings.TrimSpace(line[:end])
 		if rest, isMetadata := strings.CutPrefix(key, prefix); isMetadata && prefix != "" {
-			name, key = "sops", rest
+			name = "sops"
+			key = rest
 		}
 		entries, _ := document[name].(map[string]any)
 		if entries == nil {

@@ -144,7 +144,8 @@ func Check(text string) string {
 		return ""
 	}
 	// The offset may change between the day before and the day after.
-	clock, day := parsed.UTC().Add(offset(parsed)), 24*time.Hour
+	clock := parsed.UTC().Add(offset(parsed))
+	day := 24 * time.Hour
 	choices := []time.Time{clock.Add(-offset(clock.Add(-day).In(location))),
 		clock.Add(-offset(clock.Add(day).In(location)))}
 	isShown := func(t time.Time) bool { return t.Add(offset(t.In(location))).Equal(clock) }

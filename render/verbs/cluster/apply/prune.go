@@ -38,7 +38,8 @@ func (r *removal) keep(reason string, isTemporary bool) {
 	if !isTemporary {
 		reason += ", and it leaves the inventory"
 	}
-	r.live, r.isKept = nil, isTemporary
+	r.live = nil
+	r.isKept = isTemporary
 	r.problem = &manifest.Problem{Code: manifest.ClusterRefused,
 		Object: r.id.String(), Message: "is not deleted: " + reason, Warning: true}
 }
@@ -153,14 +154,16 @@ func (r *run) removeOne(ctx context.Context, o *removal, options ...client.Delet
 		}
 		reason, isTemporary := r.refuseDelete(live)
 		if o.live != nil && o.live.GetUID() != live.GetUID() {
-			reason, isTemporary = "it was created again meanwhile", true
+			reason = "it was created again meanwhile"
+			isTemporary = true
 		}
 		if reason != "" {
 			o.keep(reason, isTemporary)
 			return nil
 		}
 		o.live = live
-		version, uid := live.GetResourceVersion(), live.GetUID()
+		version := live.GetResourceVersion()
+		uid := live.GetUID()
 		options := append(options, client.PropagationPolicy(metav1.DeletePropagationBackground),
 			client.Preconditions{UID: &uid, ResourceVersion: &version})
 		return client.IgnoreNotFound(r.cluster.Delete(ctx, live, options...))

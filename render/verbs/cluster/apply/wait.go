@@ -52,7 +52,8 @@ func (r *run) awaitAll(applied []*plan.Step, removals []*removal) (all []*awaite
 // wait waits until each object is ready, gone or failed. Its problems name the others.
 // ssa.ResourceManager's WaitForSet reports neither progress nor the message of a status.
 func (r *run) wait(ctx context.Context, all []*awaited) (problems []manifest.Problem) {
-	pending, immediately := all, true
+	pending := all
+	immediately := true
 	_ = utilwait.PollUntilContextTimeout(ctx, time.Second, r.Timeout, immediately,
 		func(inTime context.Context) (bool, error) {
 			_ = cluster.ForEach(inTime, len(pending), func(ctx context.Context, i int) error {

@@ -79,11 +79,13 @@ func (r *run) applySteps(ctx context.Context, steps []*plan.Step) (problems []ma
 			n = len(steps)
 		}
 		r.Progress(fmt.Sprintf("applying %d of kind %s", n, gvk.Kind))
-		actions, refusals := make([]Action, n), make([]error, n)
+		actions := make([]Action, n)
+		refusals := make([]error, n)
 		err = cluster.ForEach(ctx, n, func(ctx context.Context, i int) (err error) {
 			actions[i], err = r.write(ctx, steps[i])
 			if err != nil && !cluster.IsFatal(err) {
-				refusals[i], err = err, nil
+				refusals[i] = err
+				err = nil
 			}
 			return err
 		})

@@ -98,7 +98,8 @@ type comparison struct {
 func (c *comparison) run(ctx context.Context, objects []manifest.Object) (found compare.Differences,
 	problems []manifest.Problem, err error) {
 	readable, warnings := plan.DropEncrypted(objects, "it is not compared")
-	normalized, rendered := make([]manifest.Object, len(readable)), map[manifest.ID]*unstructured.Unstructured{}
+	normalized := make([]manifest.Object, len(readable))
+	rendered := map[manifest.ID]*unstructured.Unstructured{}
 	for i, o := range readable {
 		rendered[o.IDInNamespace()] = o.Unstructured
 		normalized[i] = manifest.Object{Unstructured: o.DeepCopy(), File: o.File}

@@ -83,8 +83,10 @@ func syncCreatedOnce(s *plan.Step) (after *unstructured.Unstructured, notes []st
 
 // changes presents differences as changes of the environment.
 func (c *comparison) changes(differences []difference) compare.Differences {
-	before, after := make([]manifest.Object, 0, len(differences)), make([]manifest.Object, 0, len(differences))
-	steps, notes := map[manifest.ID]*plan.Step{}, map[manifest.ID][]string{}
+	before := make([]manifest.Object, 0, len(differences))
+	after := make([]manifest.Object, 0, len(differences))
+	steps := map[manifest.ID]*plan.Step{}
+	notes := map[manifest.ID][]string{}
 	for _, d := range differences {
 		if d.before != nil {
 			before = append(before, manifest.Object{Unstructured: d.before})
@@ -93,7 +95,8 @@ func (c *comparison) changes(differences []difference) compare.Differences {
 			after = append(after, manifest.Object{Unstructured: d.after, File: d.File})
 		}
 		id := idInNamespace(cmp.Or(d.after, d.before))
-		steps[id], notes[id] = d.Step, d.notes
+		steps[id] = d.Step
+		notes[id] = d.notes
 	}
 	found := compare.Differ(c.kinds, compare.Input{Objects: before}, compare.Input{Objects: after})
 	for i := range found.Changes {

@@ -53,7 +53,8 @@ func (c *comparison) removeLeftovers(ctx context.Context, s *plan.Step) (*unstru
 
 // leftovers returns the fields of temporary managers that no other manager has.
 func (c *comparison) leftovers(s *plan.Step) *fieldpath.Set {
-	left, kept := fieldpath.NewSet(), fieldpath.NewSet()
+	left := fieldpath.NewSet()
+	kept := fieldpath.NewSet()
 	for _, entry := range s.DryRun.GetManagedFields() {
 		if !c.isApplier(s, entry) && c.isTemporary(entry) && entry.APIVersion == s.DryRun.GetAPIVersion() {
 			left = left.Union(fieldsOf(entry))

@@ -53,7 +53,8 @@ func (c *comparison) notes(s *plan.Step, synced *unstructured.Unstructured) (not
 // lostFields returns the fields that a sync takes from a manager, by removing or overwriting them.
 func lostFields(entry metav1.ManagedFieldsEntry, synced *unstructured.Unstructured) (names []string) {
 	identity := func(e metav1.ManagedFieldsEntry) metav1.ManagedFieldsEntry {
-		e.FieldsV1, e.Time = nil, nil
+		e.FieldsV1 = nil
+		e.Time = nil
 		return e
 	}
 	lost := fieldsOf(entry)

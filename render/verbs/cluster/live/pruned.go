@@ -39,7 +39,8 @@ func (c *comparison) findPruned(ctx context.Context,
 			placed.Namespace = cmp.Or(id.Namespace, metav1.NamespaceDefault) // as in IDInNamespace
 			if !c.known[placed] {
 				c.known[placed] = true
-				ids, notes = append(ids, id), append(notes, tool+" prunes it"+when)
+				ids = append(ids, id)
+				notes = append(notes, tool+" prunes it"+when)
 				readers = append(readers, reads)
 			}
 		}
@@ -55,7 +56,8 @@ func (c *comparison) findPruned(ctx context.Context,
 	listed, err := c.listInventory(ctx)
 	add("render apply --env "+c.environment, "", listed, err, delivery.Flux, delivery.Argo)
 
-	live, errs := make([]*unstructured.Unstructured, len(ids)), make([]error, len(ids))
+	live := make([]*unstructured.Unstructured, len(ids))
+	errs := make([]error, len(ids))
 	err = cluster.ForEach(ctx, len(ids), func(ctx context.Context, i int) error {
 		if live[i], errs[i] = c.Find(ctx, ids[i]); errs[i] != nil && cluster.IsFatal(errs[i]) {
 			return errs[i]

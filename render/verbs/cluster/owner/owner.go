@@ -65,7 +65,8 @@ func Of(live *unstructured.Unstructured) string {
 	if controller := metav1.GetControllerOf(live); controller != nil {
 		return controller.Kind + " " + controller.Name
 	}
-	labels, annotations := live.GetLabels(), live.GetAnnotations()
+	labels := live.GetLabels()
+	annotations := live.GetAnnotations()
 	for _, t := range tools {
 		if name := cmp.Or(labels[t.key], annotations[t.key]); name != "" {
 			return t.name + " " + name

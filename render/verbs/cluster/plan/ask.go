@@ -56,7 +56,8 @@ func (p *Plan) locate(s *Step) (served schema.GroupVersionKind, err error) {
 	crd := p.crds[gvk.GroupKind()]
 	switch {
 	case err == nil:
-		served, scope = mapping.GroupVersionKind, string(mapping.Scope.Name())
+		served = mapping.GroupVersionKind
+		scope = string(mapping.Scope.Name())
 	case !meta.IsNoMatchError(err):
 		return served, fmt.Errorf("ask the cluster for its kinds: %w", err)
 	case crd == nil:
@@ -107,7 +108,8 @@ func unserved(gvk schema.GroupVersionKind) error {
 func (p *Plan) mayPass(s *Step, err error) bool {
 	var refusal cluster.Refusal
 	isRefused := errors.As(err, &refusal)
-	crd, namespace := p.crds[s.GroupVersionKind().GroupKind()], p.namespaces[s.GetNamespace()]
+	crd := p.crds[s.GroupVersionKind().GroupKind()]
+	namespace := p.namespaces[s.GetNamespace()]
 	switch {
 	case refusal.IsUnserved:
 		return crd.IsPending() || crd != nil && p.IsSettling

@@ -134,7 +134,10 @@ func (p *Plan) Judge(ctx context.Context, steps []*Step) (problems []manifest.Pr
 }
 
 func (p *Plan) judge(ctx context.Context, s *Step) error {
-	s.Action, s.Deferred, s.problems, s.DryRun = "", nil, nil, nil
+	s.Action = ""
+	s.Deferred = nil
+	s.problems = nil
+	s.DryRun = nil
 	err := p.ask(ctx, s)
 	switch {
 	case s.Live == nil:

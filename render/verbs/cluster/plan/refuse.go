@@ -20,7 +20,8 @@ import (
 // another owner or to a newer version. Listed has the environments of the objects that other
 // inventories list.
 func RefuseForeign(environment string, listed map[manifest.ID]string, s *Step) string {
-	manager, lister := owner.Manager(environment), listed[s.ID()] // a lister may not have applied it yet
+	manager := owner.Manager(environment)
+	lister := listed[s.ID()] // a lister may not have applied it yet
 	switch {
 	case s.ID() == (manifest.ID{Kind: "ConfigMap", Namespace: inventory.Namespace, Name: manager}):
 		return "has the name of the inventory of render apply: give it another name"
@@ -61,8 +62,8 @@ func RefuseForeign(environment string, listed map[manifest.ID]string, s *Step) s
 // refuseOlder refuses a CustomResourceDefinition that lacks versions or fields of the live one:
 // objects may need them.
 func refuseOlder(live, applied *unstructured.Unstructured) string {
-	old, wanted := manifest.As[apiextensionsv1.CustomResourceDefinition](live),
-		manifest.As[apiextensionsv1.CustomResourceDefinition](applied)
+	old := manifest.As[apiextensionsv1.CustomResourceDefinition](live)
+	wanted := manifest.As[apiextensionsv1.CustomResourceDefinition](applied)
 	var missing []string
 	for _, version := range old.Spec.Versions {
 		i := slices.IndexFunc(wanted.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
@@ -92,7 +93,8 @@ func missingFields(old, wanted *apiextensionsv1.JSONSchemaProps, path string) (f
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(old.Properties)) {
-		was, below := old.Properties[name], path+"."+name
+		was := old.Properties[name]
+		below := path + "." + name
 		is, isThere := wanted.Properties[name]
 		switch {
 		case isThere:
