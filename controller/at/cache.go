@@ -66,7 +66,7 @@ var typeOfAt = metav1.TypeMeta{APIVersion: cnatv1alpha1.SchemeGroupVersion.Strin
 // DeepCopyObject implements runtime.Object.
 func (a *TrimmedAt) DeepCopyObject() runtime.Object {
 	copied := *a
-	a.ObjectMeta.DeepCopyInto(&copied.ObjectMeta)
+	a.DeepCopyInto(&copied.ObjectMeta)
 	a.Status.DeepCopyInto(&copied.Status)
 	copied.digests = slices.Clone(a.digests)
 	return &copied
@@ -134,7 +134,7 @@ func (p *TrimmedPod) GetObjectKind() schema.ObjectKind { return schema.EmptyObje
 // DeepCopyObject implements runtime.Object. Copies share gates and status, which never change.
 func (p *TrimmedPod) DeepCopyObject() runtime.Object {
 	copied := *p
-	p.ObjectMeta.DeepCopyInto(&copied.ObjectMeta)
+	p.DeepCopyInto(&copied.ObjectMeta)
 	return &copied
 }
 

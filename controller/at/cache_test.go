@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/dump"
+	"k8s.io/utils/dump"
 
 	cnatv1alpha1 "example.com/gatehouse/apis/cnat/v1alpha1"
 	"example.com/gatehouse/kind"

@@ -250,8 +250,8 @@ func (s *snapshot) forgetOrRemember(held *TrimmedPod) {
 		s.remember(last.Digest, ptr.Deref(last.ScheduledTime, metav1.NewTime(s.now)).Time)
 	}
 	for _, pod := range s.pods {
-		isOnRecord := s.hasRan(pod.digest) ||
-			s.isCurrent(pod.digest) && (s.phase != cnatv1alpha1.AtDone || isClaimed(s.run))
+		isOfRun := s.isCurrent(pod.digest) && (s.phase != cnatv1alpha1.AtDone || isClaimed(s.run))
+		isOnRecord := isOfRun || s.hasRan(pod.digest)
 		// The creator of a Pod may annotate it with any text.
 		if isRendered(pod, s.at) && !pod.isGated() && registry.IsDigest(pod.digest) && !isOnRecord {
 			s.remember(pod.digest, s.now)

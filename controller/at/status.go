@@ -83,8 +83,8 @@ func (s *snapshot) awaitPod() Decision {
 			message = fmt.Sprintf("Pod %s is being deleted: sync, once it is gone", newest.Name)
 		} else {
 			reason = ReasonRenderingStale
-			message = fmt.Sprintf("Pod %s was rendered from another spec of this At: render the environment, "+
-				"commit and sync", newest.Name)
+			message = fmt.Sprintf("Pod %s was rendered from another spec of this At: render the environment, commit "+
+				"and sync", newest.Name)
 		}
 	} else if len(s.pods) > 0 {
 		message += fmt.Sprintf(". Pod %s has its label but was not rendered from it, and is left alone", s.pods[0].Name)
