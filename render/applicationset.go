@@ -12,6 +12,7 @@ import (
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/delivery/applicationset"
 	"example.com/gatehouse/render/delivery/folder"
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/node"
@@ -19,7 +20,8 @@ import (
 
 // setOf returns an ApplicationSet with the Applications that its controller makes.
 func (in *input) setOf(repository *Repository, files *source.FileSystem, o manifest.Object,
-	clusters []manifest.Object) (*followed, []manifest.Problem) {
+	clusters []manifest.Object) (made *followed, problems []manifest.Problem) {
+	defer fault.Part(&problems, fault.In(o.Committed()))()
 	all, err := applicationset.Expand(o, filesOfSet{repository, files}, clusters)
 	if err != nil {
 		return nil, warning(o, fmt.Sprintf("is not judged, for its %v: commit the Applications that argocd appset "+
@@ -27,9 +29,8 @@ func (in *input) setOf(repository *Repository, files *source.FileSystem, o manif
 	}
 	f := &followed{input: in, Place: folder.Place{Of: o.Committed(), InCluster: o}}
 	for _, u := range all {
-		made := manifest.Object{Unstructured: u, Written: u, InGit: &o, Origin: o.Origin, Delivery: f}
-		made.File = made.Origin
-		f.built = append(f.built, made)
+		f.built = append(f.built, manifest.Object{Unstructured: u, Written: u, InGit: &o, Origin: o.Origin,
+			File: o.Origin, Delivery: f})
 	}
 	f.committed = f.built
 	return f, f.unsetParameters()

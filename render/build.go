@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"example.com/gatehouse/render/delivery/release"
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
@@ -43,6 +44,7 @@ type built struct {
 
 // build builds the environment.
 func (in *input) build(repository *Repository) (b built, problems []manifest.Problem) {
+	defer fault.Keep(&problems, PlaceOf(in.name))
 	b.paths = kustomize.FindPaths(in.sources, in.folder)
 	b.objects, problems = in.buildObjects(b.paths)
 	if len(problems) == 0 {

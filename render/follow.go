@@ -14,6 +14,7 @@ import (
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/delivery/release"
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
@@ -155,6 +156,7 @@ func (w *world) isForeign(p folder.Place, own manifest.ID, files *source.FileSys
 // dropRepeated drops the objects of a folder that the environment has already, and warns where they differ.
 func (in *input) dropRepeated(f *followed, have map[manifest.ID]manifest.Object,
 	w *world) (warnings []manifest.Problem) {
+	defer fault.Keep(&warnings, fault.In(f.Of.Committed()))
 	var built, applied []manifest.Object
 	f.whole = f.postBuild.Applied(f.built)
 	for i, o := range f.whole {
@@ -183,7 +185,9 @@ func (in *input) dropRepeated(f *followed, have map[manifest.ID]manifest.Object,
 
 // open builds the folder of a place. It returns nothing if the folder is of another repository, or if another cluster
 // or nobody gets its objects.
-func (in *input) open(files *source.FileSystem, p folder.Place, own manifest.ID) (*followed, []manifest.Problem) {
+func (in *input) open(files *source.FileSystem, p folder.Place, own manifest.ID) (f *followed,
+	problems []manifest.Problem) {
+	defer fault.Keep(&problems, fault.In(p.Of.Committed()))
 	top, _, _ := strings.Cut(source.Relative(p.Folder), "/")
 	above := strings.TrimSuffix(p.Folder, "/")
 	isOwn := in.isOwn(p.Folder) || isBelow(in.folder, above) || isBelow(in.entry, above)

@@ -21,6 +21,7 @@ import (
 
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/release"
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/page"
@@ -374,7 +375,7 @@ func (p *pipeline) locateAll(problems []manifest.Problem) []manifest.Problem {
 }
 
 // runPipeline runs all stages before the layout.
-func runPipeline(repository *Repository, name string, by *By, show func(step string)) *pipeline {
+func runPipeline(repository *Repository, name string, by *By, show func(step string)) (p *pipeline) {
 	step, done := watchdog.Environment(name)
 	defer done()
 	progress := func(doing string) {
@@ -382,8 +383,10 @@ func runPipeline(repository *Repository, name string, by *By, show func(step str
 		show(doing)
 	}
 	progress("reading")
-	input, problems := readInput(repository, name, by)
-	p := &pipeline{input: input, release: func() {}}
+	var problems []manifest.Problem
+	p = &pipeline{release: func() {}}
+	defer fault.Keep(&p.problems, PlaceOf(name))
+	p.input, problems = readInput(repository, name, by)
 	if p.addProblems(problems) {
 		return p
 	}
@@ -421,7 +424,8 @@ func runPipeline(repository *Repository, name string, by *By, show func(step str
 }
 
 // rendering lays the objects out and adds the warnings. It returns nil after an error.
-func (p *pipeline) rendering(repository *Repository) *Rendering {
+func (p *pipeline) rendering(repository *Repository) (r *Rendering) {
+	defer fault.Keep(&p.problems, PlaceOf(p.name))
 	if manifest.HasErrors(p.problems) {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"example.com/gatehouse/render/delivery/applicationset"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/folder"
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verdict/apiserver"
 )
@@ -76,6 +77,7 @@ func (in *input) isNamespaced(o manifest.Object, w *world) bool {
 // setPostBuild sets the values of variables from the object and from the ConfigMaps of the world. If some are in the
 // cluster alone, the known ones are substituted here and the others are unknown.
 func (f *followed) setPostBuild(w *world) (problems []manifest.Problem) {
+	defer fault.Keep(&problems, fault.In(f.Of.Committed()))
 	p := f.PostBuild
 	// Variables that are left in the object are in its objects as well.
 	isPartial := f.outer != nil && f.outer.Values == nil && flux.HasVariables(f.InCluster.Object["spec"])

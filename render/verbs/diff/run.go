@@ -13,6 +13,7 @@ import (
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/delivery/flux"
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/watchdog"
@@ -98,6 +99,8 @@ func (b *previousRendering) withGone(names []string) []string {
 // compare compares an environment with its previous rendering, or with one of its previous sources.
 func (b *previousRendering) compare(ctx context.Context, now *render.Environment, shared *pair,
 	step func(string)) (both *compare.Comparison, err error) {
+	both = &compare.Comparison{Name: now.Name, Environment: now}
+	defer fault.Keep(&both.Problems, render.PlaceOf(now.Name))
 	var before, after compare.Input
 	problems, isComparable := now.Problems, now.Rendering != nil
 	switch {
@@ -109,15 +112,15 @@ func (b *previousRendering) compare(ctx context.Context, now *render.Environment
 		before, after, warnings, err = b.readRendered(ctx, now)
 		problems = slices.Concat(warnings, problems)
 	}
-	both = compare.New(b.repository.Kinds(), now.Name, before, after)
-	both.Problems, both.Environment = slices.Clone(problems), now
+	compared := compare.New(b.repository.Kinds(), now.Name, before, after)
+	compared.Problems, compared.Environment = slices.Clone(problems), now
 	if isComparable && now.Rendering != nil {
-		both.PostBuild, both.NameReferences = now.Rendering.PostBuild, now.Rendering.NameReferences
+		compared.PostBuild, compared.NameReferences = now.Rendering.PostBuild, now.Rendering.NameReferences
 	}
 	if isComparable && now.IsThere() {
-		both.Checker = now.Checker()
+		compared.Checker = now.Checker()
 	}
-	return both, err
+	return compared, err
 }
 
 // readRendered reads the previous rendering of an environment. It does not parse files that stay the same.
