@@ -1,12 +1,14 @@
 package render
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/decoding"
@@ -23,6 +25,9 @@ func (in *input) setOf(repository *Repository, files *source.FileSystem, o manif
 	clusters []manifest.Object) (made *followed, problems []manifest.Problem) {
 	defer fault.Part(&problems, fault.In(o.Committed()))()
 	all, err := applicationset.Expand(o, filesOfSet{repository, files}, clusters)
+	if refused := new(field.Error); errors.As(err, &refused) {
+		return nil, problemsOfErrors([]manifest.Object{o.Committed()}, []error{err})
+	}
 	if err != nil {
 		return nil, warning(o, fmt.Sprintf("is not judged, for its %v: commit the Applications that argocd appset "+
 			"generate prints", err))
