@@ -1,12 +1,14 @@
 package render
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/decoding"
@@ -21,6 +23,9 @@ import (
 func (f *following) openSet(d *Delivery, files *source.FileSystem) []manifest.Problem {
 	o := d.InCluster
 	all, err := applicationset.Expand(o, filesOfSet{f.repository, files}, f.world.clusters)
+	if refused := new(field.Error); errors.As(err, &refused) {
+		return problemsOfErrors([]manifest.Object{o.Committed()}, []error{err})
+	}
 	if err != nil {
 		message := fmt.Sprintf("is not judged, for its %v: commit the Applications that argocd appset "+
 			"generate prints", err)

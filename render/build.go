@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"example.com/gatehouse/render/delivery/release"
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
@@ -43,6 +44,7 @@ func (b *built) followed() []*Delivery { return b.root.followed() }
 
 // build builds the environment.
 func (in *input) build(repository *Repository) (b built, problems []manifest.Problem) {
+	defer fault.Keep(&problems, PlaceOf(in.name))
 	b.paths = kustomize.FindPaths(in.sources, in.folder)
 	b.root = &Delivery{input: in, Looks: in.noted, paths: b.paths, postBuild: in.postBuild}
 	b.objects, problems = in.buildObjects(b.paths)

@@ -15,6 +15,7 @@ import (
 
 	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/render/delivery/definitions"
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/source"
@@ -166,6 +167,7 @@ func (r *Repository) findDefinitions() map[schema.GroupKind][]fileDefinition {
 		if isOfEnvironment || !mayDefine(content) {
 			return
 		}
+		defer fault.Catch(new(error)) // nothing delivers the file: it is left out, as one that is malformed
 		for _, d := range text.Split(content) {
 			root, err := d.Parse()
 			if err != nil || root == nil {

@@ -13,6 +13,7 @@ import (
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/delivery/flux"
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
@@ -48,6 +49,7 @@ func (in *input) expand(checker *verdict.Checker, built, stored []manifest.Objec
 	children, errs := make([][]manifest.Object, len(built)), make([]error, len(built))
 	var hangs atomic.Bool // a function that does not return takes a core
 	parallel.For(len(built), func(i int) {
+		defer fault.Catch(&errs[i])
 		if hangs.Load() {
 			return
 		}

@@ -13,6 +13,7 @@ import (
 
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/folder"
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
@@ -115,7 +116,7 @@ func (f *following) add(d *Delivery, files *source.FileSystem,
 	open func(*Delivery, *source.FileSystem) []manifest.Problem) []manifest.Problem {
 	within, looks := files.Noting()
 	d.Looks, d.input = looks, f.input
-	problems := open(d, within)
+	problems := d.guarded(open, within)
 	for _, p := range problems {
 		if !p.Warning {
 			d.unknown(p.Message)
@@ -129,6 +130,13 @@ func (f *following) add(d *Delivery, files *source.FileSystem,
 		f.world.add(d.known(), f.input)
 	}
 	return problems
+}
+
+// guarded opens a delivery. A panic is a problem of it alone.
+func (d *Delivery) guarded(open func(*Delivery, *source.FileSystem) []manifest.Problem,
+	files *source.FileSystem) (problems []manifest.Problem) {
+	defer fault.Part(&problems, fault.In(d.Of.Committed()))()
+	return open(d, files)
 }
 
 // openForeign says that the objects of a delivery are in another source.
@@ -168,6 +176,7 @@ func (w *world) isForeign(p folder.Place, own manifest.ID, files *source.FileSys
 
 // dropRepeated marks the objects of a delivery that the environment has already, and warns where they differ.
 func (f *following) dropRepeated(d *Delivery) (warnings []manifest.Problem) {
+	defer fault.Keep(&warnings, fault.In(d.Of.Committed()))
 	applied := d.postBuild.Applied(d.known())
 	for i, o := range applied {
 		d.objects[i].applied = o

@@ -16,9 +16,11 @@ import (
 	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/delivery/flux"
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
+	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
 	"example.com/gatehouse/render/tree"
@@ -62,11 +64,12 @@ type targetCluster struct {
 
 // readInput reads the source files of an environment and checks them as far as that is possible
 // before kustomize builds them.
-func readInput(repository *Repository, name string, by *By) (*input, []manifest.Problem) {
-	go verdict.Prepare(repository.kinds)
-	go kustomize.LoadSchemas()
+func readInput(repository *Repository, name string, by *By) (in *input, problems []manifest.Problem) {
+	defer fault.Keep(&problems, PlaceOf(name))
+	parallel.Ahead(func() { verdict.Prepare(repository.kinds) })
+	parallel.Ahead(kustomize.LoadSchemas)
 	files, noted := repository.fileSystem().Noting()
-	in := &input{name: name, noted: noted, kinds: repository.kinds, memo: cmp.Or(repository.Memo, repository.own),
+	in = &input{name: name, noted: noted, kinds: repository.kinds, memo: cmp.Or(repository.Memo, repository.own),
 		shared: cmp.Or(repository.Memo, repository.shared), by: by,
 		isSilent: repository.NoWarnings}
 	folder, _, err := files.Resolve(folderOf(name))
@@ -96,9 +99,13 @@ func readInput(repository *Repository, name string, by *By) (*input, []manifest.
 	if by != nil {
 		kubernetes = by.Kubernetes
 	}
-	var problems []manifest.Problem
 	in.targetCluster, problems = readTargetCluster(in.sources, folder, kubernetes)
 	return in, slices.Concat(problems, in.sources.Problems, in.sources.NumberProblems(), in.timeProblems())
+}
+
+// PlaceOf returns the place of a fault in the work on an environment as a whole.
+func PlaceOf(environment string) func() manifest.Problem {
+	return func() manifest.Problem { return manifest.Problem{File: source.Relative(folderOf(environment))} }
 }
 
 // withKustomization returns files with the kustomization that Flux writes into a folder without one.

@@ -21,6 +21,7 @@ import (
 
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/release"
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/references"
@@ -338,7 +339,7 @@ func (p *pipeline) locateAll(problems []manifest.Problem) []manifest.Problem {
 }
 
 // runPipeline runs all stages before the layout.
-func runPipeline(repository *Repository, name string, by *By, show func(step string)) *pipeline {
+func runPipeline(repository *Repository, name string, by *By, show func(step string)) (p *pipeline) {
 	step, done := watchdog.Environment(name, source.Relative(folderOf(name)))
 	defer done()
 	progress := func(doing string) {
@@ -346,8 +347,11 @@ func runPipeline(repository *Repository, name string, by *By, show func(step str
 		show(doing)
 	}
 	progress("reading")
+	p = &pipeline{built: built{root: &Delivery{}}, release: func() {}}
+	defer fault.Keep(&p.problems, PlaceOf(name))
 	input, problems := readInput(repository, name, by)
-	p := &pipeline{input: input, built: built{root: &Delivery{input: input, Looks: input.noted}}, release: func() {}}
+	p.input = input
+	p.root = &Delivery{input: input, Looks: input.noted}
 	if p.addProblems(problems) {
 		return p
 	}
@@ -385,7 +389,8 @@ func runPipeline(repository *Repository, name string, by *By, show func(step str
 }
 
 // rendering lays the objects out and adds the warnings. It returns nil after an error.
-func (p *pipeline) rendering(repository *Repository) *Rendering {
+func (p *pipeline) rendering(repository *Repository) (r *Rendering) {
+	defer fault.Keep(&p.problems, PlaceOf(p.name))
 	if manifest.HasErrors(p.problems) {
 		return nil
 	}

@@ -7,8 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/tree"
@@ -130,15 +130,15 @@ func (u *Update) problems() []manifest.Problem {
 // plan renders the environment and compares it with its previous rendering, which it reads
 // meanwhile. It is a problem if an environment is gone that was asked for.
 func (e *TreeUpdate) plan(repository *Repository, askedFor bool, progress func(step string)) {
+	defer fault.Keep(&e.Problems, PlaceOf(e.Name))
 	if IsFolder(e.Name) {
 		e.take(repository.LoadIfThere(e.Name, askedFor, progress))
 		return
 	}
 	var previous *tree.Previous
-	var reading sync.WaitGroup
-	reading.Go(func() { previous = tree.ReadPrevious(repository.root, e.Name) })
+	wait := parallel.Ahead(func() { previous = tree.ReadPrevious(repository.root, e.Name) })
 	rendering := e.take(repository.LoadIfThere(e.Name, askedFor, progress))
-	reading.Wait()
+	wait()
 	if rendering == nil {
 		previous.Close()
 		return

@@ -12,6 +12,7 @@ import (
 	"example.com/gatehouse/render/delivery/applicationset"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/folder"
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verdict/apiserver"
 )
@@ -76,6 +77,7 @@ func (in *input) isNamespaced(o manifest.Object, w *world) bool {
 // substitute sets the values of variables from the object of a place and from the ConfigMaps of the world. If some are
 // in the cluster alone, the known ones are substituted here and the others are unknown.
 func (f *Delivery) substitute(by folder.Place, w *world) (problems []manifest.Problem) {
+	defer fault.Keep(&problems, fault.In(by.Of.Committed()))
 	p := by.PostBuild
 	outer := f.outer()
 	// Variables that are left in the object are in its objects as well.

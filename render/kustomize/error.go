@@ -10,6 +10,7 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/resid"
 
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/kustomize/buildpath"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
@@ -62,6 +63,12 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) manife
 	message := readable(text)
 	p := manifest.Problem{Code: manifest.KustomizeFailed,
 		File: source.Relative(kustomization), Message: "kustomize: " + message}
+	if errors.As(err, new(*fault.Error)) {
+		p.Line = 1
+		p.Message = "kustomize: look for entries without a value, in this kustomization and in all that it loads; " +
+			"without one, " + message
+		return p
+	}
 	if match := referrals.FindStringSubmatch(text); match != nil {
 		return referralProblem(s, p, match[1])
 	}

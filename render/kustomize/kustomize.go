@@ -3,7 +3,6 @@
 package kustomize
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -21,6 +20,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 )
@@ -56,11 +56,7 @@ func (e *objectError) Unwrap() error { return e.error }
 
 // run runs kustomize on a folder. Some invalid input makes kustomize panic.
 func run(fs *source.FileSystem, folder string) (resources resmap.ResMap, err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = errPanic
-		}
-	}()
+	defer fault.Catch(&err)
 	options := krusty.MakeDefaultOptions()
 	options.LoadRestrictions = types.LoadRestrictionsNone
 	options.Reorder = krusty.ReorderOptionUnspecified // as kustomize build, which follows sortOptions
@@ -70,9 +66,6 @@ func run(fs *source.FileSystem, folder string) (resources resmap.ResMap, err err
 	}
 	return resources, err
 }
-
-var errPanic = errors.New("stops at a required field that is empty: look for entries without a value, in this " +
-	"kustomization and in all that it loads")
 
 // KustomizeRelease is the release of kustomize that has the version of the library in go.mod.
 const KustomizeRelease = "v5.8.2"

@@ -5,6 +5,8 @@ package memo
 import (
 	"maps"
 	"sync"
+
+	"example.com/gatehouse/render/fault"
 )
 
 // Memo keeps values in memory by their input. A nil Memo keeps nothing. Its methods may be called
@@ -42,7 +44,10 @@ func (m *Memo) find(key any, compute func() any) (value func() any) {
 	defer m.mu.Unlock()
 	e := m.values[key]
 	if e == nil {
-		e = &entry{value: sync.OnceValue(compute)}
+		e = &entry{value: sync.OnceValue(func() any {
+			defer fault.Raise() // others wait for it
+			return compute()
+		})}
 		if m.values == nil {
 			m.values = map[any]*entry{}
 		}

@@ -1,6 +1,11 @@
 package memo
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"example.com/gatehouse/render/fault"
+)
 
 func TestForgetDropsWhatWasNotUsedSince(t *testing.T) {
 	type key struct{ name string }
@@ -31,3 +36,21 @@ func TestForgetDropsWhatWasNotUsedSince(t *testing.T) {
 		}
 	}
 }
+
+// Whoever gets the value of a computation that panicked for another one learns which function did.
+func TestAPanicIsOneForAllThatGetTheValue(t *testing.T) {
+	type key struct{}
+	m := &Memo{}
+	for range 2 {
+		var err error
+		func() {
+			defer fault.Catch(&err)
+			Get(m, key{}, panics)
+		}()
+		if err == nil || !strings.HasPrefix(err.Error(), "example.com/gatehouse/render/memo.panics panics") {
+			t.Error(err)
+		}
+	}
+}
+
+func panics() int { panic("") }

@@ -1,8 +1,11 @@
 package parallel
 
 import (
+	"strings"
 	"sync/atomic"
 	"testing"
+
+	"example.com/gatehouse/render/fault"
 )
 
 func TestForCallsEachOnce(t *testing.T) {
@@ -32,5 +35,44 @@ func TestSomeCallsNoMoreAtATime(t *testing.T) {
 	})
 	if got := greatest.Load(); got > most || got < 1 {
 		t.Errorf("%d calls at a time, want at most %d", got, most)
+	}
+}
+
+// A panic of a call ends no other call, and the process only if nobody recovers.
+func TestForPanicsInTheGoroutineOfItsCaller(t *testing.T) {
+	var calls atomic.Int32
+	var err error
+	func() {
+		defer fault.Catch(&err)
+		For(100, func(i int) {
+			calls.Add(1)
+			if i%10 == 7 {
+				panicAt(i)
+			}
+		})
+	}()
+	if calls.Load() != 100 || err == nil || !strings.HasPrefix(err.Error(), "example.com/gatehouse/render/parallel.panicAt panics") {
+		t.Errorf("%d calls, %v", calls.Load(), err)
+	}
+}
+
+func panicAt(i int) { panic(i) }
+
+func TestAheadPanicsWhereItsResultIsWanted(t *testing.T) {
+	done := false
+	wait := Ahead(func() { done = true })
+	if wait(); !done {
+		t.Error("does not wait")
+	}
+	wait = Ahead(func() { panicAt(1) })
+	for range 2 {
+		var err error
+		func() {
+			defer fault.Catch(&err)
+			wait()
+		}()
+		if err == nil || !strings.HasPrefix(err.Error(), "example.com/gatehouse/render/parallel.panicAt panics") {
+			t.Error(err)
+		}
 	}
 }

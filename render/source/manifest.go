@@ -7,6 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/parallel"
@@ -98,6 +99,7 @@ func parseManifest(file string, content []byte, isOfChart bool) []parsedText {
 	parsed := make([]parsedText, len(documents))
 	parallel.For(len(documents), func(i int) {
 		p := &parsed[i]
+		defer fault.Catch(&p.err)
 		p.Text = &Text{Document: documents[i]}
 		if p.root, p.err = documents[i].Parse(); p.root == nil {
 			return

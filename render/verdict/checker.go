@@ -21,6 +21,7 @@ import (
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/delivery/definitions"
 	"example.com/gatehouse/render/delivery/flux"
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/parallel"
@@ -31,7 +32,6 @@ import (
 	"example.com/gatehouse/render/verdict/policy"
 	"example.com/gatehouse/render/verdict/problem"
 	"example.com/gatehouse/render/verdict/secret"
-	"example.com/gatehouse/render/watchdog"
 )
 
 // Checker judges objects of the built-in kinds of a version of Kubernetes, the kinds of this program,
@@ -75,7 +75,7 @@ func New(m *memo.Memo, kinds *registry.Kinds, kubernetes apiserver.Version,
 	}
 	all := make([]definition, len(crds))
 	parallel.For(len(all), func(i int) {
-		defer watchObject(crds[i])()
+		defer fault.Part(&all[i].problems, fault.In(crds[i]))()
 		all[i] = memo.Get(m, key{crds[i].Unstructured, kubernetes}, func() (d definition) {
 			d.kinds, d.problems = known.define(crds[i], kubernetes)
 			if !manifest.HasErrors(d.problems) {
@@ -124,15 +124,10 @@ func (c *Checker) Objects(objects []manifest.Object) (valid []manifest.Object, p
 func judgeEach(objects []manifest.Object, judge func(i int) []manifest.Problem) [][]manifest.Problem {
 	found := make([][]manifest.Problem, len(objects))
 	parallel.For(len(objects), func(i int) {
-		defer watchObject(objects[i])()
+		defer fault.Part(&found[i], fault.In(objects[i]))()
 		found[i] = judge(i)
 	})
 	return found
-}
-
-// watchObject names an object to the watchdog, until done.
-func watchObject(o manifest.Object) (done func()) {
-	return watchdog.Part(func() manifest.Problem { return manifest.Problem{Object: o.String()} })
 }
 
 // Admit judges applied objects by Pod Security and by policies, as in a cluster with all of them.

@@ -74,6 +74,14 @@ spec: {policyName: p, validationActions: [Deny]}
 	for i := range 500 {
 		policy += "---\n" + fmt.Sprintf(config, fmt.Sprintf("c%d", i))
 	}
+	const set = `apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: s}
+spec:
+  goTemplate: true
+  generators: [{list: {elements: [{a: b}]}}]
+  template: {metadata: {name: "{{range until 1000000}}{{range until 1000000}}{{end}}{{end}}x"}}
+`
 	widget := "apiVersion: x.io/v1\nkind: Widget\nmetadata: {name: a}\nspec: {a: {b: c}}\n"
 	for name, test := range map[string]struct {
 		files map[string]string
@@ -81,10 +89,9 @@ spec: {policyName: p, validationActions: [Deny]}
 	}{
 		"loop of a template":  {chart(`{{range $i := 1000000000000}}{{end}}`), inTemplate},
 		"pairs in a function": {chart(`{{$l := until 200000}}{{len (uniq $l)}}`), inTemplate},
-		"text that doubles":   {chart(`{{$s := "text"}}{{range until 60}}{{$s = print $s $s}}{{end}}`), inTemplate},
-		"list that doubles":   {chart(`{{$l := list 1}}{{range until 60}}{{$l = list $l $l}}{{end}}{{toYaml $l}}`), inTemplate},
-		"mapping in itself":   {chart(`{{$d := dict}}{{$_ := set $d "a" $d}}{{$d}}`), inTemplate},
-		"numbers":             {chart(`{{until 1000000000000}}`), inTemplate},
+		"text of a file":      {chart(`{{$s := repeat 1000000 "a"}}{{range until 100000}}{{$s}}{{end}}`), inTemplate},
+		"mapping in itself":   {chart(`{{$d := dict}}{{$_ := set $d "a" $d}}{{toToml $d}}`), inTemplate},
+		"loop of a generator": {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": set}, "environments/prod: ApplicationSet s: prod: building: takes over "},
 		"aliases":             {map[string]string{"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": ok + aliases}, "environments/prod: prod: "},
 		"replacements":        {map[string]string{"kustomization.yaml": "resources: [a.yaml]\nreplacements:\n" + replacements, "a.yaml": widget}, "environments/prod: prod: building: after opening environments/prod/"},
 		"folders":             {diamond, "environments/prod: prod: "},

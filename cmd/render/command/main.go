@@ -18,6 +18,7 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/fault"
 )
 
 // Main runs the command line of the process, and exits.
@@ -51,7 +52,13 @@ func (w withoutHelm) Write(message []byte) (int, error) {
 	return w.Writer.Write(message)
 }
 
-func run(all []kind.Kind, errOut *inert) int {
+func run(all []kind.Kind, errOut *inert) (status int) {
+	defer func() {
+		if err := fault.Recovered(recover()); err != nil {
+			fmt.Fprintln(errOut, "error:", err)
+			status = exitError
+		}
+	}()
 	kinds := &registry.Kinds{All: all}
 	cmd := newCommand(kinds, os.Args[1:])
 	cmd.SetOut(newInert(os.Stdout))

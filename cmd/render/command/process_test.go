@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/gatehouse"
@@ -41,6 +42,10 @@ func TestMain(m *testing.M) {
 			"render-fleets": func() { Main(slices.Concat(gatehouse.Kinds, []kind.Kind{testkind.Kind})...) },
 			"render-twice":  func() { Main(testkind.Kind, testkind.Kind) },
 			"render-fleet":  func() { Main(testkind.Kind) },
+			"render-panics": func() {
+				cobra.OnInitialize(func() { panic("words of a panic") })
+				Main(gatehouse.Kinds...)
+			},
 		})
 	}
 	if limit != "" {

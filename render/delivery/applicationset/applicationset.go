@@ -13,12 +13,13 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/Masterminds/sprig/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/templates"
 )
 
 // applicationSet has the fields of an ApplicationSet of Argo CD that make its Applications.
@@ -74,6 +75,10 @@ func Expand(set manifest.Object, files Files, clusters []manifest.Object) (all [
 	if err := manifest.Decode(set.Object["spec"], &e.applicationSet); err != nil {
 		return nil, err
 	}
+	e.maker, err = e.newMaker()
+	if err != nil {
+		return nil, err
+	}
 	var made []params
 	for _, g := range e.Generators {
 		found, err := e.generate(g, nil)
@@ -105,6 +110,7 @@ func Expand(set manifest.Object, files Files, clusters []manifest.Object) (all [
 // expansion makes the parameters of an ApplicationSet.
 type expansion struct {
 	applicationSet
+	maker    *templates.Maker
 	files    Files
 	clusters []manifest.Object
 }
@@ -341,30 +347,51 @@ func (e expansion) text(text string, p params) (string, error) {
 		return text, nil
 	}
 	if !e.GoTemplate {
-		return simpleTemplate.ReplaceAllStringFunc(text, func(match string) string {
+		size := len(text)
+		filled := simpleTemplate.ReplaceAllStringFunc(text, func(match string) string {
 			value, isKnown := p[strings.TrimSpace(match[2:len(match)-2])]
-			if !isKnown {
-				return match // as the controller leaves it
+			if !isKnown || size > templates.Most { // the controller leaves an unknown one
+				return match
 			}
-			return fmt.Sprint(value)
-		}), nil
+			printed := fmt.Sprint(value)
+			size += len(printed)
+			return printed
+		})
+		if size > templates.Most {
+			return "", fmt.Errorf("spec.template: %w", templates.ErrLarge)
+		}
+		return filled, nil
 	}
-	functions := sprig.TxtFuncMap()
-	for _, name := range []string{"env", "expandenv", "getHostByName"} { // Argo CD has none of these
-		delete(functions, name)
-	}
-	functions["toYaml"] = func(v any) (string, error) {
-		content, err := yaml.Marshal(v)
-		return strings.TrimSuffix(string(content), "\n"), err
-	}
-	functions["normalize"] = normalize
-	t, err := template.New("").Funcs(functions).Option(e.GoTemplateOptions...).Parse(text)
+	made, err := e.maker.Make(text, map[string]any(p))
 	if err != nil {
 		return "", fmt.Errorf("spec.template: %w", err)
 	}
-	var b strings.Builder
-	if err := t.Execute(&b, map[string]any(p)); err != nil {
-		return "", fmt.Errorf("spec.template: %w", err)
+	return made, nil
+}
+
+// newMaker returns the Maker of the texts of Go templates, with the functions that Argo CD adds, and the errors of
+// options.
+func (s applicationSet) newMaker() (*templates.Maker, error) {
+	var errs []error
+	t := template.New("")
+	for i, option := range s.GoTemplateOptions {
+		if s.GoTemplate && !setOption(t, option) {
+			errs = append(errs, field.NotSupported(field.NewPath("spec", "goTemplateOptions").Index(i), option,
+				[]string{"missingkey=default", "missingkey=zero", "missingkey=invalid", "missingkey=error"}))
+		}
 	}
-	return b.String(), nil
+	return templates.NewMaker(t, template.FuncMap{"toYaml": templates.ToYAML, "normalize": normalize,
+		"fromYaml": fromYAML[map[string]any], "fromYamlArray": fromYAML[[]any]}), errors.Join(errs...)
+}
+
+// setOption sets an option of a template, and reports whether the library has it, which panics otherwise.
+func setOption(t *template.Template, option string) (isThere bool) {
+	defer func() { isThere = recover() == nil }()
+	t.Option(option)
+	return true
+}
+
+func fromYAML[T any](text string) (value T, err error) {
+	err = yaml.Unmarshal([]byte(text), &value)
+	return value, err
 }

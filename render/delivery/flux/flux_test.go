@@ -39,7 +39,7 @@ func TestSubstituteIsOfFlux(t *testing.T) {
 		"missing":             {value: "x${NONE}", want: `"x"`, missing: "NONE at data.k"},
 		"several missing":     {value: "${NONE} ${A} ${OTHER:-x} ${MORE}", want: "good", missing: "NONE at data.k, MORE at data.k"},
 		"bad syntax":          {value: "${A B}", err: "closing brace"},
-		"a panic in envsubst": {value: "${A:1:9223372036854775807}", err: "out of range"},
+		"a panic in envsubst": {value: "${A:1:9223372036854775807}", err: "envsubst.toSubstr panics"},
 	} {
 		o := read(t, fmt.Sprintf(configMap, `"`+test.value+`"`))[0]
 		r := b.Substitute([]manifest.Object{o}, nil)[0]

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
 )
@@ -90,6 +91,7 @@ func (b *PostBuild) Substitute(objects []manifest.Object, skip func(manifest.Obj
 // template returns the text of an object with its variables, and a bound for the number of bytes that
 // their substitution takes.
 func (b *PostBuild) template(o manifest.Object) (template string, size int, err error) {
+	defer fault.Catch(&err)
 	content, err := yaml.Marshal(o.Object)
 	if err != nil {
 		return "", 0, err
@@ -328,11 +330,7 @@ func defaultOf(text string) (value any, ok bool) {
 
 // execute replaces the variables in a template.
 func (b *PostBuild) execute(template string) (result string, missing, err error) {
-	defer func() {
-		if r := recover(); r != nil { // envsubst does for ${A:1:9223372036854775807}
-			err = fmt.Errorf("substitute: %v", r)
-		}
-	}()
+	defer fault.Catch(&err) // envsubst panics for ${A:1:9223372036854775807}
 	parsed, err := envsubst.Parse(template)
 	if err != nil {
 		return "", nil, err

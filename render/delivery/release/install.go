@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 
 	"example.com/gatehouse/render/delivery"
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/source"
@@ -75,6 +76,7 @@ func (i Installer) Install(releases []Release) (all []*Installed, problems []man
 func (i Installer) install(r Release, locked []charts.Locked,
 	hasLock bool) (result *Installed, problems []manifest.Problem) {
 	result = &Installed{Release: r, blamePostRender: i.BlamePostRender}
+	defer fault.Keep(&problems, fault.In(r.Source))
 	for _, name := range r.Files {
 		if path.IsAbs(name) {
 			_, _, _ = i.Files.Resolve(name) // to note it, also without the chart

@@ -9,11 +9,12 @@ import (
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/templates"
 )
 
 // changing returns the problems of functions whose results change the documents.
 func (a *adviser) changing(r *run, documents []document, all []change) (found []manifest.Problem) {
-	isStandIn := func(c change) bool { return standIns(false)[c.function] != nil }
+	isStandIn := func(c change) bool { return templates.IsStandIn(c.function) }
 	if !slices.ContainsFunc(all, func(c change) bool { return !isStandIn(c) }) {
 		everywhere := newRun()
 		everywhere.isOtherEverywhere = true
@@ -25,7 +26,7 @@ func (a *adviser) changing(r *run, documents []document, all []change) (found []
 		if isStandIn(c) && a.isSame(a.values, &run{others: c.Position}, documents) {
 			continue
 		}
-		message := fmt.Sprintf("chart %s: %s %s%s", a.Name, c.function, errChanging, a.advice(r, c))
+		message := fmt.Sprintf("chart %s: %s %s%s", a.Name, c.function, templates.ErrChanging, a.advice(r, c))
 		found = append(found, manifest.Problem{Code: manifest.ChartRuleOfRender, File: strings.TrimPrefix(c.File, "/"),
 			Line: c.Line, Message: message})
 	}

@@ -30,10 +30,10 @@ import (
 	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
 	"sigs.k8s.io/kustomize/api/types"
 
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source/node"
 	"example.com/gatehouse/render/source/text"
-	"example.com/gatehouse/render/watchdog"
 )
 
 // Files are the files of a repository. Paths are absolute, without links once resolved.
@@ -91,7 +91,9 @@ type Rendered struct {
 }
 
 // Render renders the chart of an entry.
-func Render(files Files, e Entry, cluster Cluster) (Rendered, []manifest.Problem) {
+func Render(files Files, e Entry, cluster Cluster) (rendered Rendered, problems []manifest.Problem) {
+	r := newRun()
+	defer fault.Part(&problems, func() manifest.Problem { return e.current(r) })()
 	if p := e.check(); p != nil {
 		return Rendered{}, p
 	}
@@ -109,19 +111,17 @@ func Render(files Files, e Entry, cluster Cluster) (Rendered, []manifest.Problem
 	if manifest.HasErrors(found) {
 		return Rendered{}, found
 	}
-	r := newRun()
-	defer watchdog.Part(func() manifest.Problem { return e.current(r) })()
-	documents, kept, problems := e.template(layers, c, r, values, cluster)
+	documents, kept, wrong := e.template(layers, c, r, values, cluster)
 	if e.Installed == nil && len(kept) > 0 {
 		a := adviser{e, files, cluster, values, maxTrials, map[Position]string{}}
 		if changing := a.changing(r, documents, kept); len(changing) > 0 {
 			return Rendered{}, changing
 		}
 	}
-	if found = append(found, problems...); manifest.HasErrors(found) {
+	if found = append(found, wrong...); manifest.HasErrors(found) {
 		return Rendered{}, found
 	}
-	rendered := c.join(r, documents)
+	rendered = c.join(r, documents)
 	rendered.Settings = newSettings(layers, r)
 	return rendered, found
 }

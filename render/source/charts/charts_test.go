@@ -62,11 +62,17 @@ func render(t *testing.T, template, values string, others ...string) (content, p
 
 func TestLargeTextsAreRefused(t *testing.T) {
 	for name, template := range map[string]string{
-		"recursion":  `{{define "a"}}{{include "a" .}}{{end}}{{include "a" .}}`,
-		"repeat":     `{{repeat 1000000000000 "text"}}`,
-		"indent":     `{{indent 1000000000000 "text"}}`,
-		"piped":      `{{"text" | nindent 1000000000000}}`,
-		"by replace": `{{$s := repeat 100000 "a"}}{{replace "a" $s $s}}`,
+		"recursion":                  `{{define "a"}}{{include "a" .}}{{end}}{{include "a" .}}`,
+		"repeat":                     `{{repeat 1000000000000 "text"}}`,
+		"indent":                     `{{indent 1000000000000 "text"}}`,
+		"piped":                      `{{"text" | nindent 1000000000000}}`,
+		"by replace":                 `{{$s := repeat 100000 "a"}}{{replace "a" $s $s}}`,
+		"numbers":                    `{{until 1000000000000}}`,
+		"doubled":                    `{{$s := "text"}}{{range until 60}}{{$s = print $s $s}}{{end}}`,
+		"a list in itself, as YAML":  `{{$l := list 1}}{{range until 60}}{{$l = list $l $l}}{{end}}{{toYaml $l}}`,
+		"a list in itself, as JSON":  `{{$l := list 1}}{{range until 60}}{{$l = list $l $l}}{{end}}{{toJson $l}}`,
+		"a list in itself, as it is": `{{$l := list 1}}{{range until 60}}{{$l = list $l $l}}{{end}}{{$l}}`,
+		"a mapping in itself":        `{{$d := dict}}{{$_ := set $d "a" $d}}{{$d}}`,
 	} {
 		content, problem := render(t, template, "")
 		if !strings.Contains(problem, "charts/app/templates/a.yaml:1: chart app: ") {
@@ -96,7 +102,7 @@ func TestAdviceIsTheSameOnEachRun(t *testing.T) {
 func TestChangingFunctionsAreRefused(t *testing.T) {
 	for _, call := range []string{
 		"randAlphaNum 3", "randInt 1 9", "uuidv4", "now", `now | date "2006"`, `ago .Values.a`, `date "2006" .Values.a`, `htmlDate nil`, `genCA "a" 3`,
-		`genPrivateKey "rsa"`, `htpasswd "a" "b"`, `bcrypt "a"`, `getHostByName "a"`, `shuffle "ab"`, `encryptAES "a" "b"`,
+		`genPrivateKey "rsa"`, `htpasswd "a" "b"`, `bcrypt "a"`, `shuffle "ab"`, `encryptAES "a" "b"`,
 		`printf "%p" .Values`, `toString .`, `. | quote`, `printf "%v" (list .Capabilities)`,
 	} {
 		if _, problem := render(t, "\na: {{ "+call+" }}", "a: b"); !strings.Contains(problem, "charts/app/templates/a.yaml:2: ") || !strings.Contains(problem, "another value on each run") {

@@ -12,6 +12,8 @@ import (
 	"text/template"
 
 	"helm.sh/helm/v4/pkg/chart/common"
+
+	"example.com/gatehouse/render/templates"
 )
 
 // maxDepth bounds how deep templates call each other.
@@ -138,6 +140,9 @@ var printer = template.Must(template.New("").Parse("{{.}}"))
 func (r *run) print(value reflect.Value) (any, error) {
 	if !value.IsValid() {
 		return "<no value>", nil // Helm removes this text
+	}
+	if err := templates.Check(value); err != nil {
+		return nil, err
 	}
 	var printed strings.Builder
 	if err := printer.Execute(&printed, value); err != nil {

@@ -1,18 +1,10 @@
 package charts
 
 import (
-	"crypto/tls"
 	"testing"
 
 	"sigs.k8s.io/kustomize/api/types"
 )
-
-func TestStandInCertificateHasItsKey(t *testing.T) {
-	certificate, key := standInCertificate(false)
-	if _, err := tls.X509KeyPair([]byte(certificate), []byte(key)); err != nil {
-		t.Error(err)
-	}
-}
 
 func TestInstalledChartsRenderTheSameOnEachRun(t *testing.T) {
 	const template = `kind: Secret

@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/source/node"
 )
 
@@ -76,6 +77,7 @@ func isBlank(line []byte) bool {
 
 // Parse returns the node of the document, nil if it is empty. An error is an Error with its line in the file.
 func (d Document) Parse() (root *yaml.Node, err error) {
+	defer fault.Catch(&err)
 	if err = cmp.Or(d.checkCharacters(), d.checkMarkers()); err == nil {
 		root, err = d.unmarshal()
 	}

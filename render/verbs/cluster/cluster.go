@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
 )
@@ -86,7 +87,8 @@ func ForEach(ctx context.Context, n int, do func(ctx context.Context, i int) err
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(concurrency)
 	for i := range n {
-		group.Go(func() error {
+		group.Go(func() (err error) {
+			defer fault.Catch(&err)
 			if err := context.Cause(ctx); err != nil {
 				return err
 			}

@@ -13,6 +13,7 @@ import (
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/delivery/flux"
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/watchdog"
@@ -102,6 +103,7 @@ type compared struct {
 func (b *previousRendering) compare(ctx context.Context, now *render.Environment, shared *pair,
 	step func(string)) (one compared, err error) {
 	one.Facts = compare.Facts{Name: now.Name, Environment: now}
+	defer fault.Keep(&one.Problems, render.PlaceOf(now.Name))
 	var before, after compare.Input
 	problems := now.Problems
 	isComparable := now.Rendering != nil

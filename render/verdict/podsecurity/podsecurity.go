@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/pod-security-admission/api"
 
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/verdict/apiserver"
@@ -39,6 +40,7 @@ func Check(objects []manifest.Object, kubernetes apiserver.Version,
 	}
 	found := make([][]manifest.Problem, len(objects))
 	parallel.For(len(objects), func(i int) {
+		defer fault.Keep(&found[i], fault.In(objects[i]))
 		found[i] = violations(objects[i], rules[objects[i].NamespaceOrDefault()], kubernetes, position)
 	})
 	return append(problems, slices.Concat(found...)...)

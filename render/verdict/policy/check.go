@@ -18,6 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/policy/matching"
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/watchdog"
@@ -67,7 +68,7 @@ func Check(objects []manifest.Object, kinds Kinds,
 	e.dispatcher = validating.NewDispatcher(unknownAuthorizer{},
 		generic.NewPolicyMatcher(matching.NewMatcher(e.namespaces, nil)))
 	found := make([][]objection, len(objects))
-	e.each(func(i int) { found[i] = e.judge(objects[i]) })
+	problems = e.each(func(i int) { found[i] = e.judge(objects[i]) })
 	for _, objection := range slices.Concat(found...) {
 		problems = append(problems, objection.problem(position))
 	}
@@ -83,9 +84,11 @@ func newEvaluation(objects []manifest.Object, kinds Kinds, kind string) *evaluat
 	return e
 }
 
-// each calls evaluate for the index of each object.
-func (e *evaluation) each(evaluate func(i int)) {
+// each calls evaluate for the index of each object. It returns the problems of panics.
+func (e *evaluation) each(evaluate func(i int)) []manifest.Problem {
+	found := make([][]manifest.Problem, len(e.objects))
 	parallel.For(len(e.objects), func(i int) {
+		defer fault.Keep(&found[i], fault.In(e.objects[i]))
 		defer watchdog.Part(func() manifest.Problem {
 			p := manifest.Problem{Object: e.objects[i].String()}
 			if current := e.current.Load(); current != nil {
@@ -95,6 +98,7 @@ func (e *evaluation) each(evaluate func(i int)) {
 		})()
 		evaluate(i)
 	})
+	return slices.Concat(found...)
 }
 
 // boundPolicies returns the policies of a kind that have bindings, in the order of objects. All versions of

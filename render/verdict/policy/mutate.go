@@ -61,8 +61,8 @@ func Mutate(objects []manifest.Object, kinds Kinds) ([]Mutation, []manifest.Prob
 	matcher := matching.NewMatcher(e.namespaces, nil)
 	m := mutator{e, generic.NewPolicyMatcher(matcher), mutating.NewDispatcher(unknownAuthorizer{}, matcher, types{e})}
 	all := make([]Mutation, len(objects))
-	e.each(func(i int) { all[i] = m.mutate(objects[i]) })
-	return all, e.problems(all)
+	problems := e.each(func(i int) { all[i] = m.mutate(objects[i]) })
+	return all, append(problems, e.problems(all)...)
 }
 
 // problems returns the problems of mutations, with one doubt for each policy.

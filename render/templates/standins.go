@@ -1,4 +1,4 @@
-package charts
+package templates
 
 import (
 	"crypto/ed25519"
@@ -9,10 +9,6 @@ import (
 	"strings"
 	"text/template"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"example.com/gatehouse/render/manifest"
 )
 
 // standIns returns functions with the same result on each run, or functions with another result. An installed chart is
@@ -25,7 +21,7 @@ func standIns(isOther bool) template.FuncMap {
 		return text
 	}
 	repeat := func(text, other string) any {
-		return func(n int) string { return strings.Repeat(either(text, other), min(max(n, 0), 1<<10)) }
+		return func(n int) string { return strings.Repeat(either(text, other), max(n, 0)) }
 	}
 	always := func(text, other string) any { return func(...any) string { return either(text, other) } }
 	pair := func(...any) map[string]string {
@@ -60,7 +56,7 @@ func standIns(isOther bool) template.FuncMap {
 		"genCA":         pair, "genCAWithKey": pair, "genSelfSignedCert": pair, "genSelfSignedCertWithKey": pair,
 		"genSignedCert": pair, "genSignedCertWithKey": pair,
 		"htpasswd": always("user:$2a$10$x", "user:$2a$10$y"), "bcrypt": always("$2a$10$x", "$2a$10$y"),
-		"encryptAES": always("x", "y"), "getHostByName": always("192.0.2.1", "192.0.2.2"),
+		"encryptAES": always("x", "y"),
 	}
 }
 
@@ -86,14 +82,4 @@ func standInCertificate(isOther bool) (certificate, key string) {
 		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: bytes}))
 	}
 	return block("CERTIFICATE", signed), block("PRIVATE KEY", encoded)
-}
-
-// codeOf returns the code of an error. Templates and Helm pass errors on as text.
-func codeOf(err error) metav1.CauseType {
-	for _, own := range []error{errChanging, errDeep, errLarge, errLacking} {
-		if strings.Contains(err.Error(), own.Error()) {
-			return manifest.ChartRuleOfRender
-		}
-	}
-	return ""
 }
