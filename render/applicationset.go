@@ -42,25 +42,25 @@ func (f *following) openSet(d *Delivery, files *source.FileSystem) []manifest.Pr
 
 // blameSet returns a problem of an Application at the line of its ApplicationSet: in its patch, at the value of a
 // generator that is the whole text of the field, or in its template.
-func (f *Delivery) blameSet(p manifest.Problem) manifest.Problem {
-	owner := f.Parent.input
+func (d *Delivery) blameSet(p manifest.Problem) manifest.Problem {
+	owner := d.Parent.input
 	keys := manifest.SplitField(p.Field)
-	spec, _ := f.Of.Object["spec"].(map[string]any)
+	spec, _ := d.Of.Object["spec"].(map[string]any)
 	var patch map[string]any
 	text, _ := spec["templatePatch"].(string)
 	_ = yaml.Unmarshal([]byte(text), &patch) // a template need not be YAML
 	if _, isSet, _ := unstructured.NestedFieldNoCopy(patch, keys...); isSet && len(keys) > 0 {
-		at := manifest.NewProblem(f.Of, "spec.templatePatch", manifest.Value{}, "")
+		at := manifest.NewProblem(d.Of, "spec.templatePatch", manifest.Value{}, "")
 		p.File, p.Line = owner.locateText(at, keys)
 		return p
 	}
 	template := append([]string{"spec", "template"}, keys...)
-	if text, _ = decoding.At(f.Of.Object, template).(string); text != "" && parameter.FindString(text) == text {
+	if text, _ = decoding.At(d.Of.Object, template).(string); text != "" && parameter.FindString(text) == text {
 		name := strings.Trim(text[strings.LastIndex(text, ".")+1:], "{} ")
-		p.File, p.Line = owner.generated(f.Of.ID(), name, fmt.Sprint(decoding.At(p.Subject.Object, keys)))
+		p.File, p.Line = owner.generated(d.Of.ID(), name, fmt.Sprint(decoding.At(p.Subject.Object, keys)))
 	}
 	if p.File == "" {
-		at := f.locate(manifest.NewProblem(f.Of, manifest.JoinField(template), p.Value, ""))
+		at := d.locate(manifest.NewProblem(d.Of, manifest.JoinField(template), p.Value, ""))
 		p.File, p.Line = at.File, at.Line
 	}
 	return p
@@ -89,14 +89,14 @@ func (in *input) generated(set manifest.ID, name, text string) (file string, lin
 var parameter = regexp.MustCompile(`\{\{[^{}]*\}\}|<no value>`)
 
 // unsetParameters warns of the first path with a parameter that no generator has.
-func (f *Delivery) unsetParameters() []manifest.Problem {
-	for _, made := range f.InGit() {
+func (d *Delivery) unsetParameters() []manifest.Problem {
+	for _, made := range d.InGit() {
 		for _, p := range folder.Places(made) {
 			if unset := parameter.FindString(p.Folder); unset != "" {
 				of := manifest.NewProblem(made, p.Field, manifest.Value{}, fmt.Sprintf("%s: no generator has %s: "+
 					"correct it, or remove the Application", p.Field, unset)).As(manifest.NotFollowed)
 				of.Warning = true
-				return []manifest.Problem{f.Blame(of)}
+				return []manifest.Problem{d.Blame(of)}
 			}
 		}
 	}

@@ -22,40 +22,40 @@ import (
 
 // setRendered sets the folder that a delivery is rendered to, within rendered/NAME of a cluster, or the reason to leave
 // the delivery as it is in git. It is set for a parent first.
-func (f *Delivery) setRendered(checker *verdict.Checker) {
-	if f.isSet() {
+func (d *Delivery) setRendered(checker *verdict.Checker) {
+	if d.isSet() {
 		return
 	}
-	o := checker.WithNamespace(f.InCluster, f.Parent.DefaultNamespace)
+	o := checker.WithNamespace(d.InCluster, d.Parent.DefaultNamespace)
 	switch {
-	case f.Parent.isSet():
-		f.stays = "an ApplicationSet makes it"
-	case f.Parent.stays != "":
-		f.stays = "it is in the folder of " + f.Parent.Of.GetName()
+	case d.Parent.isSet():
+		d.stays = "an ApplicationSet makes it"
+	case d.Parent.stays != "":
+		d.stays = "it is in the folder of " + d.Parent.Of.GetName()
 	}
-	f.stays = cmp.Or(f.stays, f.staysFor())
-	if f.stays != "" || f.entry == "" {
+	d.stays = cmp.Or(d.stays, d.staysFor())
+	if d.stays != "" || d.entry == "" {
 		return
 	}
-	f.rendered = tree.DeliveryFolder(o, checker.IsNamespaced)
-	if f.Nth >= 0 {
-		f.rendered = path.Join(f.rendered, strconv.Itoa(f.Nth))
+	d.rendered = tree.DeliveryFolder(o, checker.IsNamespaced)
+	if d.Nth >= 0 {
+		d.rendered = path.Join(d.rendered, strconv.Itoa(d.Nth))
 	}
 }
 
 // staysFor returns the reason of the delivery itself to stay as it is in git, or nothing.
-func (f *Delivery) staysFor() string {
+func (d *Delivery) staysFor() string {
 	generates := func(k *source.Kustomization) bool { return len(k.SecretGenerator) > 0 }
 	switch {
-	case f.IsPart:
+	case d.IsPart:
 		return "its source has a part of the repository"
-	case f.overlay.HasBuildMetadata():
+	case d.overlay.HasBuildMetadata():
 		return "its objects have annotations of their build"
-	case f.IsDecrypted && slices.ContainsFunc(slices.Collect(maps.Values(f.sources.Kustomizations)), generates):
+	case d.IsDecrypted && slices.ContainsFunc(slices.Collect(maps.Values(d.sources.Kustomizations)), generates):
 		return "the hash in the name of a Secret is that of its decrypted files"
 	}
-	outer := f.outer()
-	return f.Unsure(outer != nil && outer.Values == nil)
+	outer := d.outer()
+	return d.Unsure(outer != nil && outer.Values == nil)
 }
 
 // asWritten returns an object as it is in rendered/: a delivery points to its folders there.
@@ -73,13 +73,13 @@ func (p *pipeline) asWritten(o manifest.Object) manifest.Object {
 }
 
 // isOf reports whether an object is the delivery, with its variables or without, perhaps in a second folder.
-func (f *Delivery) isOf(o manifest.Object) bool {
-	is := f.Of.ID()
+func (d *Delivery) isOf(o manifest.Object) bool {
+	is := d.Of.ID()
 	of := o.Committed().ID()
 	if is.Namespace == "" { // Argo CD applies it to a namespace
 		of.Namespace = ""
 	}
-	return f.InCluster.IDInNamespace() == o.IDInNamespace() || is == of && f.Of.Delivery == o.Delivery
+	return d.InCluster.IDInNamespace() == o.IDInNamespace() || is == of && d.Of.Delivery == o.Delivery
 }
 
 // Delivers reports whether objects in a folder deliver other folders of the repository.

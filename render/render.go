@@ -456,8 +456,9 @@ func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) [
 
 // allSources returns the sources of the environment and of followed folders.
 func (p *pipeline) allSources() []*source.Sources {
-	all := []*source.Sources{p.sources}
-	for _, d := range p.followed() {
+	followed := p.followed()
+	all := append(make([]*source.Sources, 0, 1+len(followed)), p.sources)
+	for _, d := range followed {
 		all = append(all, d.sources)
 	}
 	return all

@@ -76,40 +76,40 @@ func (in *input) isNamespaced(o manifest.Object, w *world) bool {
 
 // substitute sets the values of variables from the object of a place and from the ConfigMaps of the world. If some are
 // in the cluster alone, the known ones are substituted here and the others are unknown.
-func (f *Delivery) substitute(by folder.Place, w *world) (problems []manifest.Problem) {
+func (d *Delivery) substitute(by folder.Place, w *world) (problems []manifest.Problem) {
 	defer fault.Keep(&problems, fault.In(by.Of.Committed()))
 	p := by.PostBuild
-	outer := f.outer()
+	outer := d.outer()
 	// Variables that are left in the object are in its objects as well.
 	isPartial := outer != nil && outer.Values == nil && flux.HasVariables(by.InCluster.Object["spec"])
 	if len(p.Substitute)+len(p.SubstituteFrom) == 0 && !isPartial {
 		return nil
 	}
-	f.postBuild = &flux.PostBuild{Values: map[string]string{}, Always: p.SubstituteStrategy == "Always",
+	d.postBuild = &flux.PostBuild{Values: map[string]string{}, Always: p.SubstituteStrategy == "Always",
 		In: "spec.postBuild of " + by.Of.String()}
 	for _, from := range p.SubstituteFrom {
 		values, isKnown := w.values(from.Kind, by.Of.GetNamespace(), from.Name)
 		isPartial = isPartial || !isKnown && !from.Optional
-		f.postBuild.Add(values)
+		d.postBuild.Add(values)
 	}
-	f.postBuild.Add(p.Substitute)
+	d.postBuild.Add(p.Substitute)
 	if !isPartial {
 		return nil
 	}
-	for i := range f.objects {
-		o := f.objects[i].inGit
-		if f.postBuild.Substitutes(o) {
-			known, err := flux.WithKnown(o, f.postBuild.Values)
+	for i := range d.objects {
+		o := d.objects[i].inGit
+		if d.postBuild.Substitutes(o) {
+			known, err := flux.WithKnown(o, d.postBuild.Values)
 			if err != nil {
 				problems = append(problems, manifest.NewProblem(o, "", manifest.Value{},
 					fmt.Sprintf("Flux cannot substitute variables: %v", err)).As(manifest.InvalidVariable))
 				continue
 			}
 			known.InGit = &o
-			f.objects[i].known = known
+			d.objects[i].known = known
 		}
 	}
-	f.postBuild.Values = nil
+	d.postBuild.Values = nil
 	return problems
 }
 

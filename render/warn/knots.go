@@ -36,7 +36,7 @@ func knots(all []*step) (found []knot) {
 		}
 		group := slices.Clone(stack[at:])
 		stack = stack[:at]
-		groups = groups + 1
+		groups++
 		for _, member := range group {
 			member.group = groups
 		}

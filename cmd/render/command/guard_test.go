@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,8 +70,8 @@ func TestEveryCommandReadsUnderTheWatchdog(t *testing.T) {
 		reads := !isMenu && !strings.HasPrefix(cmd.CommandPath(), "render completion") && cmd.Name() != "help" &&
 			cmd.Name() != "version"
 		if cmd.Runnable() && reads {
-			args := append(strings.Fields(cmd.CommandPath())[1:], needs[cmd.CommandPath()]...)
-			guarded(t, root, []string{withoutCPU + "=1"}, args...)
+			path := strings.Fields(cmd.CommandPath())[1:]
+			guarded(t, root, []string{withoutCPU + "=1"}, slices.Concat(path, needs[cmd.CommandPath()])...)
 		}
 	}
 	visit(newCommand(gatehouse.All(), nil))
