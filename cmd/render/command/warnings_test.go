@@ -48,7 +48,7 @@ const (
 func TestWarningsArePrinted(t *testing.T) {
 	root := warned(t)
 	out, errOut, code, err := execute("--all", "--root", root)
-	if code != 0 || err != nil || out != "dev: 4 objects, 7 written, 0 pruned, 0 unchanged, 2 warnings\nprod: 4 objects, 7 written, 0 pruned, 0 unchanged, 2 warnings\n" {
+	if code != 0 || err != nil || out != "dev: 4 objects, 6 written, 0 pruned, 0 unchanged, 2 warnings\nprod: 4 objects, 6 written, 0 pruned, 0 unchanged, 2 warnings\n" {
 		t.Errorf("exit code %d, error %v: %s", code, err, out)
 	}
 	lines := strings.Split(errOut, "\n")
