@@ -359,7 +359,8 @@ func (f *frame) addObjects(c *change, before, after []byte, isComparable bool) {
 	}
 }
 
-// parseManifest returns the objects of a file. It reports false if some are unreadable.
+// parseManifest returns the objects of a file. It reports false if some are unreadable. Items of a list of one kind,
+// such as a SecretList, are of that kind where they have none, as kustomize and kubectl read them.
 func parseManifest(name string, content []byte) (objects []manifest.Object, isParsed bool) {
 	if !bytes.Contains(content, []byte("apiVersion")) && !bytes.Contains(content, []byte(`\`)) {
 		return nil, true // no key is escaped
@@ -374,6 +375,10 @@ func parseManifest(name string, content []byte) (objects []manifest.Object, isPa
 			list.Items = append(list.Items, *o.Unstructured)
 		}
 		for i := range list.Items {
+			if item := &list.Items[i]; item.GetKind() == "" {
+				item.SetAPIVersion(o.GetAPIVersion())
+				item.SetKind(strings.TrimSuffix(o.GetKind(), "List"))
+			}
 			isParsed = isParsed || list.Items[i].GetAPIVersion() != ""
 			objects = append(objects, manifest.Object{Unstructured: &list.Items[i], File: name})
 		}

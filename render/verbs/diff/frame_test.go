@@ -248,3 +248,20 @@ func TestCallersNameFiles(t *testing.T) {
 		}
 	}
 }
+
+// The values of a Secret are masked by its kind, which an item of a SecretList need not have.
+func TestItemsOfAListHaveItsKind(t *testing.T) {
+	objects, isParsed := parseManifest("a.yaml", []byte(`apiVersion: v1
+kind: SecretList
+items:
+- {metadata: {name: a}, stringData: {password: x}}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}
+`))
+	var got []string
+	for _, o := range objects {
+		got = append(got, o.GetAPIVersion()+" "+o.String())
+	}
+	if want := []string{"v1 Secret a", "v1 ConfigMap b"}; !isParsed || !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
