@@ -21,7 +21,6 @@ import (
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict"
 	"example.com/gatehouse/render/verdict/apiserver"
-	"example.com/gatehouse/render/verdict/secret"
 )
 
 // install returns the objects of releases whose charts are in files, as a cluster gets them.
@@ -152,7 +151,7 @@ func (b *built) admissible() (objects []manifest.Object) {
 		}
 	}
 	return slices.DeleteFunc(objects, func(o manifest.Object) bool {
-		return secret.Is(o.Unstructured) || flux.HasVariables(o.Object)
+		return manifest.IsSecret(o.Unstructured) || flux.HasVariables(o.Object)
 	})
 }
 

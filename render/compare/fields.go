@@ -62,7 +62,7 @@ func (f FieldChange) Starts() iter.Seq[string] {
 // Secrets. Of an added object it returns all fields.
 func (c Change) Fields() []FieldChange {
 	var f fields
-	was, is := maskSecret(c.Before, c.After)
+	was, is := manifest.MaskSecrets(c.Before, c.After)
 	f.compareMaps(nil, content(was), content(is))
 	slices.SortStableFunc(f, func(a, b FieldChange) int { return cmp.Compare(a.Path, b.Path) })
 	return f

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -42,7 +41,7 @@ func LiveName(o *unstructured.Unstructured) string {
 // Texts returns the object before and after as YAML, with masked values of Secrets, or nil if there is no
 // object.
 func (c Change) Texts() (before, after []byte) {
-	was, is := maskSecret(c.Before, c.After)
+	was, is := manifest.MaskSecrets(c.Before, c.After)
 	return toYAML(was), toYAML(is)
 }
 
@@ -55,65 +54,4 @@ func toYAML(o *unstructured.Unstructured) []byte {
 		panic(fmt.Errorf("write %s %s: %w", o.GetKind(), o.GetName(), err))
 	}
 	return content
-}
-
-// maskSecret returns copies of a Secret with stars in place of its values, and other objects unchanged.
-func maskSecret(before, after *unstructured.Unstructured) (was, is *unstructured.Unstructured) {
-	was = before
-	is = after
-	if isSecret(before) {
-		was = before.DeepCopy()
-	}
-	if isSecret(after) {
-		is = after.DeepCopy()
-	}
-	for _, field := range []string{"data", "stringData"} {
-		maskValues(secretValues(was, field), secretValues(is, field), func(string, any) bool { return true })
-	}
-	maskValues(secretValues(was, "metadata", "annotations"), secretValues(is, "metadata", "annotations"),
-		func(key string, value any) bool {
-			return manifest.MayHoldSecret(key, fmt.Sprint(value))
-		})
-	return was, is
-}
-
-// maskValues replaces the values of keys with stars that show whether a value changes.
-func maskValues(old, current map[string]any, isMasked func(key string, value any) bool) {
-	for key, value := range old {
-		other, stays := current[key]
-		switch {
-		case !isMasked(key, value) && (!stays || !isMasked(key, other)):
-		case !stays:
-			old[key] = "***"
-		case reflect.DeepEqual(value, other):
-			old[key] = "***"
-			current[key] = "***"
-		default:
-			old[key] = "*** (before)"
-			current[key] = "*** (after)"
-		}
-	}
-	for key, value := range current {
-		if _, was := old[key]; !was && isMasked(key, value) {
-			current[key] = "***"
-		}
-	}
-}
-
-func isSecret(o *unstructured.Unstructured) bool {
-	return o != nil && o.GetKind() == "Secret" && o.GroupVersionKind().Group == ""
-}
-
-// secretValues returns the values in a field of a Secret, and nil for other objects. It replaces a field
-// that is not a map, an error in any cluster, with stars.
-func secretValues(o *unstructured.Unstructured, path ...string) map[string]any {
-	if !isSecret(o) {
-		return nil
-	}
-	value, ok, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
-	values, isMap := value.(map[string]any)
-	if ok && value != nil && !isMap {
-		_ = unstructured.SetNestedField(o.Object, "***", path...)
-	}
-	return values
 }

@@ -245,8 +245,7 @@ var rewrites = []struct {
 	// The literals of a generator, which may be secret.
 	{
 		regexp.MustCompile(
-			`(?s)literal sources \[.*\]: |(invalid literal source).*(, expected key=value)|(line )\[[0-9 ]*\] ` +
-				`(has invalid utf8 bytes).*`), "$1$2$3$4",
+			`(?s)literal sources \[.*\]: |(invalid literal source).*(, expected key=value)`), "$1$2",
 	},
 	// The type of a field, by encoding/json.
 	{regexp.MustCompile(`(?:json: )?cannot unmarshal (\S+) into Go struct field \S*?\.(\S+) of type \S+`),

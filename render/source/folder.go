@@ -10,8 +10,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/kustomize/api/types"
 
 	"example.com/gatehouse/render/manifest"
@@ -101,6 +105,32 @@ func checkConflicts(file string, content []byte) (found problems) {
 	return found
 }
 
+// checkEnv reports the first line of an env file, and counts others, whose key the API server refuses. The lines are as
+// keyValuesFromLine in kv/kv.go of kustomize reads them. A message quotes none: it may be a part of a secret value.
+func checkEnv(file string, content []byte) problems {
+	var wrong []int
+	number := 0
+	for line := range bytes.Lines(bytes.TrimPrefix(content, []byte("\ufeff"))) {
+		number++
+		line = bytes.TrimLeftFunc(bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), unicode.IsSpace)
+		key, _, _ := bytes.Cut(line, []byte("="))
+		isData := len(line) > 0 && line[0] != '#'
+		if isData && (!utf8.Valid(line) || len(validation.IsConfigMapKey(string(key))) > 0) {
+			wrong = append(wrong, number)
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	more := ""
+	if len(wrong) > 1 {
+		more = fmt.Sprintf(" (and %d below)", len(wrong)-1)
+	}
+	return problems{{File: Relative(file), Line: wrong[0], Code: metav1.CauseTypeFieldValueInvalid,
+		Message: "a line of an env file without a valid key" + more + ": write KEY=VALUE, with a key of letters, digits, " +
+			"-, _ and .; list a value of several lines under files:, in a file of its own"}}
+}
+
 // loadField is a field of a kustomization that names files to load.
 type loadField struct {
 	name string
@@ -118,6 +148,7 @@ const (
 	loadPatch                   // a file of patches
 	inlinePatch                 // no path, but the patches themselves
 	loadYAML                    // a file of one YAML document
+	loadEnv                     // a file of lines KEY=VALUE
 	loadAny                     // any file, perhaps with a name: name=file
 )
 
@@ -132,9 +163,9 @@ var loadFields = []loadField{
 	{"patches", "patch", inlinePatch}, {"patchesJson6902", "patch", inlinePatch},
 	{"replacements", "path", loadYAML}, {"configurations", "", loadYAML}, {"crds", "", loadYAML},
 	{"openapi", "path", loadYAML},
-	{"configMapGenerator", "files", loadAny}, {"configMapGenerator", "envs", loadAny},
-	{"configMapGenerator", "env", loadAny},
-	{"secretGenerator", "files", loadAny}, {"secretGenerator", "envs", loadAny}, {"secretGenerator", "env", loadAny},
+	{"configMapGenerator", "files", loadAny}, {"configMapGenerator", "envs", loadEnv},
+	{"configMapGenerator", "env", loadEnv},
+	{"secretGenerator", "files", loadAny}, {"secretGenerator", "envs", loadEnv}, {"secretGenerator", "env", loadEnv},
 }
 
 // readEntry reads the files, or the YAML in their place, that the entry of a field with an index loads.
@@ -184,13 +215,17 @@ func (r folderReader) readValue(f loadField, entry string, value, target *yaml.N
 	}
 	resolved := r.Paths[value.Value]
 	switch f.is {
-	case loadAny:
+	case loadAny, loadEnv:
 		_, content, err := r.fs.find(resolved)
 		if bytes.Contains(content, []byte("\r\n")) {
 			r.CRLF = append(r.CRLF, resolved)
 		}
 		if err == nil { // kustomize reports the error
-			r.problems = append(r.problems, checkConflicts(resolved, content)...)
+			found := checkConflicts(resolved, content)
+			if f.is == loadEnv && len(found) == 0 {
+				found = checkEnv(resolved, content)
+			}
+			r.problems = append(r.problems, found...)
 		}
 	case loadYAML, loadPatch, loadPatches:
 		content, ok := r.readFile(resolved)

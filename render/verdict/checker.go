@@ -237,7 +237,7 @@ func (c *Checker) check(o manifest.Object) (*unstructured.Unstructured, []manife
 	switch {
 	case crd.Is(o.Unstructured): // New has checked it
 		return o.Unstructured, nil
-	case secret.Is(o.Unstructured):
+	case manifest.IsSecret(o.Unstructured):
 		decrypted, errs := secret.Check(o.Unstructured)
 		problems := c.checkDecrypted(o, decrypted)
 		return o.Unstructured, append(problems, problem.FromErrors(o, errs)...)

@@ -26,7 +26,7 @@ func (c *Checker) Installed(objects []manifest.Object) []manifest.Problem {
 
 // installed judges an object that another program installs.
 func (c *Checker) installed(o manifest.Object) []manifest.Problem {
-	if _, isCustom := c.custom[o.GroupVersionKind()]; !isCustom && secret.Is(o.Unstructured) {
+	if _, isCustom := c.custom[o.GroupVersionKind()]; !isCustom && manifest.IsSecret(o.Unstructured) {
 		decrypted, _ := secret.Check(o.Unstructured) // without values, which a message may quote
 		o.Written = decrypted
 		return c.checkDecrypted(o, decrypted)

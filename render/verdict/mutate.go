@@ -5,7 +5,6 @@ import (
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verdict/policy"
-	"example.com/gatehouse/render/verdict/secret"
 )
 
 // Mutations returns the changes of applied objects by the MutatingAdmissionPolicies among them, nil without
@@ -28,7 +27,7 @@ func (c *Checker) mutated(objects []manifest.Object, mutations []policy.Mutation
 			m.After, _ = custom.defaulted(manifest.Object{Unstructured: m.After})
 		}
 		all[i] = manifest.Object{Unstructured: m.After, Written: m.After, InGit: &objects[i], ChangedBy: m.Names()}
-		if !secret.Is(m.After) { // its values are unknown
+		if !manifest.IsSecret(m.After) { // its values are unknown
 			_, found := c.check(all[i])
 			problems = append(problems, slices.DeleteFunc(found, func(p manifest.Problem) bool { return p.Warning })...)
 		}

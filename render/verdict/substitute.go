@@ -15,7 +15,6 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/verdict/problem"
-	"example.com/gatehouse/render/verdict/secret"
 )
 
 // The substituted object is judged; the rendered object keeps its variables.
@@ -36,7 +35,7 @@ func (c *Checker) substitute(objects []manifest.Object) []flux.Result {
 		if c.PostBuild.Values == nil && r.Err == nil {
 			r.Object = flux.WithDefaults(r.Object)
 		}
-		if secret.Is(objects[i].Unstructured) {
+		if manifest.IsSecret(objects[i].Unstructured) {
 			r.Object = withSecrets(r.Object, objects[i])
 		}
 	})
@@ -47,7 +46,7 @@ func (c *Checker) substitute(objects []manifest.Object) []flux.Result {
 func withoutSecrets(objects []manifest.Object) []manifest.Object {
 	objects = slices.Clone(objects)
 	for i, o := range objects {
-		if secret.Is(o.Unstructured) {
+		if manifest.IsSecret(o.Unstructured) {
 			objects[i] = withSecrets(o, manifest.Object{Unstructured: &unstructured.Unstructured{}})
 		}
 	}
@@ -61,7 +60,7 @@ func withSecrets(o, other manifest.Object) manifest.Object {
 	if isWritten {
 		o.Written = o.Unstructured
 	}
-	for _, name := range secret.ValueFields {
+	for _, name := range manifest.SecretFields {
 		delete(o.Object, name)
 		if values, ok := other.Object[name]; ok {
 			o.Object[name] = values
@@ -190,7 +189,8 @@ func (c *Checker) explainVariables(o manifest.Object, problems []manifest.Proble
 // field is no such problem, nor is a value of a Secret, which is judged as it is.
 func isOfVariable(p manifest.Problem, o manifest.Object) bool {
 	path := manifest.SplitField(p.Field)
-	isValueOfSecret := secret.Is(o.Unstructured) && len(path) > 0 && slices.Contains(secret.ValueFields, path[0])
+	isValueOfSecret := manifest.IsSecret(o.Unstructured) && len(path) > 0 &&
+		slices.Contains(manifest.SecretFields, path[0])
 	if len(path) == 0 || p.Code == manifest.FieldUnknown || isValueOfSecret {
 		return false
 	}

@@ -37,29 +37,6 @@ const (
 // placeholders are values that are valid in a Secret of any type, by field.
 var placeholders = map[string]string{"data": base64.StdEncoding.EncodeToString([]byte("{}")), "stringData": "{}"}
 
-// ValueFields are the fields of a Secret that have its values.
-var ValueFields = []string{"data", "stringData"}
-
-// Is reports whether an object without a CustomResourceDefinition is a Secret. An object of kind
-// Secret with values is one, whatever its group.
-func Is(u *unstructured.Unstructured) bool {
-	group := u.GroupVersionKind().Group
-	return u.GetKind() == "Secret" && (group == "" || group == "core" || hasValues(u))
-}
-
-// hasValues reports whether a Secret has values that are not empty.
-func hasValues(secret *unstructured.Unstructured) bool {
-	for name := range placeholders {
-		values, _ := secret.Object[name].(map[string]any)
-		for _, value := range values {
-			if !isEmpty(value) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // Check returns the errors of values that are readable in git, or stay encrypted in the cluster. It
 // also returns the Secret as a cluster gets it: without the metadata of SOPS, and with placeholders
 // for all values. Public Secrets without these stay unchanged.
@@ -78,7 +55,7 @@ func Check(secret *unstructured.Unstructured) (decrypted *unstructured.Unstructu
 			errs = append(errs, field.Forbidden(annotationPath(key), annotatedValues))
 		}
 	}
-	if strings.EqualFold(annotations[decryptAnnotation], "disabled") && hasValues(secret) {
+	if strings.EqualFold(annotations[decryptAnnotation], "disabled") && manifest.HasSecretValues(secret) {
 		errs = append(errs, field.Forbidden(annotationPath(decryptAnnotation),
 			"keeps Flux from decrypting the values: remove it"))
 	}
@@ -88,7 +65,7 @@ func Check(secret *unstructured.Unstructured) (decrypted *unstructured.Unstructu
 			delete(decrypted.Object, name)
 		}
 	}
-	for _, name := range ValueFields {
+	for _, name := range manifest.SecretFields {
 		found := exposed(secret, name)
 		if !isPublic {
 			errs = append(errs, found...)
@@ -118,7 +95,7 @@ func decrypt(secret *unstructured.Unstructured, name string, isExposed bool) {
 
 // Decrypted returns a valid object as a cluster gets it.
 func Decrypted(u *unstructured.Unstructured) *unstructured.Unstructured {
-	if Is(u) {
+	if manifest.IsSecret(u) {
 		u, _ = Check(u)
 	}
 	return u

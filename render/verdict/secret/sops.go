@@ -50,7 +50,7 @@ const Metadata = "sops"
 // IsEncrypted reports whether SOPS encrypted an object of a kind other than Secret. Flux decrypts each
 // object with metadata of SOPS.
 func IsEncrypted(u *unstructured.Unstructured) bool {
-	return !Is(u) && isMetadata(u.Object[Metadata])
+	return !manifest.IsSecret(u) && isMetadata(u.Object[Metadata])
 }
 
 // HasEncrypted reports whether content has an encrypted value.
