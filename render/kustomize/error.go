@@ -14,6 +14,7 @@ import (
 	"example.com/gatehouse/render/kustomize/buildpath"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/node"
 )
 
 var (
@@ -25,6 +26,9 @@ var (
 
 	// isDuplicate matches the errors of two objects with the same ID.
 	isDuplicate = regexp.MustCompile(`already registered id|produces ID conflict|behavior must be merge or replace`)
+
+	// isUnmerged matches the error of a generator that merges into an object that is not there yet.
+	isUnmerged = regexp.MustCompile(`does not exist; cannot merge or replace`)
 
 	// hasNoField matches the error of an operation of a JSON patch on a field that an object does not have.
 	hasNoField = regexp.MustCompile(
@@ -130,7 +134,17 @@ func objectProblem(s *source.Sources, p manifest.Problem, id manifest.ID) manife
 	if isDuplicate.MatchString(p.Message) {
 		return duplicate(s, p, id)
 	}
-	if found := s.Find(id); len(found) > 0 {
+	found := s.Find(id)
+	if isUnmerged.MatchString(p.Message) {
+		// Who generates the object itself has no behavior.
+		found = slices.DeleteFunc(slices.Clone(found), func(d source.Document) bool {
+			behavior := node.Text(d.Node(), "behavior")
+			return behavior != "merge" && behavior != "replace"
+		})
+		p.Message = "no " + id.Kind + " is here to merge into or to replace: leave out behavior or, if a component has " +
+			"it, move this generator into a component that is listed after that one, as components come after generators"
+	}
+	if len(found) > 0 {
 		p = at(p, found[0])
 	}
 	return p

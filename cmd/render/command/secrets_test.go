@@ -29,7 +29,6 @@ var secretSources = func() (all [][2]string) {
 		"stringdata: {password: VALUE}\n",
 		"string-data: VALUE\n",
 		"spec: {data: {password: VALUE}}\n",
-		"immutable: VALUE\nstringData: {password: VALUE}\n",
 		"stringData: {password: VALUE, password: VALUE}\n",
 		"stringData:\n  password: |\n    VALUE\n\tVALUE\n",
 		"stringData:\n  password: VALUE\n VALUE: x\n",
