@@ -167,7 +167,7 @@ func TestValuesOfSecretsAreMasked(t *testing.T) {
 		"removed": {secret + "data: {a: czE=}", secret + "data: {}", "-  a: '***'\n"},
 		"mapping": {secret + "data: {a: {b: s1}}", secret + "data: {a: {b: s2}}", "+  a: '*** (after)'\n"},
 		"applied": {secret + "data: {}", strings.Replace(secret, "a}", `a, annotations: {kubectl.kubernetes.io/last-applied-configuration: '{"data":{"a":"czE="}}', x: '{"kind":"Secret","data":{"a":"czE="}}'}}`, 1) + "data: {}", "+    kubectl.kubernetes.io/last-applied-configuration: '***'\n+    x: '***'\n"},
-		"text":    {secret + "data: s1", secret + "data: {}", "-data: '***'\n"},
+		"text":    {secret + "data: s1", secret + "data: {}", "-data: '*** (before)'\n"},
 		"moved":   {secret + "data: {a: czE=}", secret + "stringData: {a: s1}", "+stringData:\n+  a: '***'\n"},
 	} {
 		changes := New(gatehouse.All(), "prod", Input{Objects: read(t, test.before)}, Input{Objects: read(t, test.after)}).Changes
