@@ -161,7 +161,7 @@ func (e *Environment) Deliveries() (known []*Delivery) {
 func (e *Environment) Objects(of *Delivery) (objects []manifest.Object) {
 	folder := path.Join(tree.Folder, e.Name, of.rendered)
 	isWritten := of.isFolder() && of.rendered != "" || of.isEntry() && !IsFolder(e.Name)
-	for _, p := range tree.Layout(e.objectsOf(of), e.pipeline.checker.IsNamespaced) {
+	for _, p := range tree.Layout(e.pipeline.objectsOf(of), e.pipeline.checker.IsNamespaced) {
 		if p.Taken != nil {
 			continue
 		}
@@ -174,10 +174,10 @@ func (e *Environment) Objects(of *Delivery) (objects []manifest.Object) {
 	return objects
 }
 
-func (e *Environment) objectsOf(d *Delivery) []manifest.Object {
+func (p *pipeline) objectsOf(d *Delivery) []manifest.Object {
 	switch {
 	case d.isEntry():
-		return e.pipeline.objects
+		return p.objects
 	case d.Chart != nil:
 		return d.Chart.Objects
 	}
@@ -277,7 +277,7 @@ func (e *Environment) Untold() (looks []*source.Looks) {
 	}
 	for _, d := range e.pipeline.root.all() {
 		isUnknown := len(d.Unknown) > 0 && !d.isOpen() || d.Chart != nil
-		if isUnknown && len(e.objectsOf(d)) == 0 || d.isEntry() && !e.pipeline.isBuilt {
+		if isUnknown && len(e.pipeline.objectsOf(d)) == 0 || d.isEntry() && !e.pipeline.isBuilt {
 			looks = append(looks, d.Looks)
 		}
 	}
@@ -395,19 +395,14 @@ func (p *pipeline) rendering(repository *Repository) (r *Rendering) {
 		return nil
 	}
 	objects, files, problems := p.layOut()
-	if p.addProblems(problems) {
-		return nil
-	}
 	index := tree.Index{KeepsOrder: p.sources.Kustomizations[p.folder].SortOptions != nil}
 	if p.kubernetes != 0 {
 		index.Kubernetes = p.kubernetes.String()
 	}
 	beside, err := schema.File(p.kinds, objects)
-	if problems = nil; !p.isSilent {
-		problems = p.warnings(objects, repository)
+	if !p.isSilent {
+		problems = append(problems, p.warnings(objects, repository)...)
 	}
-	delivered, wrong := p.layOutDelivered()
-	problems = append(problems, wrong...)
 	if err != nil {
 		problems = append(problems, manifest.Problem{Code: manifest.RunFailed, Message: err.Error()})
 	}
@@ -417,7 +412,7 @@ func (p *pipeline) rendering(repository *Repository) (r *Rendering) {
 	return &Rendering{
 		Environment: p.name,
 		Objects:     objects,
-		Files:       append(files, delivered...),
+		Files:       files,
 		Beside:      []tree.File{{Path: tree.FormerPage}, beside},
 		Index:       index,
 		Sources:     p.filesRead(),
