@@ -70,7 +70,7 @@ func (in *input) build(repository *Repository) (b built, problems []manifest.Pro
 	}
 	b.checker, invalid = verdict.New(in.memo, in.kinds, in.kubernetes, b.judges)
 	b.checker.PostBuild, b.checker.RuntimeConfig = in.postBuild, in.runtimeConfig
-	for _, d := range b.followed() {
+	for _, d := range b.root.below() {
 		d.setNamespace(b.checker)
 		d.setRendered(b.checker)
 	}

@@ -22,7 +22,7 @@ import (
 // setRendered sets the folder that a delivery is rendered to, within rendered/NAME of a cluster, or the reason to leave
 // the delivery as it is in git. It is set for a parent first.
 func (d *Delivery) setRendered(checker *verdict.Checker) {
-	if d.isSet() {
+	if !d.IsFolder() {
 		return
 	}
 	o := checker.WithNamespace(d.InCluster, d.Parent.DefaultNamespace)

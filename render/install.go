@@ -43,9 +43,8 @@ func (in *input) install(files *source.FileSystem, cluster func() charts.Cluster
 func Delivers(o manifest.Object) bool { return release.Is(o) || folder.Delivers(o) }
 
 // Install returns the objects that tools make by applied objects, with the folders and charts of a repository, which
-// may be at another revision. Each has the name of a file.
-func (e *Environment) Install(objects []manifest.Object, repository *Repository) ([]*release.Installed,
-	[]manifest.Problem) {
+// may be at another revision, by their deliveries. Each object has the name of a file.
+func (e *Environment) Install(objects []manifest.Object, repository *Repository) ([]*Delivery, []manifest.Problem) {
 	in := e.pipeline.input
 	b := &e.pipeline.built
 	files := repository.fileSystem()
@@ -57,23 +56,25 @@ func (e *Environment) Install(objects []manifest.Object, repository *Repository)
 	}
 	installed, more := in.install(files, b.cluster, release.Find(slices.Concat(objects, root.delivered())))
 	for _, r := range installed {
-		for j, o := range r.Objects {
-			r.Objects[j] = b.checker.WithNamespace(o, r.Namespace)
-		}
-		r.Objects = b.placeInstalled(r)
+		root.addChart(r)
 	}
-	return append(installed, root.asInstalled()...), append(more, problems...)
+	for _, d := range root.charts() {
+		d.setNamespace(b.checker)
+		d.placeInChart(b.checker)
+	}
+	return root.below(), append(more, problems...)
 }
 
-// placeInstalled gives each object of a release a name of a file in its chart.
-func (b *built) placeInstalled(r *release.Installed) (objects []manifest.Object) {
-	for _, p := range tree.Layout(r.Objects, b.checker.IsNamespaced) {
+// placeInChart gives each object of a release a name of a file in its chart.
+func (d *Delivery) placeInChart(checker *verdict.Checker) {
+	var placed []manifest.Object
+	for _, p := range tree.Layout(d.Applied(), checker.IsNamespaced) {
 		if p.Taken == nil {
-			p.File = path.Join(r.Archive, p.Path)
-			objects = append(objects, p.Object)
+			p.File = path.Join(d.Chart.Archive, p.Path)
+			placed = append(placed, p.Object)
 		}
 	}
-	return objects
+	d.setBuilt(placed)
 }
 
 // deliver adds the objects that tools make of applied objects, and their CustomResourceDefinitions.
@@ -139,16 +140,11 @@ func (in *input) otherDefinitions(repository *Repository, objects []manifest.Obj
 	return all
 }
 
-// checkerOf returns the judge of the objects of a release: Flux substitutes variables in the release.
-func (b *built) checkerOf(r *release.Installed) *verdict.Checker {
-	return b.root.parentOf(r.Source).checker(b.checker)
-}
-
 // admissible returns the installed objects whose values are known. A message could quote the values of a Secret.
 func (b *built) admissible() (objects []manifest.Object) {
-	for _, r := range b.root.installed() {
-		if len(r.Unknown) == 0 {
-			objects = append(objects, r.Objects...)
+	for _, d := range b.root.charts() {
+		if len(d.Chart.Unknown) == 0 {
+			objects = append(objects, d.Applied()...)
 		}
 	}
 	return slices.DeleteFunc(objects, func(o manifest.Object) bool {
@@ -164,12 +160,9 @@ func (b *built) judgeInstalled(invalid []manifest.Problem) []manifest.Problem {
 			invalid = append(invalid, b.misfits(o)...)
 		}
 	}
-	for _, r := range b.root.installed() {
-		for j, o := range r.Objects {
-			r.Objects[j] = b.checker.WithNamespace(o, r.Namespace)
-		}
-		invalid = append(invalid, b.checkerOf(r).Installed(r.Objects)...)
-		r.Objects = b.placeInstalled(r)
+	for _, d := range b.root.charts() { // Flux substitutes variables in the release
+		invalid = append(invalid, d.Parent.checker(b.checker).Installed(d.Applied())...)
+		d.placeInChart(b.checker)
 	}
 	return blameDeliveries(invalid)
 }

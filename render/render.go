@@ -57,10 +57,8 @@ type Rendering struct {
 	PostBuild *flux.PostBuild
 	// Unchecked are the kinds of Objects without a definition.
 	Unchecked []Unchecked
-	// Installed are the objects that controllers install. They are in no file.
-	Installed []*release.Installed
-	// Followed are the folders that tools apply for objects of the environment. Their objects are among Installed, too.
-	Followed []*Delivery
+	// Deliveries are those below the entry, charts first. The objects of charts and ApplicationSets are in no file.
+	Deliveries []*Delivery
 	// Charts are the charts of the kustomizations.
 	Charts []source.Chart
 	// NameReferences are the fields that configurations of the kustomizations know to name objects.
@@ -75,8 +73,8 @@ func (r *Rendering) count() int {
 			return path.Base(f.Path) == tree.IndexFile
 		}))
 	}
-	for _, installed := range r.Installed {
-		n += len(installed.Objects)
+	for _, d := range r.Deliveries {
+		n += len(d.Applied())
 	}
 	return n
 }
@@ -160,7 +158,7 @@ func (e *Environment) Deliveries() (known []*Delivery) {
 // entry of the environment with their rendered objects. After an error some are missing.
 func (e *Environment) Objects(of *Delivery) (objects []manifest.Object) {
 	folder := path.Join(tree.Folder, e.Name, of.rendered)
-	isWritten := of.isFolder() && of.rendered != "" || of.isEntry() && !IsFolder(e.Name)
+	isWritten := of.IsFolder() && of.rendered != "" || of.isEntry() && !IsFolder(e.Name)
 	for _, p := range tree.Layout(e.pipeline.objectsOf(of), e.pipeline.checker.IsNamespaced) {
 		if p.Taken != nil {
 			continue
@@ -175,11 +173,8 @@ func (e *Environment) Objects(of *Delivery) (objects []manifest.Object) {
 }
 
 func (p *pipeline) objectsOf(d *Delivery) []manifest.Object {
-	switch {
-	case d.isEntry():
+	if d.isEntry() {
 		return p.objects
-	case d.Chart != nil:
-		return d.Chart.Objects
 	}
 	return d.InGit()
 }
@@ -229,8 +224,8 @@ func (e *Environment) Checker() *verdict.Checker {
 // Judged returns the objects of the environment, and the objects that controllers install.
 func (e *Environment) Judged() []manifest.Object {
 	all := slices.Clone(e.Known())
-	for _, r := range e.Installed() {
-		all = append(all, r.Objects...)
+	for _, d := range e.Below() {
+		all = append(all, d.Applied()...)
 	}
 	return all
 }
@@ -238,10 +233,8 @@ func (e *Environment) Judged() []manifest.Object {
 // Known returns the source objects, followed by their rendered objects, as far as they are known after an error.
 func (e *Environment) Known() []manifest.Object { return e.pipeline.objects }
 
-// Installed returns the deliveries with their objects.
-func (e *Environment) Installed() []*release.Installed {
-	return slices.Concat(e.pipeline.root.installed(), e.pipeline.root.asInstalled())
-}
+// Below returns the deliveries below the entry, charts first.
+func (e *Environment) Below() []*Delivery { return e.pipeline.root.below() }
 
 // JudgeRest returns all problems, with those of the stages that did not run after an error: on the objects of
 // another verdict on the environment that are valid here. Without a judge there are no such stages.
@@ -419,8 +412,7 @@ func (p *pipeline) rendering(repository *Repository) (r *Rendering) {
 		CRLF:        p.sources.CRLF(),
 		PostBuild:   p.postBuild,
 		Unchecked:   p.unchecked(slices.Concat(objects, p.root.delivered())),
-		Installed:   slices.Concat(p.root.installed(), p.root.asInstalled()),
-		Followed:    slices.DeleteFunc(p.followed(), (*Delivery).isSet),
+		Deliveries:  p.root.below(),
 		Charts:      p.sources.Charts,
 
 		NameReferences: p.nameReferences(),
@@ -437,8 +429,8 @@ func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) [
 			return strings.HasPrefix(path.Base(name), "helmfile")
 		})) > 0
 	})
-	for _, r := range p.root.installed() {
-		environment.Installed = append(environment.Installed, r.Objects...)
+	for _, d := range p.root.charts() {
+		environment.Installed = append(environment.Installed, d.Applied()...)
 	}
 	_, noRendering := repository.files.Lstat(path.Join(tree.Folder, p.name))
 	environment.IsWritten = func(o manifest.Object) bool {
