@@ -140,7 +140,8 @@ func clusterOf(environment *source.Kustomization, definitions []manifest.Object)
 	for _, o := range definitions {
 		kind := crd.Kind(o.Unstructured)
 		for _, v := range crd.Versions(o.Unstructured) {
-			if gv := kind.Group + "/" + v.Name; v.Served {
+			if v.Served {
+				gv := kind.Group + "/" + v.Name
 				cluster.APIVersions = append(cluster.APIVersions, gv, gv+"/"+kind.Kind)
 			}
 		}

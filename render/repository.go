@@ -77,7 +77,8 @@ func Open(dir string, kinds *registry.Kinds) (*Repository, error) {
 		r.locked = filepath.Join(resolved, tree.EnvironmentsFolder)
 		return r, nil
 	}
-	if r.locked = resolved; len(r.found()) == 0 {
+	r.locked = resolved
+	if len(r.found()) == 0 {
 		r.Close()
 		return nil, fmt.Errorf("%s has no folder %s: create it with render init, or name the folder that holds it",
 			resolved, tree.EnvironmentsFolder)

@@ -126,7 +126,8 @@ func (p *target) clusters(top *render.Repository, from *delivery) (all []*delive
 	}
 	for _, name := range names {
 		d := &delivery{called: path.Base(name)}
-		if d.Path = path.Clean(name); count[d.called] > 1 { // such as prod/flux and dev/flux
+		d.Path = path.Clean(name)
+		if count[d.called] > 1 { // such as prod/flux and dev/flux
 			d.called = path.Base(path.Dir(d.Path)) + "-" + d.called
 		}
 		all = append(all, d)
