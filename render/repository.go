@@ -215,7 +215,7 @@ func (r *Repository) Environments() ([]string, error) {
 	var names []string
 	for _, entry := range entries {
 		// rendering reports other errors
-		k, err := readHead(path.Join("/", tree.EnvironmentsFolder, entry.Name()), files.ReadFile)
+		k, err := readHead(files, path.Join("/", tree.EnvironmentsFolder, entry.Name()))
 		if entry.Name() != baseFolder && !errors.Is(err, fs.ErrNotExist) && k.Kind != types.ComponentKind {
 			names = append(names, entry.Name())
 		}

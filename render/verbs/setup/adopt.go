@@ -208,8 +208,7 @@ func (p *target) adopt(o Options, top *render.Repository, prefix string, d *deli
 // annotations returns the annotations of the overlay that only the kustomization of an environment may have.
 func (a *adoption) annotations(files *source.FileSystem) map[string]string {
 	var own types.Kustomization
-	content, _ := files.ReadFile(a.appliedFile) // rendering reports errors
-	_ = yaml.Unmarshal(content, &own)
+	_ = files.ReadKustomization(a.overlay, &own) // rendering reports errors
 	taken := map[string]string{}
 	if own.MetaData == nil {
 		return taken
