@@ -179,9 +179,9 @@ type overridden struct {
 // override applies the overrides of the environment to rendered objects and completes their names.
 func (in *input) override(b built, rendered []manifest.Object) (o overridden, problems []manifest.Problem) {
 	objects := rendered
-	o.paths = b.paths
+	o.paths = b.root.paths
 	if in.overrides != "" {
-		result, problems := kustomize.Override(b.paths, in.overrides, rendered)
+		result, problems := kustomize.Override(b.root.paths, in.overrides, rendered)
 		if manifest.HasErrors(problems) {
 			return o, problems
 		}
@@ -204,7 +204,7 @@ func (in *input) override(b built, rendered []manifest.Object) (o overridden, pr
 	if in.isSilent {
 		return o, nil
 	}
-	return o, kustomize.Ineffective(b.paths, in.overrides, b.objects, slices.Concat(rendered, o.objects))
+	return o, kustomize.Ineffective(b.root.paths, in.overrides, b.root.known(), slices.Concat(rendered, o.objects))
 }
 
 // completeNames gives immutable objects their final names, with a hash.

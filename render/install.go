@@ -83,14 +83,14 @@ func (b *built) deliver(in *input, repository *Repository) {
 	b.invalid = in.follow(repository, b.files, b.root)
 	delivered := b.root.delivered()
 	b.addDefinitions(delivered)
-	defined := definitionsIn(slices.Concat(b.objects, b.local))
+	defined := definitionsIn(slices.Concat(b.root.known(), b.local))
 	b.cluster = sync.OnceValue(func() charts.Cluster { // most environments have no releases
 		return clusterOf(in.sources.Kustomizations[in.folder], defined)
 	})
 	b.releases = release.Find(slices.Concat(b.root.Applied(), delivered))
 	installed, problems := in.install(in.sources.FS, b.cluster, b.releases)
 	b.invalid = append(b.invalid, blameDeliveries(problems)...)
-	all := slices.Concat(b.objects, delivered)
+	all := slices.Concat(b.root.known(), delivered)
 	for _, r := range installed {
 		b.root.addChart(r)
 		all = append(all, r.Objects...)
@@ -102,7 +102,7 @@ func (b *built) deliver(in *input, repository *Repository) {
 // addDefinitions adds the CustomResourceDefinitions among objects to local, unless there is one of the name.
 func (b *built) addDefinitions(objects []manifest.Object) {
 	known := map[string]bool{}
-	for _, o := range definitionsIn(slices.Concat(b.objects, b.local)) {
+	for _, o := range definitionsIn(slices.Concat(b.root.known(), b.local)) {
 		known[o.GetName()] = true
 	}
 	for _, o := range objects {
@@ -155,7 +155,7 @@ func (b *built) admissible() (objects []manifest.Object) {
 // judgeInstalled returns the problems of installed objects, and of their CustomResourceDefinitions, as
 // problems of their releases.
 func (b *built) judgeInstalled(invalid []manifest.Problem) []manifest.Problem {
-	for _, o := range b.objects {
+	for _, o := range b.root.known() {
 		if release.Is(o) && !b.hasOwnDefinition(o) {
 			invalid = append(invalid, b.misfits(o)...)
 		}

@@ -36,7 +36,7 @@ func (in *input) judge(b built) (stored []manifest.Object, problems []manifest.P
 			}
 		}
 	}
-	return stored, append(problems, in.duplicates(tree.Layout(b.objects, b.checker.IsNamespaced))...)
+	return stored, append(problems, in.duplicates(tree.Layout(b.root.known(), b.checker.IsNamespaced))...)
 }
 
 // judgeRendered returns the problems of rendered objects at their cause: in the overrides, if

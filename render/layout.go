@@ -118,7 +118,7 @@ func (p *pipeline) order(placed []tree.Placed) (sorted []tree.Placed, problems [
 		objects[i] = placed[i].Object
 		order[i] = i
 	}
-	positions, problems := kustomize.Order(p.paths, p.built.objects, objects)
+	positions, problems := kustomize.Order(p.root.paths, p.root.known(), objects)
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(positions[i], positions[j]) })
 	for _, i := range order {
 		sorted = append(sorted, placed[i])

@@ -169,7 +169,7 @@ func locate(in *input, paths *kustomize.Paths, problem manifest.Problem) manifes
 }
 
 func (p *pipeline) locate(problem manifest.Problem) manifest.Problem {
-	return locate(p.input, p.paths, problem)
+	return locate(p.input, p.root.paths, problem)
 }
 
 // locate returns a problem with the file and line to change. It leaves a problem alone that has

@@ -135,8 +135,8 @@ func (r *Repository) judge(name string, by *By, progress func(step string)) (e *
 	}
 	p := runPipeline(r, name, by, progress)
 	e = &Environment{Name: name, Problems: manifest.SortProblems(p.problems), Sources: p.sources, pipeline: p}
-	if len(p.built.objects) > 0 || !manifest.HasErrors(e.Problems) {
-		e.Paths = p.paths
+	if len(p.root.objects) > 0 || !manifest.HasErrors(e.Problems) {
+		e.Paths = p.root.paths
 	}
 	return e, p.release
 }
@@ -254,9 +254,9 @@ func (e *Environment) JudgeRest(of *Environment) []manifest.Problem {
 			return refused[o.ID()] || o.IsRendered() && refused[o.Source().ID()]
 		})
 	}
-	rendered := overridden{paths: p.paths}
+	rendered := overridden{paths: p.root.paths}
 	if other.isOverridden {
-		rendered.objects = valid(other.objects[len(other.built.objects):])
+		rendered.objects = valid(other.objects[len(other.root.objects):])
 	}
 	found := p.locateAll(slices.Concat(p.judgeRendered(p.checker, rendered),
 		p.admit(p.checker, valid(other.objects), p.built)))
@@ -355,13 +355,14 @@ func runPipeline(repository *Repository, name string, by *By, show func(step str
 		return p
 	}
 	progress("validating")
-	p.isBuilt, p.objects = true, p.built.objects
+	p.isBuilt = true
+	p.objects = p.root.known()
 	stored, problems := p.judge(p.built)
 	if p.addProblems(problems) {
 		return p
 	}
 	progress("expanding")
-	expanded, problems := p.expand(p.checker, p.built.objects, stored)
+	expanded, problems := p.expand(p.checker, p.objects, stored)
 	if p.addProblems(problems) {
 		return p
 	}
@@ -442,10 +443,8 @@ func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) [
 }
 
 // allSources returns the sources of the environment and of followed folders.
-func (p *pipeline) allSources() []*source.Sources {
-	followed := p.followed()
-	all := append(make([]*source.Sources, 0, 1+len(followed)), p.sources)
-	for _, d := range followed {
+func (p *pipeline) allSources() (all []*source.Sources) {
+	for _, d := range p.root.open() {
 		all = append(all, d.sources)
 	}
 	return all
@@ -476,8 +475,8 @@ func (p *pipeline) elsewhere() (lists warn.Elsewhere) {
 
 // addKustomizations adds what the kustomizations of the environment and of followed folders say.
 func (p *pipeline) addKustomizations(to *warn.Input) {
-	renamed := []func(manifest.Object, manifest.ID) (manifest.ID, bool){kustomize.Renames(p.paths, p.built.objects)}
-	for _, d := range p.followed() {
+	var renamed []func(manifest.Object, manifest.ID) (manifest.ID, bool)
+	for _, d := range p.root.open() {
 		if d.paths != nil {
 			renamed = append(renamed, kustomize.Renames(d.paths, d.known()))
 		}

@@ -112,7 +112,7 @@ func addTo(d *warn.Delivery, objects []manifest.Object, isFlux bool) {
 // whose kinds are not there.
 func (p *pipeline) startingCharts() []*Delivery {
 	defined := map[schema.GroupKind]bool{}
-	for _, o := range slices.Concat(p.built.objects, p.local, p.root.delivered()) {
+	for _, o := range slices.Concat(p.root.known(), p.local, p.root.delivered()) {
 		_, isOfChart := o.Delivery.(*release.Installed)
 		if crd.Is(o.Unstructured) && !isOfChart {
 			defined[crd.Kind(o.Unstructured)] = true
