@@ -78,7 +78,9 @@ func (in *input) generated(set manifest.ID, name, text string) (file string, lin
 		manifest.EachScalar(generators, nil, func(scalar *yamlv3.Node, keys []string, isKey bool) {
 			hasName := len(keys) > 0 && keys[len(keys)-1] == name // another document may have a text
 			if scalar.Value == text && !isKey && (file == "" || hasName && !isNamed) {
-				file, line, isNamed = source.Relative(d.File), scalar.Line, hasName
+				file = source.Relative(d.File)
+				line = scalar.Line
+				isNamed = hasName
 			}
 		})
 	}

@@ -20,9 +20,6 @@ import (
 type built struct {
 	// root is the delivery of the environment's own folder, and has all others below it.
 	root *Delivery
-	// objects are those of root, with the known values of their variables, and paths their build paths.
-	objects []manifest.Object
-	paths   *kustomize.Paths
 	// local are the CustomResourceDefinitions that other tools install: local config, and definitions.
 	local []manifest.Object
 	// checker judges by judges: the CustomResourceDefinitions among objects and local, or stand-ins.
@@ -45,32 +42,32 @@ func (b *built) followed() []*Delivery { return b.root.followed() }
 // build builds the environment.
 func (in *input) build(repository *Repository) (b built, problems []manifest.Problem) {
 	defer fault.Keep(&problems, PlaceOf(in.name))
-	b.paths = kustomize.FindPaths(in.sources, in.folder)
-	b.root = &Delivery{input: in, Looks: in.noted, paths: b.paths, postBuild: in.postBuild}
-	b.objects, problems = in.buildObjects(b.paths)
-	b.root.setBuilt(b.objects)
+	b.root = &Delivery{input: in, Looks: in.noted, postBuild: in.postBuild}
+	b.root.paths = kustomize.FindPaths(in.sources, in.folder)
+	objects, problems := in.buildObjects(b.root.paths)
+	b.root.setBuilt(objects)
 	if len(problems) == 0 {
-		b.local, problems = kustomize.LocalDefinitions(b.paths, b.objects)
+		b.local, problems = kustomize.LocalDefinitions(b.root.paths, objects)
 	}
-	defined, invalid := in.definitions(slices.Concat(b.objects, b.local))
+	defined, invalid := in.definitions(slices.Concat(objects, b.local))
 	b.local, problems = append(b.local, defined...), append(problems, invalid...)
 	if in.postBuild == nil && (IsFolder(in.name) || in.entry != "") {
 		problems = append(problems, b.root.substituteOwn()...)
 		in.postBuild = b.root.postBuild
 	}
-	b.objects = b.root.known()
-	for i, o := range in.postBuild.Applied(b.objects) {
+	objects = b.root.known()
+	for i, o := range in.postBuild.Applied(objects) {
 		b.root.objects[i].applied = o
 	}
 	b.undelivered = repository.undelivered
 	b.deliver(in, repository)
-	b.judges = definitionsIn(slices.Concat(b.objects, b.local))
+	b.judges = definitionsIn(slices.Concat(objects, b.local))
 	if in.by != nil {
 		b.judges = standIn(in.by.Definitions, b.judges)
 	}
 	b.checker, invalid = verdict.New(in.memo, in.kinds, in.kubernetes, b.judges)
 	b.checker.PostBuild, b.checker.RuntimeConfig = in.postBuild, in.runtimeConfig
-	for _, d := range b.followed() {
+	for _, d := range b.root.below() {
 		d.setNamespace(b.checker)
 		d.setRendered(b.checker)
 	}
@@ -78,8 +75,8 @@ func (in *input) build(repository *Repository) (b built, problems []manifest.Pro
 		b.checker.KeepCreated()
 	}
 	b.invalid = append(b.invalid, b.judgeInstalled(invalid)...)
-	kustomize.SetImages(b.paths, b.objects, b.checker.Default)
-	for i, o := range b.objects {
+	kustomize.SetImages(b.root.paths, objects, b.checker.Default)
+	for i, o := range objects {
 		b.root.objects[i].known = o
 	}
 	return b, problems

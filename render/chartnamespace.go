@@ -13,9 +13,9 @@ import (
 // them into its own namespace.
 func (p *pipeline) lostNamespaces() (warnings []manifest.Problem) {
 	found := make([][]string, len(p.sources.Charts))
-	for _, o := range p.built.objects {
+	for _, o := range p.root.known() {
 		isNamespaced, _ := p.checker.IsNamespaced(o.GroupVersionKind())
-		if path := p.paths.Find(o); path != nil && path.Document.FromChart && isNamespaced && o.GetNamespace() == "" {
+		if path := p.root.paths.Find(o); path != nil && path.Document.FromChart && isNamespaced && o.GetNamespace() == "" {
 			if i := p.sources.ChartOf(path.Document); i >= 0 {
 				found[i] = append(found[i], o.String())
 			}

@@ -10,7 +10,6 @@ import (
 
 	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict"
@@ -23,7 +22,7 @@ import (
 // setRendered sets the folder that a delivery is rendered to, within rendered/NAME of a cluster, or the reason to leave
 // the delivery as it is in git. It is set for a parent first.
 func (d *Delivery) setRendered(checker *verdict.Checker) {
-	if d.isSet() {
+	if !d.IsFolder() {
 		return
 	}
 	o := checker.WithNamespace(d.InCluster, d.Parent.DefaultNamespace)
@@ -120,60 +119,32 @@ func (r *Repository) PlainCluster(environment string) (objects []manifest.Object
 	return objects, nil
 }
 
-// layOutDelivered returns the files of the deliveries of a cluster, with an index for each.
-func (p *pipeline) layOutDelivered() (files []tree.File, problems []manifest.Problem) {
-	if p.entry == "" {
-		return nil, nil
-	}
-	followed := p.followed()
-	found := make([][]tree.File, len(followed))
-	wrong := make([][]manifest.Problem, len(followed))
-	parallel.For(len(followed), func(i int) {
-		if followed[i].rendered != "" {
-			found[i], wrong[i] = p.layOutFolder(followed[i])
-		}
-	})
+// staying warns of the deliveries of a cluster that stay out of rendered/.
+func (p *pipeline) staying() (warnings []manifest.Problem) {
 	var stay []string
-	for _, f := range followed {
-		if f.stays == "" {
+	for _, d := range p.followed() {
+		if p.entry == "" || d.stays == "" {
 			continue
 		}
-		stay = append(stay, fmt.Sprintf("%s (%s)", f.Of.GetName(), f.stays))
+		stay = append(stay, fmt.Sprintf("%s (%s)", d.Of.GetName(), d.stays))
 		if len(stay) == 1 {
-			problems = warning(f.Of, "")
+			warnings = warning(d.Of, "")
 		}
 	}
 	if len(stay) > 0 {
-		problems[0].Message = "stays out of rendered/, and syncs its folder as before: " + manifest.FirstOf(5, stay)
+		warnings[0].Message = "stays out of rendered/, and syncs its folder as before: " + manifest.FirstOf(5, stay)
 	}
-	return slices.Concat(found...), append(problems, slices.Concat(wrong...)...)
+	return warnings
 }
 
-// layOutFolder returns the files of a delivery, in a folder in the folder of the environment.
-func (p *pipeline) layOutFolder(f *Delivery) (files []tree.File, problems []manifest.Problem) {
-	placed := tree.Layout(f.InGit(), p.checker.IsNamespaced)
-	problems = p.duplicates(placed)
-	names := make([]string, len(placed))
-	paths := map[manifest.ID]string{}
-	for i, o := range placed {
-		content, err := p.asWritten(o.Object).YAML()
-		if p.isSource(o.Object) {
-			err = fmt.Errorf("nothing is rendered from it in the folder of %s: list it in environments/%s", f.Of,
-				p.name)
-		}
-		problems = append(problems, problemsOfErrors([]manifest.Object{o.Object}, []error{err})...)
-		names[i] = o.Path
-		paths[o.ID()] = path.Join(tree.Folder, p.name, f.rendered, o.Path)
-		files = append(files, tree.File{Path: path.Join(f.rendered, o.Path), Content: content})
+// setWritten sets the objects that a tool applies as they are in rendered/, with the files of the objects laid out.
+func (p *pipeline) setWritten(d *Delivery, laidOut []manifest.Object) {
+	files := map[manifest.ID]string{}
+	for _, o := range laidOut {
+		files[o.ID()] = o.File
 	}
-	for i := range f.objects {
-		o := &f.objects[i]
-		if !o.isRepeated {
-			file := paths[o.applied.Committed().ID()]
-			o.applied = p.asWritten(o.applied)
-			o.applied.File = file
-		}
+	for i, o := range d.objects {
+		d.objects[i].applied = p.asWritten(o.applied)
+		d.objects[i].applied.File = files[o.applied.Committed().ID()]
 	}
-	index := tree.File{Path: path.Join(f.rendered, tree.IndexFile), Content: tree.FolderIndex(names)}
-	return append(files, index), problems
 }

@@ -2,6 +2,7 @@ package render
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"example.com/gatehouse/render/delivery/flux"
@@ -24,7 +25,7 @@ type Delivery struct {
 	Parent *Delivery
 	// Children are the deliveries among the objects.
 	Children []*Delivery
-	// Chart is the chart of a release, with its objects; nil for any other delivery.
+	// Chart is the chart of a release; nil for any other delivery.
 	Chart *release.Installed
 	// Looks are the paths that making the delivery looks at, and the files whose content it consumes.
 	Looks *source.Looks
@@ -99,10 +100,10 @@ func (d *Delivery) stage(withRepeated bool, of func(delivered) manifest.Object) 
 }
 
 // isEntry reports whether the delivery is the entry of the environment, isSet whether it is an ApplicationSet, and
-// isFolder whether a tool builds a folder.
+// IsFolder whether a tool builds a folder.
 func (d *Delivery) isEntry() bool  { return d.Parent == nil }
 func (d *Delivery) isSet() bool    { return !d.isEntry() && d.Chart == nil && d.Folder == "" }
-func (d *Delivery) isFolder() bool { return !d.isEntry() && d.Folder != "" }
+func (d *Delivery) IsFolder() bool { return !d.isEntry() && d.Folder != "" }
 
 // isOpen reports whether the objects of a folder or set are there to be judged.
 func (d *Delivery) isOpen() bool {
@@ -134,28 +135,18 @@ func (d *Delivery) open() (open []*Delivery) {
 // followed returns the folders and sets below the delivery whose objects are there to be judged.
 func (d *Delivery) followed() []*Delivery { return d.open()[1:] }
 
-// installed returns the charts below the delivery.
-func (d *Delivery) installed() (charts []*release.Installed) {
-	for _, each := range d.all() {
-		if each.Chart != nil {
-			charts = append(charts, each.Chart)
-		}
-	}
-	return charts
+// charts returns the charts below the delivery.
+func (d *Delivery) charts() []*Delivery {
+	return slices.DeleteFunc(d.all(), func(each *Delivery) bool { return each.Chart == nil })
 }
+
+// below returns the deliveries below the delivery that may have objects, charts first.
+func (d *Delivery) below() []*Delivery { return append(d.charts(), d.followed()...) }
 
 // delivered returns the objects of the folders and sets below the delivery, as tools apply them.
 func (d *Delivery) delivered() (all []manifest.Object) {
 	for _, each := range d.followed() {
 		all = append(all, each.Applied()...)
-	}
-	return all
-}
-
-// asInstalled returns the objects of the folders and sets below the delivery as those of releases.
-func (d *Delivery) asInstalled() (all []*release.Installed) {
-	for _, each := range d.followed() {
-		all = append(all, &release.Installed{Release: release.Release{Source: each.Of}, Objects: each.Applied()})
 	}
 	return all
 }
@@ -171,8 +162,9 @@ func (d *Delivery) parentOf(o manifest.Object) *Delivery {
 // addChart adds the chart of a release below the delivery.
 func (d *Delivery) addChart(r *release.Installed) {
 	parent := d.parentOf(r.Source)
-	node := &Delivery{Place: folder.Place{Of: r.Source, InCluster: r.Source}, Parent: parent, Chart: r, Looks: r.Noted,
-		input: parent.input, Unknown: r.UnknownReasons()}
+	node := &Delivery{Place: folder.Place{Of: r.Source, InCluster: r.Source, DefaultNamespace: r.Namespace},
+		Parent: parent, Chart: r, Looks: r.Noted, input: parent.input, Unknown: r.UnknownReasons()}
+	node.setBuilt(r.Objects)
 	parent.Children = append(parent.Children, node)
 }
 
@@ -199,7 +191,7 @@ func (d *Delivery) hasMetadata() bool {
 	return len(d.CommonMetadata.Labels)+len(d.CommonMetadata.Annotations) > 0
 }
 
-// setNamespace gives objects without a namespace that of an Application.
+// setNamespace gives objects without a namespace that of an Application or a release.
 func (d *Delivery) setNamespace(checker *verdict.Checker) {
 	if d.DefaultNamespace == "" {
 		return
@@ -208,7 +200,7 @@ func (d *Delivery) setNamespace(checker *verdict.Checker) {
 		d.objects[i].inGit = checker.WithNamespace(o.inGit, d.DefaultNamespace)
 		d.objects[i].known = checker.WithNamespace(o.known, d.DefaultNamespace)
 		if !o.isRepeated {
-			d.objects[i].applied = d.objects[i].known // Argo CD substitutes nothing
+			d.objects[i].applied = d.objects[i].known // neither Argo CD nor Helm substitutes anything
 		}
 	}
 }

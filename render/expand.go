@@ -38,7 +38,8 @@ func (in *input) expand(checker *verdict.Checker, built, stored []manifest.Objec
 	problems []manifest.Problem) {
 	e.sources, e.stored = make([]manifest.Object, len(built)), slices.Clone(stored)
 	for i, o := range built {
-		if e.sources[i] = o; in.isSource(o) {
+		e.sources[i] = o
+		if in.isSource(o) {
 			e.sources[i] = in.withDefaults(o, stored[i])
 		}
 	}
@@ -128,7 +129,8 @@ func (in *input) convert(checker *verdict.Checker, e *expanded) (problems []mani
 			continue
 		}
 		converted, err := in.kinds.Convert(o.Unstructured)
-		if errs[i] = err; converted == nil {
+		errs[i] = err
+		if converted == nil {
 			continue
 		}
 		e.sources[i] = manifest.Object{Unstructured: converted, Written: converted, Origin: e.sources[i].Origin}
@@ -177,9 +179,9 @@ type overridden struct {
 // override applies the overrides of the environment to rendered objects and completes their names.
 func (in *input) override(b built, rendered []manifest.Object) (o overridden, problems []manifest.Problem) {
 	objects := rendered
-	o.paths = b.paths
+	o.paths = b.root.paths
 	if in.overrides != "" {
-		result, problems := kustomize.Override(b.paths, in.overrides, rendered)
+		result, problems := kustomize.Override(b.root.paths, in.overrides, rendered)
 		if manifest.HasErrors(problems) {
 			return o, problems
 		}
@@ -202,7 +204,7 @@ func (in *input) override(b built, rendered []manifest.Object) (o overridden, pr
 	if in.isSilent {
 		return o, nil
 	}
-	return o, kustomize.Ineffective(b.paths, in.overrides, b.objects, slices.Concat(rendered, o.objects))
+	return o, kustomize.Ineffective(b.root.paths, in.overrides, b.root.known(), slices.Concat(rendered, o.objects))
 }
 
 // completeNames gives immutable objects their final names, with a hash.
@@ -240,7 +242,8 @@ func OneObject(kinds *registry.Kinds, o manifest.Object) (RenderedObject, []mani
 	}
 	in := &input{kinds: kinds}
 	expanded, found := in.expand(checker, objects, stored)
-	if problems = append(problems, found...); manifest.HasErrors(found) {
+	problems = append(problems, found...)
+	if manifest.HasErrors(found) {
 		return RenderedObject{}, problems
 	}
 	named, found := in.completeNames(expanded.rendered)

@@ -42,9 +42,8 @@ func (in *input) install(files *source.FileSystem, cluster func() charts.Cluster
 func Delivers(o manifest.Object) bool { return release.Is(o) || folder.Delivers(o) }
 
 // Install returns the objects that tools make by applied objects, with the folders and charts of a repository, which
-// may be at another revision. Each has the name of a file.
-func (e *Environment) Install(objects []manifest.Object, repository *Repository) ([]*release.Installed,
-	[]manifest.Problem) {
+// may be at another revision, by their deliveries. Each object has the name of a file.
+func (e *Environment) Install(objects []manifest.Object, repository *Repository) ([]*Delivery, []manifest.Problem) {
 	in := e.pipeline.input
 	b := &e.pipeline.built
 	files := repository.fileSystem()
@@ -56,23 +55,25 @@ func (e *Environment) Install(objects []manifest.Object, repository *Repository)
 	}
 	installed, more := in.install(files, b.cluster, release.Find(slices.Concat(objects, root.delivered())))
 	for _, r := range installed {
-		for j, o := range r.Objects {
-			r.Objects[j] = b.checker.WithNamespace(o, r.Namespace)
-		}
-		r.Objects = b.placeInstalled(r)
+		root.addChart(r)
 	}
-	return append(installed, root.asInstalled()...), append(more, problems...)
+	for _, d := range root.charts() {
+		d.setNamespace(b.checker)
+		d.placeInChart(b.checker)
+	}
+	return root.below(), append(more, problems...)
 }
 
-// placeInstalled gives each object of a release a name of a file in its chart.
-func (b *built) placeInstalled(r *release.Installed) (objects []manifest.Object) {
-	for _, p := range tree.Layout(r.Objects, b.checker.IsNamespaced) {
+// placeInChart gives each object of a release a name of a file in its chart.
+func (d *Delivery) placeInChart(checker *verdict.Checker) {
+	var placed []manifest.Object
+	for _, p := range tree.Layout(d.Applied(), checker.IsNamespaced) {
 		if p.Taken == nil {
-			p.File = path.Join(r.Archive, p.Path)
-			objects = append(objects, p.Object)
+			p.File = path.Join(d.Chart.Archive, p.Path)
+			placed = append(placed, p.Object)
 		}
 	}
-	return objects
+	d.setBuilt(placed)
 }
 
 // deliver adds the objects that tools make of applied objects, and their CustomResourceDefinitions.
@@ -81,14 +82,14 @@ func (b *built) deliver(in *input, repository *Repository) {
 	b.invalid = in.follow(repository, b.files, b.root)
 	delivered := b.root.delivered()
 	b.addDefinitions(delivered)
-	defined := definitionsIn(slices.Concat(b.objects, b.local))
+	defined := definitionsIn(slices.Concat(b.root.known(), b.local))
 	b.cluster = sync.OnceValue(func() charts.Cluster { // most environments have no releases
 		return clusterOf(in.sources.Kustomizations[in.folder], defined)
 	})
 	b.releases = release.Find(slices.Concat(b.root.Applied(), delivered))
 	installed, problems := in.install(in.sources.FS, b.cluster, b.releases)
 	b.invalid = append(b.invalid, blameDeliveries(problems)...)
-	all := slices.Concat(b.objects, delivered)
+	all := slices.Concat(b.root.known(), delivered)
 	for _, r := range installed {
 		b.root.addChart(r)
 		all = append(all, r.Objects...)
@@ -100,7 +101,7 @@ func (b *built) deliver(in *input, repository *Repository) {
 // addDefinitions adds the CustomResourceDefinitions among objects to local, unless there is one of the name.
 func (b *built) addDefinitions(objects []manifest.Object) {
 	known := map[string]bool{}
-	for _, o := range definitionsIn(slices.Concat(b.objects, b.local)) {
+	for _, o := range definitionsIn(slices.Concat(b.root.known(), b.local)) {
 		known[o.GetName()] = true
 	}
 	for _, o := range objects {
@@ -138,16 +139,11 @@ func (in *input) otherDefinitions(repository *Repository, objects []manifest.Obj
 	return all
 }
 
-// checkerOf returns the judge of the objects of a release: Flux substitutes variables in the release.
-func (b *built) checkerOf(r *release.Installed) *verdict.Checker {
-	return b.root.parentOf(r.Source).checker(b.checker)
-}
-
 // admissible returns the installed objects whose values are known. A message could quote the values of a Secret.
 func (b *built) admissible() (objects []manifest.Object) {
-	for _, r := range b.root.installed() {
-		if len(r.Unknown) == 0 {
-			objects = append(objects, r.Objects...)
+	for _, d := range b.root.charts() {
+		if len(d.Chart.Unknown) == 0 {
+			objects = append(objects, d.Applied()...)
 		}
 	}
 	return slices.DeleteFunc(objects, func(o manifest.Object) bool {
@@ -158,17 +154,14 @@ func (b *built) admissible() (objects []manifest.Object) {
 // judgeInstalled returns the problems of installed objects, and of their CustomResourceDefinitions, as
 // problems of their releases.
 func (b *built) judgeInstalled(invalid []manifest.Problem) []manifest.Problem {
-	for _, o := range b.objects {
+	for _, o := range b.root.known() {
 		if release.Is(o) && !b.hasOwnDefinition(o) {
 			invalid = append(invalid, b.misfits(o)...)
 		}
 	}
-	for _, r := range b.root.installed() {
-		for j, o := range r.Objects {
-			r.Objects[j] = b.checker.WithNamespace(o, r.Namespace)
-		}
-		invalid = append(invalid, b.checkerOf(r).Installed(r.Objects)...)
-		r.Objects = b.placeInstalled(r)
+	for _, d := range b.root.charts() { // Flux substitutes variables in the release
+		invalid = append(invalid, d.Parent.checker(b.checker).Installed(d.Applied())...)
+		d.placeInChart(b.checker)
 	}
 	return blameDeliveries(invalid)
 }

@@ -36,7 +36,7 @@ func (in *input) judge(b built) (stored []manifest.Object, problems []manifest.P
 			}
 		}
 	}
-	return stored, append(problems, in.duplicates(tree.Layout(b.objects, b.checker.IsNamespaced))...)
+	return stored, append(problems, in.duplicates(tree.Layout(b.root.known(), b.checker.IsNamespaced))...)
 }
 
 // judgeRendered returns the problems of rendered objects at their cause: in the overrides, if
@@ -196,7 +196,8 @@ func (c causes) tryFields(content map[string]any) (trials []trial) {
 	spec, _ := content["spec"].(map[string]any)
 	var scalars, others []trial
 	for _, key := range slices.Sorted(maps.Keys(spec)) {
-		switch t := c.try(content, "spec", key); spec[key].(type) {
+		t := c.try(content, "spec", key)
+		switch spec[key].(type) {
 		case map[string]any, []any:
 			others = append(others, t)
 		default:

@@ -42,33 +42,72 @@ func (in *input) duplicate(p tree.Placed) manifest.Problem {
 	return problem.As(manifest.DuplicateObject)
 }
 
-// layOut returns the objects in apply order, and the file of each.
+// laidOut are the objects of a delivery in apply order, and their files in rendered/.
+type laidOut struct {
+	objects  []manifest.Object // each with its file
+	files    []tree.File       // of the objects, and the index of a folder
+	problems []manifest.Problem
+}
+
+// layOut returns the objects of the entry in apply order, and the files of all deliveries: those of the entry first.
 func (p *pipeline) layOut() (objects []manifest.Object, files []tree.File, problems []manifest.Problem) {
-	all := slices.Clone(p.objects)
+	written := []*Delivery{p.root}
+	for _, d := range p.followed() {
+		if d.rendered != "" {
+			written = append(written, d)
+		}
+	}
+	found := make([]laidOut, len(written))
+	parallel.For(len(written), func(i int) { found[i] = p.layOutOne(written[i]) })
+	for i, d := range written {
+		p.setWritten(d, found[i].objects)
+		files = append(files, found[i].files...)
+		problems = append(problems, found[i].problems...)
+	}
+	return found[0].objects, files, append(problems, p.staying()...)
+}
+
+// layOutOne lays out the objects of a delivery in its folder in rendered/.
+func (p *pipeline) layOutOne(d *Delivery) (l laidOut) {
+	all := slices.Clone(p.objectsOf(d))
 	for i := range all {
 		all[i] = all[i].Committed() // the sync of a cluster may have some values of its variables
 	}
 	placed := tree.Layout(all, p.checker.IsNamespaced)
-	if problems = p.duplicates(placed); len(problems) > 0 {
-		return nil, nil, problems
+	l.problems = p.duplicates(placed)
+	if d.isEntry() {
+		sorted, unordered := p.order(placed)
+		placed = sorted
+		l.problems = append(l.problems, unordered...)
 	}
-	placed, problems = p.order(placed)
-	objects = make([]manifest.Object, len(placed))
-	files = make([]tree.File, len(placed))
+	l.objects = make([]manifest.Object, len(placed))
+	l.files = make([]tree.File, len(placed))
+	names := make([]string, len(placed))
 	errs := make([]error, len(placed))
 	parallel.For(len(placed), func(i int) {
-		objects[i] = p.asWritten(placed[i].Object)
-		files[i].Path = placed[i].Path
-		objects[i].File = path.Join(tree.Folder, p.name, placed[i].Path)
+		o := p.asWritten(placed[i].Object)
+		names[i] = placed[i].Path
+		l.files[i].Path = path.Join(d.rendered, names[i])
+		o.File = path.Join(tree.Folder, p.name, l.files[i].Path)
 		if IsFolder(p.name) {
-			objects[i].File = placed[i].Origin
+			o.File = o.Origin
 		}
-		files[i].Content, errs[i] = p.yaml(objects[i])
-		if !tree.IsOwnable(placed[i].Path) { // valid objects have no such names
-			errs[i] = fmt.Errorf("its kind, namespace or name make no file name: %s", placed[i].Path)
+		l.files[i].Content, errs[i] = p.yaml(o)
+		switch {
+		case !tree.IsOwnable(names[i]): // valid objects have no such names
+			errs[i] = fmt.Errorf("its kind, namespace or name make no file name: %s", names[i])
+		case !d.isEntry() && p.isSource(o):
+			errs[i] = fmt.Errorf("nothing is rendered from it in the folder of %s: list it in environments/%s", d.Of,
+				p.name)
 		}
+		l.objects[i] = o
 	})
-	return objects, files, append(problems, problemsOfErrors(objects, errs)...)
+	l.problems = append(l.problems, problemsOfErrors(l.objects, errs)...)
+	if !d.isEntry() {
+		l.files = append(l.files, tree.File{Path: path.Join(d.rendered, tree.IndexFile),
+			Content: tree.FolderIndex(names)})
+	}
+	return l
 }
 
 // order sorts placed objects by the sortOptions of the environment.
@@ -79,7 +118,7 @@ func (p *pipeline) order(placed []tree.Placed) (sorted []tree.Placed, problems [
 		objects[i] = placed[i].Object
 		order[i] = i
 	}
-	positions, problems := kustomize.Order(p.paths, p.built.objects, objects)
+	positions, problems := kustomize.Order(p.root.paths, p.root.known(), objects)
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(positions[i], positions[j]) })
 	for _, i := range order {
 		sorted = append(sorted, placed[i])

@@ -11,7 +11,6 @@ import (
 
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/kind/registry"
@@ -140,7 +139,8 @@ func clusterOf(environment *source.Kustomization, definitions []manifest.Object)
 	for _, o := range definitions {
 		kind := crd.Kind(o.Unstructured)
 		for _, v := range crd.Versions(o.Unstructured) {
-			if gv := kind.Group + "/" + v.Name; v.Served {
+			if v.Served {
+				gv := kind.Group + "/" + v.Name
 				cluster.APIVersions = append(cluster.APIVersions, gv, gv+"/"+kind.Kind)
 			}
 		}
@@ -169,7 +169,7 @@ func locate(in *input, paths *kustomize.Paths, problem manifest.Problem) manifes
 }
 
 func (p *pipeline) locate(problem manifest.Problem) manifest.Problem {
-	return locate(p.input, p.paths, problem)
+	return locate(p.input, p.root.paths, problem)
 }
 
 // locate returns a problem with the file and line to change. It leaves a problem alone that has
@@ -349,9 +349,9 @@ func (p *pipeline) unknownValues(objects []manifest.Object) []manifest.Problem {
 
 // PostBuild reads the values that Flux substitutes in an environment; nil if it substitutes nothing.
 func (r *Repository) PostBuild(environment string) (*flux.PostBuild, error) {
-	read := r.fileSystem().ReadFile
+	files := r.fileSystem()
 	folder := folderOf(environment)
-	k, err := readHead(folder, read)
+	k, err := readHead(files, folder)
 	file, ok := k.Metadata.Annotations[flux.Annotation]
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -359,12 +359,12 @@ func (r *Repository) PostBuild(environment string) (*flux.PostBuild, error) {
 	case err != nil || !ok:
 		return nil, err
 	}
-	return readPostBuild(read, folder, file)
+	return readPostBuild(files.ReadFile, folder, file)
 }
 
 // Entry returns the folder that the cluster of an environment is synced from, by ClusterAnnotation, or nothing.
 func (r *Repository) Entry(environment string) string {
-	k, err := readHead(folderOf(environment), r.fileSystem().ReadFile)
+	k, err := readHead(r.fileSystem(), folderOf(environment))
 	cluster := k.Metadata.Annotations[ClusterAnnotation]
 	if err != nil || cluster == "" {
 		return ""
@@ -378,15 +378,7 @@ type head struct {
 	Metadata types.ObjectMeta `json:"metadata"`
 }
 
-func readHead(folder string, read func(path string) ([]byte, error)) (k head, err error) {
-	for _, name := range konfig.RecognizedKustomizationFileNames() {
-		var content []byte
-		if content, err = read(path.Join(folder, name)); err == nil {
-			err = yaml.Unmarshal(content, &k)
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-	}
+func readHead(files *source.FileSystem, folder string) (k head, err error) {
+	err = files.ReadKustomization(folder, &k)
 	return k, err
 }

@@ -57,10 +57,8 @@ type Rendering struct {
 	PostBuild *flux.PostBuild
 	// Unchecked are the kinds of Objects without a definition.
 	Unchecked []Unchecked
-	// Installed are the objects that controllers install. They are in no file.
-	Installed []*release.Installed
-	// Followed are the folders that tools apply for objects of the environment. Their objects are among Installed, too.
-	Followed []*Delivery
+	// Deliveries are those below the entry, charts first. The objects of charts and ApplicationSets are in no file.
+	Deliveries []*Delivery
 	// Charts are the charts of the kustomizations.
 	Charts []source.Chart
 	// NameReferences are the fields that configurations of the kustomizations know to name objects.
@@ -75,8 +73,8 @@ func (r *Rendering) count() int {
 			return path.Base(f.Path) == tree.IndexFile
 		}))
 	}
-	for _, installed := range r.Installed {
-		n += len(installed.Objects)
+	for _, d := range r.Deliveries {
+		n += len(d.Applied())
 	}
 	return n
 }
@@ -137,8 +135,8 @@ func (r *Repository) judge(name string, by *By, progress func(step string)) (e *
 	}
 	p := runPipeline(r, name, by, progress)
 	e = &Environment{Name: name, Problems: manifest.SortProblems(p.problems), Sources: p.sources, pipeline: p}
-	if len(p.built.objects) > 0 || !manifest.HasErrors(e.Problems) {
-		e.Paths = p.paths
+	if len(p.root.objects) > 0 || !manifest.HasErrors(e.Problems) {
+		e.Paths = p.root.paths
 	}
 	return e, p.release
 }
@@ -160,8 +158,8 @@ func (e *Environment) Deliveries() (known []*Delivery) {
 // entry of the environment with their rendered objects. After an error some are missing.
 func (e *Environment) Objects(of *Delivery) (objects []manifest.Object) {
 	folder := path.Join(tree.Folder, e.Name, of.rendered)
-	isWritten := of.isFolder() && of.rendered != "" || of.isEntry() && !IsFolder(e.Name)
-	for _, p := range tree.Layout(e.objectsOf(of), e.pipeline.checker.IsNamespaced) {
+	isWritten := of.IsFolder() && of.rendered != "" || of.isEntry() && !IsFolder(e.Name)
+	for _, p := range tree.Layout(e.pipeline.objectsOf(of), e.pipeline.checker.IsNamespaced) {
 		if p.Taken != nil {
 			continue
 		}
@@ -174,12 +172,9 @@ func (e *Environment) Objects(of *Delivery) (objects []manifest.Object) {
 	return objects
 }
 
-func (e *Environment) objectsOf(d *Delivery) []manifest.Object {
-	switch {
-	case d.isEntry():
-		return e.pipeline.objects
-	case d.Chart != nil:
-		return d.Chart.Objects
+func (p *pipeline) objectsOf(d *Delivery) []manifest.Object {
+	if d.isEntry() {
+		return p.objects
 	}
 	return d.InGit()
 }
@@ -229,8 +224,8 @@ func (e *Environment) Checker() *verdict.Checker {
 // Judged returns the objects of the environment, and the objects that controllers install.
 func (e *Environment) Judged() []manifest.Object {
 	all := slices.Clone(e.Known())
-	for _, r := range e.Installed() {
-		all = append(all, r.Objects...)
+	for _, d := range e.Below() {
+		all = append(all, d.Applied()...)
 	}
 	return all
 }
@@ -238,10 +233,8 @@ func (e *Environment) Judged() []manifest.Object {
 // Known returns the source objects, followed by their rendered objects, as far as they are known after an error.
 func (e *Environment) Known() []manifest.Object { return e.pipeline.objects }
 
-// Installed returns the deliveries with their objects.
-func (e *Environment) Installed() []*release.Installed {
-	return slices.Concat(e.pipeline.root.installed(), e.pipeline.root.asInstalled())
-}
+// Below returns the deliveries below the entry, charts first.
+func (e *Environment) Below() []*Delivery { return e.pipeline.root.below() }
 
 // JudgeRest returns all problems, with those of the stages that did not run after an error: on the objects of
 // another verdict on the environment that are valid here. Without a judge there are no such stages.
@@ -261,9 +254,9 @@ func (e *Environment) JudgeRest(of *Environment) []manifest.Problem {
 			return refused[o.ID()] || o.IsRendered() && refused[o.Source().ID()]
 		})
 	}
-	rendered := overridden{paths: p.paths}
+	rendered := overridden{paths: p.root.paths}
 	if other.isOverridden {
-		rendered.objects = valid(other.objects[len(other.built.objects):])
+		rendered.objects = valid(other.objects[len(other.root.objects):])
 	}
 	found := p.locateAll(slices.Concat(p.judgeRendered(p.checker, rendered),
 		p.admit(p.checker, valid(other.objects), p.built)))
@@ -277,7 +270,7 @@ func (e *Environment) Untold() (looks []*source.Looks) {
 	}
 	for _, d := range e.pipeline.root.all() {
 		isUnknown := len(d.Unknown) > 0 && !d.isOpen() || d.Chart != nil
-		if isUnknown && len(e.objectsOf(d)) == 0 || d.isEntry() && !e.pipeline.isBuilt {
+		if isUnknown && len(e.pipeline.objectsOf(d)) == 0 || d.isEntry() && !e.pipeline.isBuilt {
 			looks = append(looks, d.Looks)
 		}
 	}
@@ -362,13 +355,14 @@ func runPipeline(repository *Repository, name string, by *By, show func(step str
 		return p
 	}
 	progress("validating")
-	p.isBuilt, p.objects = true, p.built.objects
+	p.isBuilt = true
+	p.objects = p.root.known()
 	stored, problems := p.judge(p.built)
 	if p.addProblems(problems) {
 		return p
 	}
 	progress("expanding")
-	expanded, problems := p.expand(p.checker, p.built.objects, stored)
+	expanded, problems := p.expand(p.checker, p.objects, stored)
 	if p.addProblems(problems) {
 		return p
 	}
@@ -395,19 +389,14 @@ func (p *pipeline) rendering(repository *Repository) (r *Rendering) {
 		return nil
 	}
 	objects, files, problems := p.layOut()
-	if p.addProblems(problems) {
-		return nil
-	}
 	index := tree.Index{KeepsOrder: p.sources.Kustomizations[p.folder].SortOptions != nil}
 	if p.kubernetes != 0 {
 		index.Kubernetes = p.kubernetes.String()
 	}
 	beside, err := schema.File(p.kinds, objects)
-	if problems = nil; !p.isSilent {
-		problems = p.warnings(objects, repository)
+	if !p.isSilent {
+		problems = append(problems, p.warnings(objects, repository)...)
 	}
-	delivered, wrong := p.layOutDelivered()
-	problems = append(problems, wrong...)
 	if err != nil {
 		problems = append(problems, manifest.Problem{Code: manifest.RunFailed, Message: err.Error()})
 	}
@@ -417,15 +406,14 @@ func (p *pipeline) rendering(repository *Repository) (r *Rendering) {
 	return &Rendering{
 		Environment: p.name,
 		Objects:     objects,
-		Files:       append(files, delivered...),
+		Files:       files,
 		Beside:      []tree.File{{Path: tree.FormerPage}, beside},
 		Index:       index,
 		Sources:     p.filesRead(),
 		CRLF:        p.sources.CRLF(),
 		PostBuild:   p.postBuild,
 		Unchecked:   p.unchecked(slices.Concat(objects, p.root.delivered())),
-		Installed:   slices.Concat(p.root.installed(), p.root.asInstalled()),
-		Followed:    slices.DeleteFunc(p.followed(), (*Delivery).isSet),
+		Deliveries:  p.root.below(),
 		Charts:      p.sources.Charts,
 
 		NameReferences: p.nameReferences(),
@@ -442,8 +430,8 @@ func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) [
 			return strings.HasPrefix(path.Base(name), "helmfile")
 		})) > 0
 	})
-	for _, r := range p.root.installed() {
-		environment.Installed = append(environment.Installed, r.Objects...)
+	for _, d := range p.root.charts() {
+		environment.Installed = append(environment.Installed, d.Applied()...)
 	}
 	_, noRendering := repository.files.Lstat(path.Join(tree.Folder, p.name))
 	environment.IsWritten = func(o manifest.Object) bool {
@@ -455,10 +443,8 @@ func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) [
 }
 
 // allSources returns the sources of the environment and of followed folders.
-func (p *pipeline) allSources() []*source.Sources {
-	followed := p.followed()
-	all := append(make([]*source.Sources, 0, 1+len(followed)), p.sources)
-	for _, d := range followed {
+func (p *pipeline) allSources() (all []*source.Sources) {
+	for _, d := range p.root.open() {
 		all = append(all, d.sources)
 	}
 	return all
@@ -489,8 +475,8 @@ func (p *pipeline) elsewhere() (lists warn.Elsewhere) {
 
 // addKustomizations adds what the kustomizations of the environment and of followed folders say.
 func (p *pipeline) addKustomizations(to *warn.Input) {
-	renamed := []func(manifest.Object, manifest.ID) (manifest.ID, bool){kustomize.Renames(p.paths, p.built.objects)}
-	for _, d := range p.followed() {
+	var renamed []func(manifest.Object, manifest.ID) (manifest.ID, bool)
+	for _, d := range p.root.open() {
 		if d.paths != nil {
 			renamed = append(renamed, kustomize.Renames(d.paths, d.known()))
 		}

@@ -77,7 +77,8 @@ func Open(dir string, kinds *registry.Kinds) (*Repository, error) {
 		r.locked = filepath.Join(resolved, tree.EnvironmentsFolder)
 		return r, nil
 	}
-	if r.locked = resolved; len(r.found()) == 0 {
+	r.locked = resolved
+	if len(r.found()) == 0 {
 		r.Close()
 		return nil, fmt.Errorf("%s has no folder %s: create it with render init, or name the folder that holds it",
 			resolved, tree.EnvironmentsFolder)
@@ -214,7 +215,7 @@ func (r *Repository) Environments() ([]string, error) {
 	var names []string
 	for _, entry := range entries {
 		// rendering reports other errors
-		k, err := readHead(path.Join("/", tree.EnvironmentsFolder, entry.Name()), files.ReadFile)
+		k, err := readHead(files, path.Join("/", tree.EnvironmentsFolder, entry.Name()))
 		if entry.Name() != baseFolder && !errors.Is(err, fs.ErrNotExist) && k.Kind != types.ComponentKind {
 			names = append(names, entry.Name())
 		}

@@ -22,15 +22,15 @@ func (p *pipeline) deliveries(objects []manifest.Object) []warn.Delivery {
 		return nil
 	}
 	folders := map[manifest.ID][]*Delivery{}
-	installed := map[manifest.ID][]*release.Installed{}
+	installed := map[manifest.ID][]*Delivery{}
 	applied := slices.Clone(objects)
 	for _, f := range p.followed() {
 		id := f.InCluster.IDInNamespace()
 		folders[id] = append(folders[id], f)
 		applied = append(applied, f.whole()...)
 	}
-	for _, r := range p.startingReleases() {
-		installed[r.ID] = append(installed[r.ID], r)
+	for _, r := range p.startingCharts() {
+		installed[r.Chart.ID] = append(installed[r.Chart.ID], r)
 	}
 	isOfFlux := func(o manifest.Object) bool { return folder.IsKustomization(o) || o.GetKind() == "HelmRelease" }
 	all := []warn.Delivery{{IsApart: !slices.ContainsFunc(objects, isOfFlux)}}
@@ -55,8 +55,8 @@ func (p *pipeline) deliveries(objects []manifest.Object) []warn.Delivery {
 			d.IsOpen = false
 		}
 		for _, r := range installed[id] {
-			addTo(&d, r.Objects, false)
-			d.IsOpen = d.IsOpen || r.Archive == "" && len(folders[id]) == 0 && mayDefineKinds(r)
+			addTo(&d, r.Applied(), false)
+			d.IsOpen = d.IsOpen || r.Chart.Archive == "" && len(folders[id]) == 0 && mayDefineKinds(r.Chart)
 		}
 		all = append(all, d)
 	}
@@ -108,11 +108,11 @@ func addTo(d *warn.Delivery, objects []manifest.Object, isFlux bool) {
 	}
 }
 
-// startingReleases returns the releases with the objects that they have in an empty cluster: charts may leave objects
-// out whose kinds are not there.
-func (p *pipeline) startingReleases() []*release.Installed {
+// startingCharts returns the charts with the objects that they have in an empty cluster: they may leave objects out
+// whose kinds are not there.
+func (p *pipeline) startingCharts() []*Delivery {
 	defined := map[schema.GroupKind]bool{}
-	for _, o := range slices.Concat(p.built.objects, p.local, p.root.delivered()) {
+	for _, o := range slices.Concat(p.root.known(), p.local, p.root.delivered()) {
 		_, isOfChart := o.Delivery.(*release.Installed)
 		if crd.Is(o.Unstructured) && !isOfChart {
 			defined[crd.Kind(o.Unstructured)] = true
@@ -120,18 +120,19 @@ func (p *pipeline) startingReleases() []*release.Installed {
 	}
 	isDefined := func(o manifest.Object) bool { return defined[o.GroupVersionKind().GroupKind()] }
 	empty := func() charts.Cluster { return clusterOf(p.sources.Kustomizations[p.folder], nil) }
-	all := p.root.installed()
-	for i, r := range all {
-		if !slices.ContainsFunc(r.Objects, isDefined) {
+	all := p.root.charts()
+	for i, d := range all {
+		if !slices.ContainsFunc(d.Applied(), isDefined) {
 			continue
 		}
 		isThere := map[string]bool{}
-		starting, _ := p.install(p.sources.FS, empty, []release.Release{r.Release})
+		starting, _ := p.install(p.sources.FS, empty, []release.Release{d.Chart.Release})
 		for _, o := range starting[0].Objects {
 			isThere[o.Origin] = true
 		}
-		all[i] = &release.Installed{Release: r.Release, Archive: r.Archive, Objects: slices.Clone(r.Objects)}
-		all[i].Objects = slices.DeleteFunc(all[i].Objects, func(o manifest.Object) bool { return !isThere[o.Origin] })
+		started := *d
+		started.setBuilt(slices.DeleteFunc(d.Applied(), func(o manifest.Object) bool { return !isThere[o.Origin] }))
+		all[i] = &started
 	}
 	return all
 }

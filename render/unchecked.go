@@ -102,7 +102,8 @@ func (u *Update) warnUnchecked() {
 		}
 	}
 	for _, t := range totals {
-		switch count := fmt.Sprintf("%d, in %s", t.Objects, manifest.FirstOf(3, t.environments)); {
+		count := fmt.Sprintf("%d, in %s", t.Objects, manifest.FirstOf(3, t.environments))
+		switch {
 		case unserved[t.Group] != "":
 			u.warnOf(t, fmt.Sprintf("%s is in files for %s (%s): no cluster serves it, and the sync would fail: take "+
 				"it out of resources, or annotate it with config.kubernetes.io/local-config: \"true\"", t.GroupKind(),

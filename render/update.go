@@ -63,7 +63,8 @@ func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 	update := &Update{Environments: make([]TreeUpdate, len(selected))}
 	parallel.Some(SideBySide, len(selected), func(i int) {
 		e := &update.Environments[i]
-		if e.Name = selected[i]; ctx.Err() == nil {
+		e.Name = selected[i]
+		if ctx.Err() == nil {
 			e.plan(repository, slices.Contains(selection.Names, e.Name), func(step string) { progress(e.Name, step) })
 		}
 	})
@@ -156,7 +157,10 @@ func (e *TreeUpdate) plan(repository *Repository, askedFor bool, progress func(s
 func (e *TreeUpdate) take(loaded *Environment) *Rendering {
 	e.Problems = loaded.Problems
 	if r := loaded.Rendering; r != nil {
-		e.Objects, e.Sources, e.CRLF, e.Unchecked = r.count(), r.Sources, r.CRLF, r.Unchecked
+		e.Objects = r.count()
+		e.Sources = r.Sources
+		e.CRLF = r.CRLF
+		e.Unchecked = r.Unchecked
 	}
 	return loaded.Rendering
 }

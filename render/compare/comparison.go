@@ -54,8 +54,8 @@ func (d *Diff) Failed() bool {
 // Input is an environment before a change, or after it, as its tools apply it.
 type Input struct {
 	Objects []manifest.Object
-	// Installed are the objects that tools make of these.
-	Installed []*release.Installed
+	// Deliveries have the objects that tools make of these.
+	Deliveries []*render.Delivery
 	// Charts are the entries of helmCharts.
 	Charts []source.Chart
 	// Kubernetes is the declared version; empty for the newest.
@@ -118,7 +118,7 @@ func New(kinds *registry.Kinds, name string, before, after Input) *Comparison {
 func Differ(kinds *registry.Kinds, before, after Input) Differences {
 	d := Differences{Kinds: kinds, OldCharts: before.Charts, Charts: after.Charts,
 		untold: slices.Concat(before.Untold, after.Untold)}
-	was, is, by := d.joinInstalled(before, after)
+	was, is, by := d.joinDelivered(before, after)
 	d.Unread = append(d.Unread, unread(before.Charts, after.Charts)...)
 	d.Changes, d.Unchanged = changes(kinds, was, is)
 	for i, c := range d.Changes {
@@ -141,77 +141,77 @@ func (both *Comparison) IsUntold(file string) bool {
 		slices.ContainsFunc(both.untold, func(looks *source.Looks) bool { return looks.Has(file) })
 }
 
-// joinInstalled returns all objects before and after, with those that tools install, and the releases of these. A
-// release that is there before and after is compared if both of its charts are.
-func (d *Differences) joinInstalled(before, after Input) (was, is []manifest.Object, by map[manifest.ID]manifest.ID) {
+// joinDelivered returns all objects before and after, with those that tools make, and the objects that deliver these. A
+// delivery that is there before and after is compared if its objects are known in both.
+func (d *Differences) joinDelivered(before, after Input) (was, is []manifest.Object, by map[manifest.ID]manifest.ID) {
 	was = slices.Clip(before.Objects)
 	is = slices.Clip(after.Objects)
 	by = map[manifest.ID]manifest.ID{}
-	add := func(to *[]manifest.Object, r *release.Installed, objects []manifest.Object) {
+	add := func(to *[]manifest.Object, of *render.Delivery, objects []manifest.Object) {
 		for _, o := range objects {
-			by[o.IDInNamespace()] = r.Source.ID()
+			by[o.IDInNamespace()] = of.Of.ID()
 			*to = append(*to, o)
 		}
 	}
-	old := map[releaseKey]*release.Installed{}
-	for i, key := range keysOf(before.Installed) {
-		old[key] = before.Installed[i]
+	old := map[deliveryKey]*render.Delivery{}
+	for i, key := range keysOf(before.Deliveries) {
+		old[key] = before.Deliveries[i]
 	}
-	for i, key := range keysOf(after.Installed) {
-		now := after.Installed[i]
-		then, isOld := old[key]
+	for i, key := range keysOf(after.Deliveries) {
+		now := after.Deliveries[i]
+		then := old[key]
 		delete(old, key)
+		objects := now.Applied()
 		switch {
-		case now.Objects == nil:
-		case !isOld:
-			add(&is, now, now.Objects)
-			d.Unread = append(d.Unread, unreadOf(now.Source.ID(), now.String(), now.Settings)...)
-		case then.Objects == nil:
-			add(&was, now, now.Objects) // unchanged, as far as anybody knows
-			add(&is, now, now.Objects)
+		case objects == nil:
+		case then == nil:
+			add(&is, now, objects)
+			d.Unread = append(d.Unread, unreadOfDelivery(nil, now)...)
+		case then.Applied() == nil:
+			add(&was, now, objects) // unchanged, as far as anybody knows
+			add(&is, now, objects)
 		default:
-			add(&was, then, then.Objects)
-			add(&is, now, upgraded(then, now))
-			d.Unread = append(d.Unread, unreadOfRelease(then, now)...)
+			add(&was, then, then.Applied())
+			add(&is, now, upgraded(now, then.Applied(), objects))
+			d.Unread = append(d.Unread, unreadOfDelivery(then, now)...)
 		}
 	}
 	for _, then := range old {
-		add(&was, then, then.Objects)
-		gone := *then
-		gone.Objects = nil
-		add(&is, then, upgraded(then, &gone))
+		add(&was, then, then.Applied())
+		add(&is, then, upgraded(then, then.Applied(), nil))
 	}
 	return was, is, by
 }
 
-// releaseKey tells the releases of an environment apart.
-type releaseKey struct {
+// deliveryKey tells the deliveries of an environment apart.
+type deliveryKey struct {
 	manifest.ID
 	nth int // of the Application
 }
 
-func keysOf(all []*release.Installed) []releaseKey {
+func keysOf(all []*render.Delivery) []deliveryKey {
 	count := map[manifest.ID]int{}
-	keys := make([]releaseKey, len(all))
-	for i, r := range all {
-		id := r.Source.IDInNamespace()
-		keys[i] = releaseKey{id, count[id]}
+	keys := make([]deliveryKey, len(all))
+	for i, d := range all {
+		id := d.Of.IDInNamespace()
+		keys[i] = deliveryKey{id, count[id]}
 		count[id]++
 	}
 	return keys
 }
 
-// upgraded returns the objects of a release after an upgrade. Flux treats files of CustomResourceDefinitions by
-// a policy, and deletes none of these objects.
-func upgraded(was, is *release.Installed) []manifest.Object {
-	if is.UpgradeCRDs == "" {
-		return is.Objects
+// upgraded returns the objects of a delivery after an upgrade. Flux treats files of CustomResourceDefinitions of a chart
+// by a policy, and deletes none of these objects.
+func upgraded(by *render.Delivery, was, is []manifest.Object) []manifest.Object {
+	if by.Chart == nil || by.Chart.UpgradeCRDs == "" {
+		return is
 	}
-	kept := slices.DeleteFunc(slices.Clone(was.Objects), func(o manifest.Object) bool {
-		return !release.IsCRDFile(o) || is.UpgradeCRDs == "CreateReplace" && hasObject(is.Objects, o.ID())
+	policy := by.Chart.UpgradeCRDs
+	kept := slices.DeleteFunc(slices.Clone(was), func(o manifest.Object) bool {
+		return !release.IsCRDFile(o) || policy == "CreateReplace" && hasObject(is, o.ID())
 	})
-	return append(kept, slices.DeleteFunc(slices.Clone(is.Objects), func(o manifest.Object) bool {
-		return release.IsCRDFile(o) && (is.UpgradeCRDs == "Skip" || hasObject(kept, o.ID()))
+	return append(kept, slices.DeleteFunc(slices.Clone(is), func(o manifest.Object) bool {
+		return release.IsCRDFile(o) && (policy == "Skip" || hasObject(kept, o.ID()))
 	})...)
 }
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"example.com/gatehouse/render/delivery/release"
+	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
@@ -50,12 +50,18 @@ func unreadOf(object manifest.ID, chart string, is *charts.Settings) []Unread {
 	return []Unread{{object, chart, never, idle}}
 }
 
-// unreadOfRelease returns the values that a release reads no more.
-func unreadOfRelease(was, is *release.Installed) []Unread {
-	if was.String() == is.String() && reflect.DeepEqual(was.Values, is.Values) {
+// unreadOfDelivery returns the values that the chart of a delivery reads no more.
+func unreadOfDelivery(was, is *render.Delivery) []Unread {
+	switch {
+	case is.Chart == nil:
+		return nil
+	case was == nil:
+		return unreadOf(is.Of.ID(), is.Chart.String(), is.Chart.Settings)
+	case was.Chart == nil || was.Chart.String() == is.Chart.String() &&
+		reflect.DeepEqual(was.Chart.Values, is.Chart.Values):
 		return nil
 	}
-	return newlyUnread(is.Source.ID(), is.String(), was.Settings, is.Settings)
+	return newlyUnread(is.Of.ID(), is.Chart.String(), was.Chart.Settings, is.Chart.Settings)
 }
 
 // unread returns the values that the charts of helmCharts read no more.

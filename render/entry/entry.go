@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/source"
@@ -158,8 +157,8 @@ func (r Repository) overlays() (names []string) {
 	listed := map[string]bool{}
 	overlays := []string{}
 	addFolder := func(folder string) {
-		k, err := readKustomization(r.Files, folder)
-		if err != nil { // an invalid one may be of anything
+		var k types.Kustomization
+		if r.Files.ReadKustomization("/"+folder, &k) != nil { // an invalid one may be of anything
 			return
 		}
 		all := slices.Concat(k.Resources, k.Components, k.Bases) //nolint:staticcheck // people use bases
@@ -185,14 +184,6 @@ func (r Repository) overlays() (names []string) {
 	return names
 }
 
-func readKustomization(files *source.FileSystem, folder string) (k types.Kustomization, err error) {
-	content, err := files.ReadAny(files.KustomizationFile("/" + folder))
-	if err == nil {
-		err = yaml.Unmarshal(content, &k)
-	}
-	return k, err
-}
-
 // addDelivered adds a folder, and those that its kustomization lists.
 func addDelivered(files *source.FileSystem, delivered map[string]bool, folder string) {
 	if !delivered[folder] && filepath.IsLocal(folder) {
@@ -203,7 +194,8 @@ func addDelivered(files *source.FileSystem, delivered map[string]bool, folder st
 
 // addListed adds the folders that the kustomization of a folder lists.
 func addListed(files *source.FileSystem, delivered map[string]bool, folder string) {
-	k, _ := readKustomization(files, folder) // rendering reports the error
+	var k types.Kustomization
+	_ = files.ReadKustomization("/"+folder, &k) // rendering reports the error
 	for _, name := range slices.Concat(k.Resources, k.Components) {
 		if name = path.Join(folder, name); filepath.IsLocal(name) && files.IsDir("/"+name) {
 			addDelivered(files, delivered, name)

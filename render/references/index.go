@@ -76,7 +76,8 @@ func (in *Index) addName(id manifest.ID) {
 	if id.Kind == "ConfigMap" || id.Kind == "Secret" {
 		name = hashed.ReplaceAllString(name, "")
 	}
-	if id.Name = ""; isClusterScoped(id.Kind) {
+	id.Name = ""
+	if isClusterScoped(id.Kind) {
 		id.Namespace = ""
 	}
 	in.names[id] = append(in.names[id], name)

@@ -150,7 +150,9 @@ func (f field) find(o manifest.Object, below []string) (found []Reference) {
 			parent := parent
 			at := at
 			if mapping, ok := parent[key].(map[string]any); ok { // as kustomize reads a nameReference
-				parent, key, at = mapping, "name", append(slices.Clone(at), key)
+				at = append(slices.Clone(at), key)
+				key = "name"
+				parent = mapping
 			}
 			name, _ := parent[key].(string)
 			isOptional, _ := parent["optional"].(bool)

@@ -80,8 +80,8 @@ func (in *Index) addLabelled(o manifest.Object) {
 	if template, ok := podTemplate(o); ok {
 		l.Template = template
 		l.Labels, _, _ = unstructured.NestedStringMap(o.Object, append(template, "metadata", "labels")...)
-	} else if kind := o.GetKind(); kindOf(o) == "Service" || kindOf(o) == "Ingress.networking.k8s.io" {
-		all.selects = kind
+	} else if kind := kindOf(o); kind == "Service" || kind == "Ingress.networking.k8s.io" {
+		all.selects = o.GetKind()
 		l.Labels = o.GetLabels()
 	} else {
 		return

@@ -13,6 +13,7 @@ import (
 
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/regular"
 	"example.com/gatehouse/render/watchdog"
@@ -137,6 +138,20 @@ func (f *FileSystem) KustomizationFile(dir string) string {
 		}
 	}
 	return ""
+}
+
+// ReadKustomization reads fields of the kustomization of a folder. Without one the error wraps fs.ErrNotExist.
+func (f *FileSystem) ReadKustomization(folder string, fields any) (err error) {
+	for _, name := range konfig.RecognizedKustomizationFileNames() {
+		var content []byte
+		if content, err = f.ReadFile(path.Join(folder, name)); err == nil {
+			err = yaml.Unmarshal(content, fields)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return err
 }
 
 // Resolve follows the links of an absolute path and reports whether it leads to a folder. The error

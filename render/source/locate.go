@@ -43,7 +43,8 @@ func Keys(id manifest.ID, keys []string) []string {
 	if id.Group != "apiextensions.k8s.io" || len(keys) < 2 || keys[0] != "spec" {
 		return keys
 	}
-	switch first := []string{"spec", "versions", "0"}; keys[1] {
+	first := []string{"spec", "versions", "0"}
+	switch keys[1] {
 	case "validation":
 		return slices.Concat(first, []string{"schema"}, keys[2:])
 	case "subresources", "additionalPrinterColumns", "selectableFields":

@@ -146,7 +146,9 @@ var verb = regexp.MustCompile(`%[-+# 0]*(?:\[\d*\])?(\*|\d*)(?:\.(?:\[\d*\])?(\*
 
 // printed bounds a text that printf makes: it may pad each part of a value, and print a value many times.
 func printed(a []reflect.Value) float64 {
-	values, padding, times := sizes{}.of(a[1]), 0.0, 1.0
+	values := sizes{}.of(a[1])
+	padding := 0.0
+	times := 1.0
 	for rest := a[0].String(); strings.Contains(rest, "%") && padding < Most; times++ {
 		match := verb.FindStringSubmatch(rest)
 		for _, width := range match[1:] {

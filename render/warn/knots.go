@@ -21,7 +21,9 @@ func knots(all []*step) (found []knot) {
 	visit = func(s *step) {
 		at := len(stack)
 		count++
-		s.order, s.lowest, s.waits = count, count, knot{s}.links()
+		s.order = count
+		s.lowest = count
+		s.waits = knot{s}.links()
 		stack = append(stack, s)
 		for _, l := range s.waits {
 			if l.to != nil && l.to.order == 0 {
@@ -130,7 +132,8 @@ func (d *Delivery) name() string { return cmp.Or(d.String(), "the sync of this e
 
 // reason says what the delivery of a link waits for.
 func (l link) reason() string {
-	switch by := l.to.of.name(); l.how {
+	by := l.to.of.name()
+	switch l.how {
 	case ofKind, inNamespace:
 		return fmt.Sprintf(" applies nothing before there is %s, which %s brings", l.what, by)
 	case dependsOn:

@@ -27,7 +27,8 @@ func unresolvedReferences(in Input) (warnings []manifest.Problem) {
 			switch {
 			case in.Elsewhere.Has(r.To):
 			case !in.index.Has(r.To):
-				if meant.Name = in.index.Similar(r.To); isOutside(meant) {
+				meant.Name = in.index.Similar(r.To)
+				if isOutside(meant) {
 					warnings = append(warnings, in.missingTarget(r)...)
 				}
 			case isOutside(r.To):

@@ -132,7 +132,8 @@ func (s *startup) add(d *Delivery) {
 	if d.Unstructured != nil {
 		_ = manifest.Decode(d.Object.Object["spec"], &p.deliverySpec) // a wrong type is an error of the definition
 		s.of[d.IDInNamespace()] = p
-		if id := namespaceID(p.TargetNamespace); p.Install.CreateNamespace && p.TargetNamespace != d.GetNamespace() {
+		if p.Install.CreateNamespace && p.TargetNamespace != d.GetNamespace() {
+			id := namespaceID(p.TargetNamespace)
 			s.bringing[id] = append(s.bringing[id], &p.starts)
 		}
 	}

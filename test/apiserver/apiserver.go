@@ -47,7 +47,8 @@ func run(m *testing.M, server *Server) (code int, err error) {
 		return 0, err
 	}
 	defer func() {
-		if stopErr := stop(); err == nil {
+		stopErr := stop()
+		if err == nil {
 			err = stopErr
 		}
 	}()

@@ -62,7 +62,9 @@ func newCounter(ctx context.Context, node *corev1.Node, clock *clock) (*counter,
 // count answers with the number of starts in the Pod.
 func (c *counter) count(w http.ResponseWriter, r *http.Request) {
 	at := c.clock.now()
-	command, pod, id := r.PathValue("command"), r.PathValue("pod"), r.PathValue("id")
+	command := r.PathValue("command")
+	pod := r.PathValue("pod")
+	id := r.PathValue("id")
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	starts := c.starts[command]

@@ -113,7 +113,9 @@ func (s *soak) print(out io.Writer, r result) {
 func (s *soak) report(ctx context.Context) {
 	for pause(ctx, 30*time.Second) {
 		s.mutex.Lock()
-		over, wrong, r := 0, 0, s.judgeAll()
+		over := 0
+		wrong := 0
+		r := s.judgeAll()
 		for _, t := range s.trials {
 			if t.over {
 				over++

@@ -31,8 +31,9 @@ const (
 
 // newStories returns all stories, with new random times.
 func newStories() []story {
-	around, shortly, away := pastDue(rand.N(4*time.Second)-2*time.Second), pastDue(-rand.N(12*time.Second)),
-		after(rand.N(25*time.Second))
+	around := pastDue(rand.N(4*time.Second) - 2*time.Second)
+	shortly := pastDue(-rand.N(12 * time.Second))
+	away := after(rand.N(25 * time.Second))
 	return []story{
 		{"succeeds", soon, version{}, nil},
 		{"fails", soon, version{does: fails}, nil},

@@ -131,7 +131,8 @@ func runInit(cmd *cobra.Command, root string, o setup.Options) error {
 	p := newProgress(cmd.ErrOrStderr(), "looking at the git repository")
 	defer p.stop()
 	var entries []string
-	if o.Now = time.Now(); o.From == "" && o.Environment == "" {
+	o.Now = time.Now()
+	if o.From == "" && o.Environment == "" {
 		if entries = setup.Entries(root, o.Kinds); len(entries) == 0 {
 			o.Environment = "prod"
 		}

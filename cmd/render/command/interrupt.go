@@ -37,7 +37,8 @@ func interruptible(cmd *cobra.Command, p *progress) (context.Context, *interrupt
 		}
 		i.mu.Lock()
 		defer i.mu.Unlock()
-		if i.received = received; !i.isWriting {
+		i.received = received
+		if !i.isWriting {
 			p.stop()
 			exit(int(i.report(cmd)))
 		}

@@ -111,7 +111,8 @@ func (b *PostBuild) Substitutes(o manifest.Object) bool {
 func (b *PostBuild) Applied(objects []manifest.Object) []manifest.Object {
 	applied := make([]manifest.Object, len(objects))
 	for i, r := range b.Substitute(objects, nil) {
-		if applied[i] = r.Object; r.Unstructured != objects[i].Unstructured {
+		applied[i] = r.Object
+		if r.Unstructured != objects[i].Unstructured {
 			applied[i].InGit = &objects[i]
 		}
 	}

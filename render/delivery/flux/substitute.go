@@ -60,9 +60,12 @@ var (
 // Substitute returns objects as Flux applies them, except the objects that skip, if not nil, selects. It changes no
 // object if the values are unknown.
 func (b *PostBuild) Substitute(objects []manifest.Object, skip func(manifest.Object) bool) []Result {
-	results, templates, sizes := make([]Result, len(objects)), make([]string, len(objects)), make([]int, len(objects))
+	results := make([]Result, len(objects))
+	templates := make([]string, len(objects))
+	sizes := make([]int, len(objects))
 	parallel.For(len(objects), func(i int) {
-		if results[i].Object = objects[i]; b.Substitutes(objects[i]) && (skip == nil || !skip(objects[i])) {
+		results[i].Object = objects[i]
+		if b.Substitutes(objects[i]) && (skip == nil || !skip(objects[i])) {
 			results[i].IsSubstituted = true
 			templates[i], sizes[i], results[i].Err = b.template(objects[i])
 		}

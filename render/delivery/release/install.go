@@ -183,7 +183,8 @@ func (r *Installed) Blame(p manifest.Problem) manifest.Problem {
 		}
 		if ok {
 			p.Message += "; set by the value " + cause.String()
-			if of = r.problem(cause.Keys, ""); cause.File != "" {
+			of = r.problem(cause.Keys, "")
+			if cause.File != "" {
 				of.File, of.Line = source.Relative(cause.File), cause.Line
 			}
 		}
@@ -385,7 +386,8 @@ func (i Installer) postRender(r Release, objects []manifest.Object) ([]manifest.
 	var crds, others []manifest.Object
 	origins := map[manifest.ID]string{}
 	for _, o := range objects {
-		if origins[o.ID()] = o.Origin; IsCRDFile(o) {
+		origins[o.ID()] = o.Origin
+		if IsCRDFile(o) {
 			crds = append(crds, o)
 		} else {
 			others = append(others, o)

@@ -209,7 +209,8 @@ func (r *Release) add(s valueSource) {
 func (r *Release) addText(s valueSource, content string) {
 	s.form = yamlText
 	for _, d := range text.Split([]byte(content)) {
-		if _, err := d.Parse(); s.wrong.Line == 0 {
+		_, err := d.Parse()
+		if s.wrong.Line == 0 {
 			errors.As(err, &s.wrong)
 		}
 	}

@@ -224,7 +224,8 @@ func (e Entry) execute(layers []layer, c *loaded, r *run, top common.Values) (do
 	r.locate()
 	files, err := engine.Engine{CustomTemplateFuncs: r.functions()}.RenderWithContext(context.Background(),
 		c.Chart, top)
-	if r.files = files; err == nil {
+	r.files = files
+	if err == nil {
 		documents, err = e.sort(c, files)
 	}
 	isKept := func(file string) bool {

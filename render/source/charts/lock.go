@@ -40,11 +40,13 @@ func ParseLock(file string, content []byte) (all []Locked, problems []manifest.P
 		}
 		wrong := ""
 		l := Locked{Line: i + 1}
+		if len(words) == 4 {
+			l = Locked{Name: words[0], Version: words[1], Repository: words[2], Digest: words[3], Line: l.Line}
+		}
 		if len(words) != 4 || len(words[3]) != len("sha256:")+64 || !strings.HasPrefix(words[3], "sha256:") {
 			wrong = "is no entry: write NAME VERSION REPOSITORY sha256:DIGEST, or remove the line and run render " +
 				"charts pull"
-		} else if l.Name, l.Version, l.Repository, l.Digest = words[0], words[1], words[2],
-			words[3]; strings.ContainsAny(l.File(), `/\`) {
+		} else if strings.ContainsAny(l.File(), `/\`) {
 			wrong = "a name or version has no slash"
 		} else if known[l.File()] > 0 {
 			wrong = fmt.Sprintf("%s is in line %d as well: remove one", l.File(), known[l.File()])

@@ -273,7 +273,8 @@ func (r *run) read(i int, value reflect.Value, more ...any) reflect.Value {
 			path = append(slices.Clip(path), key)
 		}
 		item = child(item, key)
-		if path = r.pathOf(item, path); item == nil {
+		path = r.pathOf(item, path)
+		if item == nil {
 			break
 		}
 	}

@@ -54,7 +54,8 @@ func (e Entry) values(files Files, c *loaded) (values map[string]any, layers []l
 			return wrong(err, "valuesInline")
 		}
 		inline := []layer{{e.File, node.Field(e.Node, "valuesInline"), e.ValuesInline}}
-		switch first = merged; e.ValuesMerge {
+		first = merged
+		switch e.ValuesMerge {
 		case "replace":
 			layers = inline
 		case "merge":

@@ -48,7 +48,8 @@ func isTable(value any) bool {
 func tablesBelow(value any, keys []string) (all [][]string) {
 	table, _ := value.(map[string]any)
 	for _, key := range slices.Sorted(maps.Keys(table)) {
-		if below := append(slices.Clip(keys), key); isTable(table[key]) {
+		if isTable(table[key]) {
+			below := append(slices.Clip(keys), key)
 			all = append(append(all, below), tablesBelow(table[key], below)...)
 		}
 	}

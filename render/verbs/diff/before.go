@@ -11,7 +11,6 @@ import (
 
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/delivery/flux"
-	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verbs/git"
@@ -164,7 +163,7 @@ func (b *previousRendering) parse(environment string, files []tree.File) (object
 // installed returns the objects that controllers installed by the previous objects, as they were applied. A
 // problem is a warning: these objects are not compared.
 func (b *previousRendering) installed(now *render.Environment,
-	before []manifest.Object) ([]*release.Installed, []manifest.Problem) {
+	before []manifest.Object) ([]*render.Delivery, []manifest.Problem) {
 	if !now.IsThere() || !slices.ContainsFunc(before, render.Delivers) {
 		return nil, nil
 	}

@@ -99,7 +99,7 @@ func (b *previousRendering) definitions(ctx context.Context, now *render.Environ
 		installed, _ := b.installed(now, objects)
 		add(objects)
 		for _, r := range installed {
-			add(r.Objects)
+			add(r.Applied())
 		}
 	}
 	files, err := b.definitionFiles(ctx, one.Name)

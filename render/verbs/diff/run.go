@@ -171,8 +171,8 @@ func (b *previousRendering) readRendered(ctx context.Context, now *render.Enviro
 	before.Objects = append(applied(values, was, &warnings), unchanged...)
 	after.Objects = append(applied(rendering.PostBuild, is, &warnings), unchanged...)
 	installed, more := b.installed(now, before.Objects)
-	before.Installed = installed
-	after.Installed = rendering.Installed
+	before.Deliveries = installed
+	after.Deliveries = rendering.Deliveries
 	before.Charts = b.charts(rendering)
 	after.Charts = rendering.Charts
 	after.Kubernetes = rendering.Index.Kubernetes

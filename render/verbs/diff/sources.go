@@ -67,9 +67,9 @@ func isComparable(e *render.Environment) bool { return e.Rendering != nil || e.I
 func inputOf(e *render.Environment, problems *[]manifest.Problem) compare.Input {
 	r := e.Rendering
 	if r == nil {
-		return compare.Input{Objects: e.Known(), Installed: e.Installed(), Charts: e.Sources.Charts, Untold: e.Untold()}
+		return compare.Input{Objects: e.Known(), Deliveries: e.Below(), Charts: e.Sources.Charts, Untold: e.Untold()}
 	}
-	return compare.Input{Objects: applied(r.PostBuild, r.Objects, problems), Installed: r.Installed, Charts: r.Charts,
+	return compare.Input{Objects: applied(r.PostBuild, r.Objects, problems), Deliveries: r.Deliveries, Charts: r.Charts,
 		Kubernetes: r.Index.Kubernetes, Untold: e.Untold()}
 }
 

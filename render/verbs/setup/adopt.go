@@ -126,7 +126,8 @@ func (p *target) clusters(top *render.Repository, from *delivery) (all []*delive
 	}
 	for _, name := range names {
 		d := &delivery{called: path.Base(name)}
-		if d.Path = path.Clean(name); count[d.called] > 1 { // such as prod/flux and dev/flux
+		d.Path = path.Clean(name)
+		if count[d.called] > 1 { // such as prod/flux and dev/flux
 			d.called = path.Base(path.Dir(d.Path)) + "-" + d.called
 		}
 		all = append(all, d)
@@ -207,8 +208,7 @@ func (p *target) adopt(o Options, top *render.Repository, prefix string, d *deli
 // annotations returns the annotations of the overlay that only the kustomization of an environment may have.
 func (a *adoption) annotations(files *source.FileSystem) map[string]string {
 	var own types.Kustomization
-	content, _ := files.ReadFile(a.appliedFile) // rendering reports errors
-	_ = yaml.Unmarshal(content, &own)
+	_ = files.ReadKustomization(a.overlay, &own) // rendering reports errors
 	taken := map[string]string{}
 	if own.MetaData == nil {
 		return taken

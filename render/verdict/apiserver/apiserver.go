@@ -100,7 +100,8 @@ func IsGroup(name string) bool {
 func (v Version) APIVersions(kind schema.GroupKind) []string {
 	var ofGroup, ofOthers []string
 	for gvk := range kinds() {
-		switch apiVersion := gvk.GroupVersion().String(); {
+		apiVersion := gvk.GroupVersion().String()
+		switch {
 		case !v.hasKind(gvk) || !stable.MatchString(gvk.Version):
 		case gvk.GroupKind() == kind:
 			ofGroup = append(ofGroup, apiVersion)

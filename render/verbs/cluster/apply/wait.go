@@ -57,7 +57,8 @@ func (r *run) wait(ctx context.Context, all []*awaited) (problems []manifest.Pro
 	_ = utilwait.PollUntilContextTimeout(ctx, time.Second, r.Timeout, immediately,
 		func(inTime context.Context) (bool, error) {
 			_ = cluster.ForEach(inTime, len(pending), func(ctx context.Context, i int) error {
-				if live, err := r.cluster.Find(ctx, pending[i].id); ctx.Err() == nil || pending[i].message == "" {
+				live, err := r.cluster.Find(ctx, pending[i].id)
+				if ctx.Err() == nil || pending[i].message == "" {
 					pending[i].status, pending[i].message = pending[i].observe(r.Kinds, live, err)
 				}
 				return nil

@@ -69,7 +69,7 @@ func compareAll(ctx context.Context, c *cluster.Cluster, kinds *registry.Kinds, 
 	schemas := &schemas{cluster: c, converters: map[schema.GroupVersion]managedfields.TypeConverter{}}
 	for _, r := range renderings {
 		one := &comparison{Cluster: c, environment: r.Environment, kinds: kinds, known: known, schemas: schemas,
-			followed: r.Followed, appliers: appliersOf(r),
+			followed: foldersOf(r), appliers: appliersOf(r),
 			progress: func(step string) { progress(r.Environment, step) }}
 		objects, warnings := applied(r)
 		differences, problems, err := one.run(ctx, objects)

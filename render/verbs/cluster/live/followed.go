@@ -20,10 +20,15 @@ func ownObjects(r *render.Rendering) []manifest.Object {
 	return r.PostBuild.Applied(r.Objects)
 }
 
+// foldersOf returns the followed folders of an environment.
+func foldersOf(r *render.Rendering) []*render.Delivery {
+	return slices.DeleteFunc(slices.Clone(r.Deliveries), func(d *render.Delivery) bool { return !d.IsFolder() })
+}
+
 // everyObject returns the objects of an environment and of its followed folders, as they are applied.
 func everyObject(r *render.Rendering) []manifest.Object {
 	all := ownObjects(r)
-	for _, f := range r.Followed {
+	for _, f := range foldersOf(r) {
 		all = append(all, f.Applied()...)
 	}
 	return all
@@ -43,12 +48,12 @@ func applied(r *render.Rendering) (all []manifest.Object, warnings []manifest.Pr
 		}
 	}
 	add(ownObjects(r), r.PostBuild)
-	for _, f := range r.Followed {
+	for _, f := range foldersOf(r) {
 		add(f.Applied(), f.Variables())
 	}
-	for _, i := range r.Installed {
-		if len(i.Objects) > 0 && (i.Archive != "" || i.Source.GetKind() == "ApplicationSet") {
-			others = append(others, i.Source.String())
+	for _, d := range r.Deliveries {
+		if !d.IsFolder() && len(d.Applied()) > 0 {
+			others = append(others, d.Of.String())
 		}
 	}
 	warn := func(names []string, message string) {
@@ -71,7 +76,7 @@ func appliersOf(r *render.Rendering) map[manifest.ID]string {
 			managers[o.IDInNamespace()] = owner.Flux
 		}
 	}
-	for _, f := range r.Followed {
+	for _, f := range foldersOf(r) {
 		for _, o := range f.Applied() {
 			manager := owner.Flux
 			if !f.IsFlux {

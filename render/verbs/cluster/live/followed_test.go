@@ -27,7 +27,7 @@ func (w *world) compareFollowed(text string, postBuild *flux.PostBuild) *compare
 		objects = append(objects, manifest.Object{Unstructured: o, File: "apps/shop/shop.yaml"})
 	}
 	place := folder.Places(manifest.Object{Unstructured: w.parse(delivery)[0]})[0]
-	r.Followed = append(r.Followed, render.NewDelivery(place, objects, postBuild))
+	r.Deliveries = append(r.Deliveries, render.NewDelivery(place, objects, postBuild))
 	environments, err := compareAll(w.Context(), c, gatehouse.All(), []*render.Rendering{r}, func(string, string) {})
 	w.must(err)
 	return environments[0]

@@ -1,0 +1,70 @@
+package source_test
+
+import (
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/charts"
+	"example.com/gatehouse/test/sources"
+)
+
+// Problems of a kustomization are found before kustomize runs, all at once, each with its line.
+func TestProblemsOfAKustomizationHaveTheirLine(t *testing.T) {
+	for name, test := range map[string]struct {
+		kustomization string
+		want          []string
+	}{
+		"valid":          {"resources: [map.yaml]", nil},
+		"no field":       {"# all is gone\n", []string{"app/kustomization.yaml: is empty"}},
+		"no mapping":     {"- map.yaml", []string{"app/kustomization.yaml:1: a kustomization is a mapping"}},
+		"unknown fields": {"resource: [map.yaml]\npatch: []\n", []string{`app/kustomization.yaml:1: unknown field "resource": did you mean "resources"?`, `app/kustomization.yaml:2: unknown field "patch": did you mean "patches"?`}},
+		"missing files":  {"resources:\n- map.yaml\n- gone.yaml\n- lost.yaml\n", []string{"app/kustomization.yaml:3: ", "app/kustomization.yaml:4: "}},
+		"another kind":   {"kind: List\nresources: [map.yaml]", []string{"app/kustomization.yaml:1: kind should be"}},
+	} {
+		_, files := sources.Open(t, t.TempDir(), txtar.Parse([]byte(`
+-- app/kustomization.yaml --
+`+test.kustomization+`
+-- app/map.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: map}
+`)).Files)
+		noCluster := func(*source.Kustomization, []manifest.Object) charts.Cluster { return charts.Cluster{} }
+		problems := source.Read(nil, nil, files, nil, noCluster, nil, "/app").Problems
+		problems = manifest.SortProblems(problems)
+		if len(problems) != len(test.want) {
+			t.Errorf("%s: %d problems, want %d", name, len(problems), len(test.want))
+		}
+		for i, p := range problems {
+			if i < len(test.want) && !strings.HasPrefix(p.String(), test.want[i]) {
+				t.Errorf("%s: %q, want %q", name, p, test.want[i])
+			}
+		}
+	}
+}
+
+// A folder has at most one kustomization, by any of three names.
+func TestReadKustomizationTakesTheFileThatThereIs(t *testing.T) {
+	_, files := sources.Open(t, t.TempDir(), txtar.Parse([]byte(`
+-- a/kustomization.yml --
+namespace: a
+resources: 1
+-- b/Kustomization --
+namespace: b
+-- c/c.yaml --
+namespace: c
+`)).Files)
+	for folder, want := range map[string]string{"/a": "a", "/b": "b", "/c": "", "/d": ""} {
+		var k struct {
+			Namespace string `json:"namespace"`
+		}
+		err := files.ReadKustomization(folder, &k)
+		if k.Namespace != want || (err == nil) != (want != "") {
+			t.Errorf("%s: namespace %q, %v", folder, k.Namespace, err)
+		}
+	}
+}
