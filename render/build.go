@@ -70,6 +70,7 @@ func (in *input) build(repository *Repository) (b built, problems []manifest.Pro
 	}
 	b.checker, invalid = verdict.New(in.memo, in.kinds, in.kubernetes, b.judges)
 	b.checker.PostBuild, b.checker.RuntimeConfig = in.postBuild, in.runtimeConfig
+	b.checker.IsJudgedOnly = IsFolder(in.name)
 	for _, d := range b.followed() {
 		d.setNamespace(b.checker)
 		d.setRendered(b.checker)

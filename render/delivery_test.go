@@ -69,10 +69,10 @@ spec:
 		"entry": {consumed: []string{"clusters/prod/sync.yaml"}},
 		"shop": {parent: "entry", consumed: []string{"apps/shop/kustomization.yaml", "apps/shop/release.yaml",
 			"apps/shop/shop.yaml"}},
-		"gone":    {parent: "entry", unknown: "no folder apps/gone"},
-		"foreign": {parent: "entry", unknown: "GitRepository flux-system/other"},
+		"gone":    {parent: "entry", unknown: "no such folder: apps/gone"},
+		"foreign": {parent: "entry", unknown: "other repository: GitRepository flux-system/other"},
 		"broken":  {parent: "entry", unknown: "missing.yaml", consumed: []string{"apps/broken/kustomization.yaml"}},
-		"web":     {parent: "shop", unknown: "chart web 1.0.0"},
+		"web":     {parent: "shop", unknown: "chart not here: chart web 1.0.0"},
 	} {
 		d := got[name]
 		switch {

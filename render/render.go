@@ -292,6 +292,9 @@ func (e *Environment) Kubernetes() string {
 	return cmp.Or(e.pipeline.kubernetes, apiserver.Newest).String()
 }
 
+// DeclaresKubernetes reports whether the environment says its version, or something else says it for this judge.
+func (e *Environment) DeclaresKubernetes() bool { return e.pipeline.kubernetes != 0 }
+
 // Mutation is the change of an object by the MutatingAdmissionPolicies of an environment.
 type Mutation = policy.Mutation
 
@@ -352,19 +355,28 @@ func runPipeline(repository *Repository, name string, by *By, show func(step str
 	input, problems := readInput(repository, name, by)
 	p.input = input
 	p.root = &Delivery{input: input, Looks: input.noted}
+	if remote := remoteEntries(p.sources); IsFolder(name) && len(remote) > 0 { // it is written nowhere
+		p.root.unknown("remote base: " + manifest.FirstOf(3, remote))
+		return p
+	}
 	if p.addProblems(problems) {
+		p.root.unknown("error")
 		return p
 	}
 	progress("building")
 	p.release = kustomize.Share(p.sources)
 	p.built, problems = p.build(repository)
 	if p.addProblems(problems) {
+		p.root.unknown("error")
 		return p
 	}
 	progress("validating")
 	p.isBuilt, p.objects = true, p.built.objects
 	stored, problems := p.judge(p.built)
 	if p.addProblems(problems) {
+		if by == nil {
+			p.goOn(repository, stored)
+		}
 		return p
 	}
 	progress("expanding")
@@ -388,10 +400,43 @@ func runPipeline(repository *Repository, name string, by *By, show func(step str
 	return p
 }
 
-// rendering lays the objects out and adds the warnings. It returns nil after an error.
+// goOn judges the rest after errors of the verdict, on the objects that are valid: a refused object hides no problem of
+// another one. Nothing is known of what a refused object is rendered to, so an environment with one stays as it is.
+func (p *pipeline) goOn(repository *Repository, stored []manifest.Object) {
+	var valid []manifest.Object
+	for _, o := range p.built.objects {
+		switch n := len(valid); {
+		case n < len(stored) && stored[n].Written == o.Written && stored[n].Origin == o.Origin:
+			valid = append(valid, o)
+		case p.isSource(o):
+			return
+		}
+	}
+	expanded, problems := p.expand(p.checker, valid, stored)
+	rendered, invalid := p.completeNames(expanded.rendered)
+	if p.addProblems(append(problems, invalid...)) {
+		return
+	}
+	p.objects = slices.Concat(p.built.objects, rendered)
+	p.isAdmitted = true
+	known := map[string]bool{}
+	for _, problem := range p.problems {
+		known[problem.String()] = true
+	}
+	found := p.locateAll(slices.Concat(p.admit(p.checker, slices.Concat(expanded.sources, rendered), p.built),
+		p.unlisted(repository)))
+	p.problems = append(p.problems, slices.DeleteFunc(found, func(problem manifest.Problem) bool {
+		return known[problem.String()] // the verdict finds duplicates, too
+	})...)
+}
+
+// rendering lays the objects out and adds the warnings. After an error it adds them alone, and returns nil.
 func (p *pipeline) rendering(repository *Repository) (r *Rendering) {
 	defer fault.Keep(&p.problems, PlaceOf(p.name))
-	if manifest.HasErrors(p.problems) {
+	if manifest.HasErrors(p.problems) || !p.isBuilt {
+		if p.isAdmitted && !p.isSilent {
+			p.addProblems(p.warnings(p.objects, repository))
+		}
 		return nil
 	}
 	objects, files, problems := p.layOut()

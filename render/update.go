@@ -35,6 +35,7 @@ type TreeUpdate struct {
 	CRLF []string
 	// Unchecked are the kinds of the objects without a definition.
 	Unchecked []Unchecked
+	Coverage  Coverage
 	// Plan is nil if the environment cannot be rendered, and for a folder, which is rendered nowhere.
 	Plan     *tree.Plan
 	Problems []manifest.Problem
@@ -154,7 +155,7 @@ func (e *TreeUpdate) plan(repository *Repository, askedFor bool, progress func(s
 
 // take adds an environment, and returns its rendering.
 func (e *TreeUpdate) take(loaded *Environment) *Rendering {
-	e.Problems = loaded.Problems
+	e.Problems, e.Coverage = loaded.Problems, loaded.Coverage()
 	if r := loaded.Rendering; r != nil {
 		e.Objects, e.Sources, e.CRLF, e.Unchecked = r.count(), r.Sources, r.CRLF, r.Unchecked
 	}
@@ -181,6 +182,15 @@ func (u *Update) Strict(check bool) {
 
 // Failed reports whether there are errors, so that the update must not be staged.
 func (u *Update) Failed() bool { return manifest.HasErrors(u.problems()) }
+
+// Coverage returns how much of all environments is judged.
+func (u *Update) Coverage() Coverage {
+	all := Coverage{NotJudged: []NotJudged{}}
+	for _, e := range u.Environments {
+		all.Add(e.Coverage)
+	}
+	return all
+}
 
 // Changes reports whether the update writes or prunes files.
 func (u *Update) Changes() bool {

@@ -29,7 +29,10 @@ func (c *Checker) lookup(gvk schema.GroupVersionKind) (apiserver.Kind, bool) {
 func (c *Checker) checkBuiltin(o manifest.Object) []manifest.Problem {
 	served, ok := c.lookup(o.GroupVersionKind())
 	if !ok {
-		return problem.FromErrors(o, field.ErrorList{notServed(o.GroupVersionKind(), c.kubernetes)})
+		p := problem.FromError(o, notServed(o.GroupVersionKind(), c.kubernetes))
+		_, isBeta := c.kubernetes.LookupBeta(o.GroupVersionKind())
+		p.Warning = isBeta && c.isAssumed // of a cluster that nobody describes, the API server may serve it
+		return []manifest.Problem{p}
 	}
 	decoded, problems := decode(o, served)
 	if len(problems) > 0 {

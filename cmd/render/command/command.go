@@ -113,7 +113,8 @@ disk fails midway, the error lists the changed files; render again.`,
 	cmd.SetFlagErrorFunc(suggestFlag)
 	cobra.EnableCommandSorting = false // the most used ones come first
 	cmd.AddCommand(newDiffCommand(kinds), newExplainCommand(kinds), newInitCommand(kinds), newChartsCommand(kinds),
-		newUpgradeCommand(kinds), newImagesCommand(kinds), newNewCommand(kinds, args), newSyncCommand(kinds),
+		newUpgradeCommand(kinds), newImagesCommand(kinds), newCoverageCommand(kinds), newNewCommand(kinds, args),
+		newSyncCommand(kinds),
 		newPublishCommand(kinds), newApplyCommand(kinds), newDeleteCommand(kinds), newVersionCommand())
 	checkTopics(cmd)
 	return cmd
@@ -268,6 +269,7 @@ func checkResult(update *render.Update) error {
 
 func printUpdate(cmd *cobra.Command, repository *render.Repository, update *render.Update, f flags) error {
 	r := reportUpdate(update, f.check)
+	defer fmt.Fprintln(cmd.ErrOrStderr(), r.Coverage)
 	switch f.output {
 	case "json":
 		return printJSON(cmd.OutOrStdout(), r)

@@ -166,12 +166,17 @@ func printDifferences(cmd *cobra.Command, d *compare.Diff, now time.Time, f diff
 	if err := printReport(out, errOut, r); err != nil {
 		return err
 	}
+	coverage := coverageOf(d)
+	if !f.live {
+		fmt.Fprintln(errOut, coverage)
+	}
 	program := os.Getenv("KUBECTL_EXTERNAL_DIFF")
 	reviewed := sync.OnceValue(func() *review.Review { return review.New(d, now) })
 	var err error
 	switch {
 	case f.output == "json":
-		err = printJSON(out, reviewReport{d.Base, d.Against, reviewed(), routine(reviewed(), d), r.errors, r.warnings})
+		err = printJSON(out, reviewReport{d.Base, d.Against, reviewed(), routine(reviewed(), d), coverage, r.errors,
+			r.warnings})
 	case f.output == "markdown":
 		_, err = io.WriteString(out, comment(reviewed(), d, r, f))
 	case program != "" && !f.requireRoutine && len(d.Changes()) > 0 && !d.Failed():
@@ -288,6 +293,8 @@ type reviewReport struct {
 	*review.Review
 	// Routine says whether the change has known effects alone, and why.
 	Routine review.Routine `json:"routine"`
+	// Coverage says how much of the environments is judged, and what is not.
+	Coverage render.Coverage `json:"coverage"`
 	// Errors has the errors of environments that do not render.
 	Errors   []manifest.Problem `json:"errors"`
 	Warnings []manifest.Problem `json:"warnings"`
