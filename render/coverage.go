@@ -72,7 +72,11 @@ func (e *Environment) Coverage() (c Coverage) {
 	for _, u := range p.unchecked(all) {
 		c.Objects -= u.Objects
 		u.First.Object = u.GroupKind().String()
-		add("kind", u.First, noDefinition)
+		reason := noDefinition
+		if len(u.Differing) > 0 {
+			reason += ": the definitions in " + manifest.FirstOf(3, u.Differing) + " differ, so none is used"
+		}
+		add("kind", u.First, reason)
 	}
 	return c
 }

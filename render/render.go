@@ -4,8 +4,8 @@
 //
 // Rendering is a row of stages: read, build, judge, expand, override, judge, lay out. A build follows the
 // deliveries among its objects to other folders. Each stage is
-// a function from values to values and problems. A stage reports every problem that it finds;
-// after an error no later stage runs.
+// a function from values to values and problems. A stage reports every problem that it finds. What it refuses goes no
+// further; what is not known is a reason in its delivery, see Coverage.
 //
 // Load makes an environment, and Judge what there is of it before its layout. NewUpdate loads environments and plans
 // the changes of rendered/, to check or write them; UpdateOne does so for a verb that reads one environment of
@@ -55,8 +55,6 @@ type Rendering struct {
 	CRLF []string
 	// PostBuild has the variables that Flux substitutes in Objects, if any.
 	PostBuild *flux.PostBuild
-	// Unchecked are the kinds of Objects without a definition.
-	Unchecked []Unchecked
 	// Installed are the objects that controllers install. They are in no file.
 	Installed []*release.Installed
 	// Followed are the folders that tools apply for objects of the environment. Their objects are among Installed, too.
@@ -284,6 +282,19 @@ func (e *Environment) Untold() (looks []*source.Looks) {
 	return looks
 }
 
+// Consumed returns the files whose content the known deliveries consumed, from the root.
+func (e *Environment) Consumed() (files []string) {
+	if e.pipeline == nil {
+		return nil
+	}
+	for _, d := range e.pipeline.root.all() {
+		if len(d.Unknown) == 0 {
+			files = append(files, d.Looks.Consumed()...)
+		}
+	}
+	return files
+}
+
 // IsBuilt reports whether kustomize built all objects.
 func (e *Environment) IsBuilt() bool { return e.pipeline != nil && e.pipeline.isBuilt }
 
@@ -468,7 +479,6 @@ func (p *pipeline) rendering(repository *Repository) (r *Rendering) {
 		Sources:     p.filesRead(),
 		CRLF:        p.sources.CRLF(),
 		PostBuild:   p.postBuild,
-		Unchecked:   p.unchecked(slices.Concat(objects, p.root.delivered())),
 		Installed:   slices.Concat(p.root.installed(), p.root.asInstalled()),
 		Followed:    slices.DeleteFunc(p.followed(), (*Delivery).isSet),
 		Charts:      p.sources.Charts,
@@ -496,7 +506,8 @@ func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) [
 		return noRendering != nil || err == nil
 	}
 	p.addKustomizations(&environment)
-	return slices.Concat(blameDeliveries(environment.Warnings()), p.lostNamespaces(), p.unknownValues(objects))
+	return slices.Concat(blameDeliveries(environment.Warnings()), p.lostNamespaces(), p.unknownValues(objects),
+		p.unserved(all))
 }
 
 // allSources returns the sources of the environment and of followed folders.

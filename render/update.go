@@ -32,10 +32,8 @@ type TreeUpdate struct {
 	// Sources are the source files, relative to the root.
 	Sources []string
 	// CRLF are files of generators with CRLF line ends, relative to the root.
-	CRLF []string
-	// Unchecked are the kinds of the objects without a definition.
-	Unchecked []Unchecked
-	Coverage  Coverage
+	CRLF     []string
+	Coverage Coverage
 	// Plan is nil if the environment cannot be rendered, and for a folder, which is rendered nowhere.
 	Plan     *tree.Plan
 	Problems []manifest.Problem
@@ -84,7 +82,6 @@ func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 		update.Orphans = append(update.Orphans, tree.Orphans(repository.root, names)...)
 	}
 	update.Orphans = manifest.SortProblems(update.Orphans)
-	update.warnUnchecked()
 	repository.Memo.Forget(update.Failed())
 	for _, p := range update.problems() { // some are below rendered/
 		repository.look(p.File)
@@ -157,7 +154,7 @@ func (e *TreeUpdate) plan(repository *Repository, askedFor bool, progress func(s
 func (e *TreeUpdate) take(loaded *Environment) *Rendering {
 	e.Problems, e.Coverage = loaded.Problems, loaded.Coverage()
 	if r := loaded.Rendering; r != nil {
-		e.Objects, e.Sources, e.CRLF, e.Unchecked = r.count(), r.Sources, r.CRLF, r.Unchecked
+		e.Objects, e.Sources, e.CRLF = r.count(), r.Sources, r.CRLF
 	}
 	return loaded.Rendering
 }

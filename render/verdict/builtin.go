@@ -17,28 +17,33 @@ import (
 	"example.com/gatehouse/render/verdict/zone"
 )
 
-// lookup returns a built-in kind that the API server serves.
+// lookup returns a built-in kind that the API server serves or, of a cluster that nobody describes, may serve.
 func (c *Checker) lookup(gvk schema.GroupVersionKind) (apiserver.Kind, bool) {
-	if c.RuntimeConfig.Enables(gvk.GroupVersion()) {
+	k, isServed := c.kubernetes.Lookup(gvk)
+	if !isServed && (c.isAssumed || c.RuntimeConfig.Enables(gvk.GroupVersion())) {
 		return c.kubernetes.LookupBeta(gvk)
 	}
-	return c.kubernetes.Lookup(gvk)
+	return k, isServed
 }
 
 // checkBuiltin returns the errors and warnings of the API server for an object of a built-in kind.
 func (c *Checker) checkBuiltin(o manifest.Object) []manifest.Problem {
 	served, ok := c.lookup(o.GroupVersionKind())
 	if !ok {
-		p := problem.FromError(o, notServed(o.GroupVersionKind(), c.kubernetes))
-		_, isBeta := c.kubernetes.LookupBeta(o.GroupVersionKind())
-		p.Warning = isBeta && c.isAssumed // of a cluster that nobody describes, the API server may serve it
-		return []manifest.Problem{p}
+		return problem.FromErrors(o, field.ErrorList{notServed(o.GroupVersionKind(), c.kubernetes)})
 	}
 	decoded, problems := decode(o, served)
 	if len(problems) > 0 {
 		return problems
 	}
 	problems = creationProblems(o, served, decoded)
+	_, isServed := c.kubernetes.Lookup(o.GroupVersionKind())
+	isEnabled := c.RuntimeConfig.Enables(o.GroupVersionKind().GroupVersion())
+	if !isServed && !isEnabled && !manifest.HasErrors(problems) {
+		p := problem.FromError(o, notServed(o.GroupVersionKind(), c.kubernetes))
+		p.Warning = true
+		problems = append(problems, p)
+	}
 	if c.created != nil && !manifest.HasErrors(problems) {
 		decoded.SetCreationTimestamp(metav1.Time{}) // it is now
 		c.created.Store(o.ID(), decoded)

@@ -233,11 +233,41 @@ func printDiffs(out io.Writer, d *compare.Diff) error {
 		for _, c := range e.Definitions {
 			fmt.Fprintf(w, "# %s: the definition %s is %s\n", e.Name, kind.Visible(c.Object().GetName()), c.Action())
 		}
-		for _, c := range e.Changes {
-			printDiff(w, c.Unified())
-		}
+	}
+	for _, same := range sameDiffs(d.Environments) {
+		fmt.Fprintf(w, "# %s: %s\n", manifest.FirstOf(12, same.names), count(same.changes, "changed object"))
+		printDiff(w, same.text)
 	}
 	return flush()
+}
+
+// textDiff is a diff that some environments share.
+type textDiff struct {
+	names   []string
+	changes int
+	text    string
+}
+
+// sameDiffs returns the diffs of environments, each once.
+func sameDiffs(environments []*compare.Comparison) (all []*textDiff) {
+	byText := map[string]*textDiff{}
+	for _, e := range environments {
+		var text strings.Builder
+		for _, c := range e.Changes {
+			text.WriteString(c.Unified())
+		}
+		if text.Len() == 0 {
+			continue
+		}
+		same := byText[text.String()]
+		if same == nil {
+			same = &textDiff{changes: len(e.Changes), text: text.String()}
+			byText[same.text] = same
+			all = append(all, same)
+		}
+		same.names = append(same.names, e.Name)
+	}
+	return all
 }
 
 // printFrame prints changes of the frame as comments of a diff, each before the changes of its objects.
