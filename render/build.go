@@ -33,6 +33,8 @@ type built struct {
 	files   *source.FileSystem // of followed folders
 	// undelivered is Repository.undelivered.
 	undelivered func(schema.GroupVersionKind) (definition *unstructured.Unstructured, differing []string)
+	// refused are the objects with errors, which go no further; see pipeline.goOn.
+	refused map[manifest.ID]bool
 	// releases are the charts that controllers install.
 	releases []release.Release
 	// cluster is the cluster that charts are rendered for.

@@ -248,12 +248,7 @@ func (e *Environment) JudgeRest(of *Environment) []manifest.Problem {
 	if p.isAdmitted {
 		return e.Problems
 	}
-	refused := map[manifest.ID]bool{}
-	for _, p := range e.Problems {
-		if !p.Warning && p.Subject.Unstructured != nil {
-			refused[p.Subject.ID()] = true
-		}
-	}
+	refused := refusedBy(e.Problems)
 	valid := func(objects []manifest.Object) []manifest.Object {
 		return slices.DeleteFunc(slices.Clone(objects), func(o manifest.Object) bool {
 			return refused[o.ID()] || o.IsRendered() && refused[o.Source().ID()]
@@ -266,6 +261,17 @@ func (e *Environment) JudgeRest(of *Environment) []manifest.Problem {
 	found := p.locateAll(slices.Concat(p.judgeRendered(p.checker, rendered),
 		p.admit(p.checker, valid(other.objects), p.built)))
 	return manifest.SortProblems(slices.Concat(e.Problems, found))
+}
+
+// refusedBy returns the objects of errors.
+func refusedBy(problems []manifest.Problem) map[manifest.ID]bool {
+	refused := map[manifest.ID]bool{}
+	for _, p := range problems {
+		if !p.Warning && p.Subject.Unstructured != nil {
+			refused[p.Subject.ID()] = true
+		}
+	}
+	return refused
 }
 
 // Untold returns the paths that deliveries without known objects look at: with an error, or without their chart.
@@ -423,6 +429,7 @@ func (p *pipeline) goOn(repository *Repository, stored []manifest.Object) {
 			return
 		}
 	}
+	p.refused = refusedBy(p.problems)
 	expanded, problems := p.expand(p.checker, valid, stored)
 	rendered, invalid := p.completeNames(expanded.rendered)
 	if p.addProblems(append(problems, invalid...)) {

@@ -41,8 +41,8 @@ func (c *Checker) checkBuiltin(o manifest.Object) []manifest.Problem {
 	isEnabled := c.RuntimeConfig.Enables(o.GroupVersionKind().GroupVersion())
 	if !isServed && !isEnabled && !manifest.HasErrors(problems) {
 		p := problem.FromError(o, notServed(o.GroupVersionKind(), c.kubernetes))
-		p.Warning = true
-		problems = append(problems, p)
+		p.Warning = true // it says more than that the version is deprecated
+		problems = []manifest.Problem{p}
 	}
 	if c.created != nil && !manifest.HasErrors(problems) {
 		decoded.SetCreationTimestamp(metav1.Time{}) // it is now

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -143,38 +144,45 @@ func (c *Checker) tolerate(objects []manifest.Object, found [][]manifest.Problem
 	if len(refused) == 0 {
 		return
 	}
-	type key struct {
-		object      int
-		field, code string
-	}
-	refusing := map[key][]string{}
+	refusing := map[refusal][]string{}
 	for _, version := range apiserver.Versions() {
-		if version == c.kubernetes {
-			continue
+		for of := range c.refusals(version, objects, refused, judge) {
+			refusing[of] = append(refusing[of], version.String())
 		}
-		other := *c
-		other.kubernetes, other.created = version, nil
-		leave := version.Enter()
-		for _, i := range refused {
-			for _, p := range judgeEach(objects[i:i+1], func(int) []manifest.Problem { return judge(&other, i) })[0] {
-				k := key{i, p.Field, string(p.Code)}
-				if versions := refusing[k]; !p.Warning && !slices.Contains(versions, version.String()) {
-					refusing[k] = append(versions, version.String())
-				}
-			}
-		}
-		leave()
 	}
 	for _, i := range refused {
 		found[i] = slices.Clone(found[i]) // the memo may have it
 		for j, p := range found[i] {
-			versions := append(refusing[key{i, p.Field, string(p.Code)}], c.kubernetes.String())
-			if !p.Warning && len(versions) < len(apiserver.Versions()) {
+			if by := refusing[refusal{i, p.Field, p.Code}]; !p.Warning && 0 < len(by) && len(by) < len(apiserver.Versions()) {
 				found[i][j].Warning = true
-				found[i][j].Message += " (in Kubernetes " + strings.Join(versions, ", ") + "; no version is declared)"
+				found[i][j].Message += " (in Kubernetes " + strings.Join(by, ", ") + "; no version is declared)"
 			}
 		}
 	}
+}
+
+// refusal is an error of the object with an index.
+type refusal struct {
+	object int
+	field  string
+	code   metav1.CauseType
+}
+
+// refusals returns the errors of a version in the objects with some indexes.
+func (c *Checker) refusals(version apiserver.Version, objects []manifest.Object, indexes []int,
+	judge func(other *Checker, i int) []manifest.Problem) map[refusal]bool {
+	defer version.Enter()()
+	by := *c
+	by.kubernetes, by.created = version, nil
+	all := map[refusal]bool{}
+	for _, i := range indexes {
+		for _, p := range judgeEach(objects[i:i+1], func(int) []manifest.Problem { return judge(&by, i) })[0] {
+			if !p.Warning {
+				all[refusal{i, p.Field, p.Code}] = true
+			}
+		}
+	}
+	return all
 }
 
 // judgeEach calls judge for the index of each object.
