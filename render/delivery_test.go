@@ -111,14 +111,14 @@ type: kubernetes.io/tls
 apiVersion: v1
 kind: Service
 metadata: {name: web, namespace: shop}
-spec: {selector: {app: wbe}, ports: [{port: 80}]}
+spec: {selector: {app: fronted}, ports: [{port: 80}]}
 ---
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web, namespace: shop}
 spec:
-  selector: {matchLabels: {app: web}}
-  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: web}]}}
+  selector: {matchLabels: {app: frontend}}
+  template: {metadata: {labels: {app: frontend}}, spec: {containers: [{name: web, image: web}]}}
 ---
 apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization

@@ -263,7 +263,11 @@ func (d *Delivery) build(files *source.FileSystem) []manifest.Problem {
 	return append(problems, d.buildFolder()...)
 }
 
+// remoteEntries returns the entries that kustomize would fetch. There are no sources after an error.
 func remoteEntries(s *source.Sources) (all []string) {
+	if s == nil {
+		return nil
+	}
 	for _, k := range s.Kustomizations {
 		all = append(all, k.Remote...)
 	}

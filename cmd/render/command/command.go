@@ -243,6 +243,7 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 		return fmt.Errorf("nothing was changed: print report: %w", err)
 	}
 	printRenderCommand(cmd.OutOrStdout(), cmd.ErrOrStderr(), update, f)
+	fmt.Fprintln(cmd.ErrOrStderr(), update.Coverage())
 	if f.check || update.Failed() {
 		return checkResult(update)
 	}
@@ -269,7 +270,6 @@ func checkResult(update *render.Update) error {
 
 func printUpdate(cmd *cobra.Command, repository *render.Repository, update *render.Update, f flags) error {
 	r := reportUpdate(update, f.check)
-	defer fmt.Fprintln(cmd.ErrOrStderr(), r.Coverage)
 	switch f.output {
 	case "json":
 		return printJSON(cmd.OutOrStdout(), r)

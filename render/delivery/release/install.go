@@ -70,7 +70,7 @@ func (i Installer) Install(releases []Release) (all []*Installed, problems []man
 		installed.Noted = noted
 		all = append(all, installed)
 		for _, p := range found {
-			if p.Code != manifest.NotJudged || p.Field != "" || installed.Unjudged != "" {
+			if p.Code != manifest.NotJudged || p.Field != "" || installed.Unjudged != "" || r.Folder != "" {
 				problems = append(problems, p)
 			} else if ofChart[p.Message] = append(ofChart[p.Message], r.Source.GetName()); len(ofChart[p.Message]) == 1 {
 				problems = append(problems, p)
