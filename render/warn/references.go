@@ -135,14 +135,13 @@ func unknownPorts(in Input, s references.Selector, selected []references.Labelle
 	return warnings
 }
 
-// mayMakeServices reports whether one of some namespaces has an object of a custom kind, other than a monitor: its
-// controller may make a Service with more ports.
+// mayMakeServices reports whether one of some namespaces has an object of a custom kind whose controller may make a
+// Service with more ports. That of a monitor or a scaler makes none.
 func (in Input) mayMakeServices(namespaces []string) bool {
 	return slices.ContainsFunc(in.Objects, func(o manifest.Object) bool {
 		group := o.GroupVersionKind().Group
-		return strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io") &&
-			(group != "monitoring.coreos.com" || !strings.HasSuffix(o.GetKind(), "Monitor")) &&
-			slices.Contains(namespaces, o.GetNamespace())
+		isCustom := strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io") && group != "keda.sh"
+		return isCustom && !strings.HasSuffix(o.GetKind(), "Monitor") && slices.Contains(namespaces, o.GetNamespace())
 	})
 }
 
