@@ -29,7 +29,7 @@ func (f *following) openSet(d *Delivery, files *source.FileSystem) []manifest.Pr
 	if err != nil {
 		message := fmt.Sprintf("is not judged, for its %v: commit the Applications that argocd appset "+
 			"generate prints", err)
-		d.unknown(message)
+		d.unknown(fmt.Sprintf("generator: %v", err))
 		return warning(o, message)
 	}
 	made := make([]manifest.Object, len(all))

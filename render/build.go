@@ -30,6 +30,8 @@ type built struct {
 	files   *source.FileSystem // of followed folders
 	// undelivered is Repository.undelivered.
 	undelivered func(schema.GroupVersionKind) (definition *unstructured.Unstructured, differing []string)
+	// refused are the objects with errors, which go no further; see pipeline.goOn.
+	refused map[manifest.ID]bool
 	// releases are the charts that controllers install.
 	releases []release.Release
 	// cluster is the cluster that charts are rendered for.
@@ -67,6 +69,7 @@ func (in *input) build(repository *Repository) (b built, problems []manifest.Pro
 	}
 	b.checker, invalid = verdict.New(in.memo, in.kinds, in.kubernetes, b.judges)
 	b.checker.PostBuild, b.checker.RuntimeConfig = in.postBuild, in.runtimeConfig
+	b.checker.IsJudgedOnly = IsFolder(in.name)
 	for _, d := range b.root.below() {
 		d.setNamespace(b.checker)
 		d.setRendered(b.checker)

@@ -69,10 +69,10 @@ spec:
 		"entry": {consumed: []string{"clusters/prod/sync.yaml"}},
 		"shop": {parent: "entry", consumed: []string{"apps/shop/kustomization.yaml", "apps/shop/release.yaml",
 			"apps/shop/shop.yaml"}},
-		"gone":    {parent: "entry", unknown: "no folder apps/gone"},
-		"foreign": {parent: "entry", unknown: "GitRepository flux-system/other"},
+		"gone":    {parent: "entry", unknown: "no such folder: apps/gone"},
+		"foreign": {parent: "entry", unknown: "other repository: GitRepository flux-system/other"},
 		"broken":  {parent: "entry", unknown: "missing.yaml", consumed: []string{"apps/broken/kustomization.yaml"}},
-		"web":     {parent: "shop", unknown: "chart web 1.0.0"},
+		"web":     {parent: "shop", unknown: "chart not here: chart web 1.0.0"},
 	} {
 		d := got[name]
 		switch {
@@ -91,5 +91,58 @@ spec:
 	}
 	if len(got) != 6 {
 		t.Errorf("%d nodes", len(got))
+	}
+	const want = "1 cluster, 9 objects judged. Not judged: 3 Kustomizations (1 error, 1 no such folder, " +
+		"1 other repository), 1 release (1 chart not here: render charts pull --all)"
+	if line := e.Coverage().String(); line != want {
+		t.Errorf("coverage: %s", line)
+	}
+}
+
+// A refused object and a remote base hide nothing beside them.
+func TestARefusedObjectHidesNoOther(t *testing.T) {
+	root := write(t, `
+-- clusters/prod/all.yaml --
+apiVersion: v1
+kind: Secret
+metadata: {name: a, namespace: shop}
+type: kubernetes.io/tls
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: shop}
+spec: {selector: {app: fronted}, ports: [{port: 80}]}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  selector: {matchLabels: {app: frontend}}
+  template: {metadata: {labels: {app: frontend}}, spec: {containers: [{name: web, image: web}]}}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: flux-system, namespace: flux-system}
+spec: {interval: 10m, prune: true, path: ./clusters/prod, sourceRef: {kind: GitRepository, name: flux-system}}
+-- clusters/remote/kustomization.yaml --
+resources: ["https://example.com/all.yaml"]
+`)
+	repository, err := Open(root, gatehouse.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repository.Close()
+	var found []string
+	for _, p := range repository.Load("clusters/prod", func(string) {}).Problems {
+		found = append(found, p.String())
+	}
+	if text := strings.Join(found, "\n"); !strings.Contains(text, "all.yaml:1: Secret shop/a: data") ||
+		!strings.Contains(text, "warning: Service shop/web: spec.selector.app") {
+		t.Errorf("found %s", text)
+	}
+	remote := repository.Load("clusters/remote", func(string) {})
+	if line := remote.Coverage().String(); len(remote.Problems) > 0 ||
+		line != "1 cluster, 0 objects judged. Not judged: 1 cluster (remote base)" {
+		t.Errorf("%s: %v", line, remote.Problems)
 	}
 }

@@ -91,7 +91,7 @@ func (f *following) followObjects(parent *Delivery, own manifest.ID) (problems [
 			if f.count == maxFollowed {
 				found := warning(o, fmt.Sprintf("is not followed: the environment delivers more than %d folders",
 					maxFollowed))
-				parent.unknown("it delivers more folders than are followed")
+				parent.unknown("too many folders")
 				return append(problems, found...), true
 			}
 			within := f.files
@@ -119,7 +119,7 @@ func (f *following) add(d *Delivery, files *source.FileSystem,
 	problems := d.guarded(open, within)
 	for _, p := range problems {
 		if !p.Warning {
-			d.unknown(p.Message)
+			d.unknown("error: " + p.Message)
 		}
 	}
 	if d.isOpen() || len(d.Unknown) > 0 {
@@ -141,7 +141,7 @@ func (d *Delivery) guarded(open func(*Delivery, *source.FileSystem) []manifest.P
 
 // openForeign says that the objects of a delivery are in another source.
 func openForeign(d *Delivery, _ *source.FileSystem) []manifest.Problem {
-	d.unknown("its source is " + d.Source.String() + ", which is not this repository")
+	d.unknown("other repository: " + d.Source.String())
 	return nil
 }
 
@@ -213,13 +213,13 @@ func (f *following) open(d *Delivery, files *source.FileSystem, own manifest.ID)
 	switch {
 	case isRendered, top == tree.EnvironmentsFolder, isOwn: // an environment judges it
 	case d.IsElsewhere:
-		d.unknown("another cluster gets it")
+		d.unknown("other cluster")
 	case !isThere && d.IsFlux && (own != (manifest.ID{}) || IsFolder(f.name)):
 		message := fmt.Sprintf("spec.path: no folder %s in this repository", source.Relative(d.Folder))
-		d.unknown(message)
+		d.unknown("no such folder: " + source.Relative(d.Folder))
 		return warning(d.Of, message)
 	case !isThere:
-		d.unknown("its folder is not in this repository")
+		d.unknown("no such folder: " + source.Relative(d.Folder))
 	case !d.IsFlux && files.Exists(path.Join(d.Folder, chartutil.ChartfileName)): // see package release
 	default:
 		return d.build(files)
@@ -245,7 +245,7 @@ func (d *Delivery) build(files *source.FileSystem) []manifest.Problem {
 	if remote := remoteEntries(child.sources); len(remote) > 0 {
 		message := "is not judged: rendering reads only this repository, and its folder takes " +
 			manifest.FirstOf(3, remote)
-		d.unknown(message)
+		d.unknown("remote base: " + manifest.FirstOf(3, remote))
 		return warning(d.Of, message)
 	}
 	d.input = &child
@@ -263,7 +263,11 @@ func (d *Delivery) build(files *source.FileSystem) []manifest.Problem {
 	return append(problems, d.buildFolder()...)
 }
 
+// remoteEntries returns the entries that kustomize would fetch. There are no sources after an error.
 func remoteEntries(s *source.Sources) (all []string) {
+	if s == nil {
+		return nil
+	}
 	for _, k := range s.Kustomizations {
 		all = append(all, k.Remote...)
 	}

@@ -86,7 +86,8 @@ func (in *input) admit(checker *verdict.Checker, objects []manifest.Object, b bu
 	}
 	all := slices.Clone(own)
 	for _, d := range b.followed() {
-		all = append(all, d.checker(checker).Applied(d.known())...)
+		valid := slices.DeleteFunc(d.known(), func(o manifest.Object) bool { return b.refused[o.ID()] })
+		all = append(all, d.checker(checker).Applied(valid)...)
 	}
 	all = append(all, b.admissible()...)
 	problems := blameDeliveries(checker.Admit(all, position, warn.IsController))

@@ -158,11 +158,13 @@ func (in *input) unlisted(repository *Repository) (warnings []manifest.Problem) 
 			continue
 		}
 		all, _ := in.sources.FS.List(folder) // kustomize has read it
+		entries, _ := repository.files.ReadFile(source.Relative(k.File))
 		var names []string
 		for _, name := range all {
 			file := path.Join(source.Relative(folder), name)
 			_, isRead := slices.BinarySearch(read, file)
-			if isRead || !source.IsYAML(name) || name[0] == '.' ||
+			isComment := strings.Contains(string(entries), name) // somebody left it out on purpose
+			if isRead || isComment || !source.IsYAML(name) || name[0] == '.' ||
 				slices.Contains(konfig.RecognizedKustomizationFileNames(), name) {
 				continue
 			}

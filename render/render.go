@@ -4,8 +4,8 @@
 //
 // Rendering is a row of stages: read, build, judge, expand, override, judge, lay out. A build follows the
 // deliveries among its objects to other folders. Each stage is
-// a function from values to values and problems. A stage reports every problem that it finds;
-// after an error no later stage runs.
+// a function from values to values and problems. A stage reports every problem that it finds. What it refuses goes no
+// further; what is not known is a reason in its delivery, see Coverage.
 //
 // Load makes an environment, and Judge what there is of it before its layout. NewUpdate loads environments and plans
 // the changes of rendered/, to check or write them; UpdateOne does so for a verb that reads one environment of
@@ -55,8 +55,6 @@ type Rendering struct {
 	CRLF []string
 	// PostBuild has the variables that Flux substitutes in Objects, if any.
 	PostBuild *flux.PostBuild
-	// Unchecked are the kinds of Objects without a definition.
-	Unchecked []Unchecked
 	// Deliveries are those below the entry, charts first. The objects of charts and ApplicationSets are in no file.
 	Deliveries []*Delivery
 	// Charts are the charts of the kustomizations.
@@ -243,12 +241,7 @@ func (e *Environment) JudgeRest(of *Environment) []manifest.Problem {
 	if p.isAdmitted {
 		return e.Problems
 	}
-	refused := map[manifest.ID]bool{}
-	for _, p := range e.Problems {
-		if !p.Warning && p.Subject.Unstructured != nil {
-			refused[p.Subject.ID()] = true
-		}
-	}
+	refused := refusedBy(e.Problems)
 	valid := func(objects []manifest.Object) []manifest.Object {
 		return slices.DeleteFunc(slices.Clone(objects), func(o manifest.Object) bool {
 			return refused[o.ID()] || o.IsRendered() && refused[o.Source().ID()]
@@ -261,6 +254,17 @@ func (e *Environment) JudgeRest(of *Environment) []manifest.Problem {
 	found := p.locateAll(slices.Concat(p.judgeRendered(p.checker, rendered),
 		p.admit(p.checker, valid(other.objects), p.built)))
 	return manifest.SortProblems(slices.Concat(e.Problems, found))
+}
+
+// refusedBy returns the objects of errors.
+func refusedBy(problems []manifest.Problem) map[manifest.ID]bool {
+	refused := map[manifest.ID]bool{}
+	for _, p := range problems {
+		if !p.Warning && p.Subject.Unstructured != nil {
+			refused[p.Subject.ID()] = true
+		}
+	}
+	return refused
 }
 
 // Untold returns the paths that deliveries without known objects look at: with an error, or without their chart.
@@ -277,6 +281,19 @@ func (e *Environment) Untold() (looks []*source.Looks) {
 	return looks
 }
 
+// Consumed returns the files whose content the known deliveries consumed, from the root.
+func (e *Environment) Consumed() (files []string) {
+	if e.pipeline == nil {
+		return nil
+	}
+	for _, d := range e.pipeline.root.all() {
+		if len(d.Unknown) == 0 {
+			files = append(files, d.Looks.Consumed()...)
+		}
+	}
+	return files
+}
+
 // IsBuilt reports whether kustomize built all objects.
 func (e *Environment) IsBuilt() bool { return e.pipeline != nil && e.pipeline.isBuilt }
 
@@ -284,6 +301,9 @@ func (e *Environment) IsBuilt() bool { return e.pipeline != nil && e.pipeline.is
 func (e *Environment) Kubernetes() string {
 	return cmp.Or(e.pipeline.kubernetes, apiserver.Newest).String()
 }
+
+// DeclaresKubernetes reports whether the environment says its version, or something else says it for this judge.
+func (e *Environment) DeclaresKubernetes() bool { return e.pipeline.kubernetes != 0 }
 
 // Mutation is the change of an object by the MutatingAdmissionPolicies of an environment.
 type Mutation = policy.Mutation
@@ -345,13 +365,19 @@ func runPipeline(repository *Repository, name string, by *By, show func(step str
 	input, problems := readInput(repository, name, by)
 	p.input = input
 	p.root = &Delivery{input: input, Looks: input.noted}
+	if remote := remoteEntries(p.sources); IsFolder(name) && len(remote) > 0 { // it is written nowhere
+		p.root.unknown("remote base: " + manifest.FirstOf(3, remote))
+		return p
+	}
 	if p.addProblems(problems) {
+		p.root.unknown("error")
 		return p
 	}
 	progress("building")
 	p.release = kustomize.Share(p.sources)
 	p.built, problems = p.build(repository)
 	if p.addProblems(problems) {
+		p.root.unknown("error")
 		return p
 	}
 	progress("validating")
@@ -359,6 +385,9 @@ func runPipeline(repository *Repository, name string, by *By, show func(step str
 	p.objects = p.root.known()
 	stored, problems := p.judge(p.built)
 	if p.addProblems(problems) {
+		if by == nil {
+			p.goOn(repository, stored)
+		}
 		return p
 	}
 	progress("expanding")
@@ -382,10 +411,44 @@ func runPipeline(repository *Repository, name string, by *By, show func(step str
 	return p
 }
 
-// rendering lays the objects out and adds the warnings. It returns nil after an error.
+// goOn judges the rest after errors of the verdict, on the objects that are valid: a refused object hides no problem of
+// another one. Nothing is known of what a refused object is rendered to, so an environment with one stays as it is.
+func (p *pipeline) goOn(repository *Repository, stored []manifest.Object) {
+	var valid []manifest.Object
+	for _, o := range p.root.known() {
+		switch n := len(valid); {
+		case n < len(stored) && stored[n].Written == o.Written && stored[n].Origin == o.Origin:
+			valid = append(valid, o)
+		case p.isSource(o):
+			return
+		}
+	}
+	p.refused = refusedBy(p.problems)
+	expanded, problems := p.expand(p.checker, valid, stored)
+	rendered, invalid := p.completeNames(expanded.rendered)
+	if p.addProblems(append(problems, invalid...)) {
+		return
+	}
+	p.objects = slices.Concat(p.root.known(), rendered)
+	p.isAdmitted = true
+	known := map[string]bool{}
+	for _, problem := range p.problems {
+		known[problem.String()] = true
+	}
+	found := p.locateAll(slices.Concat(p.admit(p.checker, slices.Concat(expanded.sources, rendered), p.built),
+		p.unlisted(repository)))
+	p.problems = append(p.problems, slices.DeleteFunc(found, func(problem manifest.Problem) bool {
+		return known[problem.String()] // the verdict finds duplicates, too
+	})...)
+}
+
+// rendering lays the objects out and adds the warnings. After an error it adds them alone, and returns nil.
 func (p *pipeline) rendering(repository *Repository) (r *Rendering) {
 	defer fault.Keep(&p.problems, PlaceOf(p.name))
-	if manifest.HasErrors(p.problems) {
+	if manifest.HasErrors(p.problems) || !p.isBuilt {
+		if p.isAdmitted && !p.isSilent {
+			p.addProblems(p.warnings(p.objects, repository))
+		}
 		return nil
 	}
 	objects, files, problems := p.layOut()
@@ -412,7 +475,6 @@ func (p *pipeline) rendering(repository *Repository) (r *Rendering) {
 		Sources:     p.filesRead(),
 		CRLF:        p.sources.CRLF(),
 		PostBuild:   p.postBuild,
-		Unchecked:   p.unchecked(slices.Concat(objects, p.root.delivered())),
 		Deliveries:  p.root.below(),
 		Charts:      p.sources.Charts,
 
@@ -439,7 +501,8 @@ func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) [
 		return noRendering != nil || err == nil
 	}
 	p.addKustomizations(&environment)
-	return slices.Concat(blameDeliveries(environment.Warnings()), p.lostNamespaces(), p.unknownValues(objects))
+	return slices.Concat(blameDeliveries(environment.Warnings()), p.lostNamespaces(), p.unknownValues(objects),
+		p.unserved(all))
 }
 
 // allSources returns the sources of the environment and of followed folders.

@@ -32,9 +32,8 @@ type TreeUpdate struct {
 	// Sources are the source files, relative to the root.
 	Sources []string
 	// CRLF are files of generators with CRLF line ends, relative to the root.
-	CRLF []string
-	// Unchecked are the kinds of the objects without a definition.
-	Unchecked []Unchecked
+	CRLF     []string
+	Coverage Coverage
 	// Plan is nil if the environment cannot be rendered, and for a folder, which is rendered nowhere.
 	Plan     *tree.Plan
 	Problems []manifest.Problem
@@ -84,7 +83,6 @@ func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 		update.Orphans = append(update.Orphans, tree.Orphans(repository.root, names)...)
 	}
 	update.Orphans = manifest.SortProblems(update.Orphans)
-	update.warnUnchecked()
 	repository.Memo.Forget(update.Failed())
 	for _, p := range update.problems() { // some are below rendered/
 		repository.look(p.File)
@@ -156,11 +154,11 @@ func (e *TreeUpdate) plan(repository *Repository, askedFor bool, progress func(s
 // take adds an environment, and returns its rendering.
 func (e *TreeUpdate) take(loaded *Environment) *Rendering {
 	e.Problems = loaded.Problems
+	e.Coverage = loaded.Coverage()
 	if r := loaded.Rendering; r != nil {
 		e.Objects = r.count()
 		e.Sources = r.Sources
 		e.CRLF = r.CRLF
-		e.Unchecked = r.Unchecked
 	}
 	return loaded.Rendering
 }
@@ -185,6 +183,15 @@ func (u *Update) Strict(check bool) {
 
 // Failed reports whether there are errors, so that the update must not be staged.
 func (u *Update) Failed() bool { return manifest.HasErrors(u.problems()) }
+
+// Coverage returns how much of all environments is judged.
+func (u *Update) Coverage() Coverage {
+	all := Coverage{NotJudged: []NotJudged{}}
+	for _, e := range u.Environments {
+		all.Add(e.Coverage)
+	}
+	return all
+}
 
 // Changes reports whether the update writes or prunes files.
 func (u *Update) Changes() bool {

@@ -10,13 +10,9 @@ import (
 
 	"golang.org/x/tools/txtar"
 	"pgregory.net/rapid"
-	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/kustomize/parts"
-	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
-	"example.com/gatehouse/render/source"
 )
 
 // TestRandomDivision builds random repositories at once and in parts, and compares the objects.
@@ -25,16 +21,15 @@ func TestRandomDivision(t *testing.T) {
 	for partSize := 1; partSize <= 3; partSize++ {
 		t.Run(fmt.Sprintf("parts of %d", partSize), func(t *testing.T) { c.checkRandomDivisions(t, partSize) })
 	}
-	t.Logf("%d idle patches", c.idle)
 	t.Logf("%d repositories, %d divided, %d built, %d with overlapping parts; %d of %d variants share parts", c.all, c.divided, c.built, c.overlaps, c.shared, c.variants)
-	if c.divided*4 < c.all || c.built*3 < c.divided || c.idle == 0 {
-		t.Error("too few are divided or built, or have idle patches")
+	if c.divided*4 < c.all || c.built*3 < c.divided {
+		t.Error("too few are divided or built")
 	}
 }
 
 // counts counts repositories.
 type counts struct {
-	all, divided, built, overlaps, variants, shared, idle int
+	all, divided, built, overlaps, variants, shared int
 
 	references []reference
 }
@@ -71,39 +66,10 @@ func (c *counts) checkRandomDivisions(t *testing.T, partSize int) {
 		if whole.problem != "" {
 			return
 		}
-		c.checkIdlePatches(t, s, whole, archive)
 		if c.built++; c.built%4 == 0 {
 			c.checkShared(t, archive, partSize)
 		}
 	})
-}
-
-// checkIdlePatches builds a repository without each patch that is said to change nothing.
-func (c *counts) checkIdlePatches(t *rapid.T, s *source.Sources, whole result, archive *txtar.Archive) {
-	var built []manifest.Object
-	_ = isolated(s, func() (err error) { built, err = buildFolder(s.FS, prod); return err })
-	paths := FindPaths(s, prod)
-	for folder, candidates := range candidatesByFolder(paths, built) {
-		for _, p := range paths.Patches[folder] {
-			if p.Field != "patches" || len(p.Documents) == 0 || len(idleDocuments(paths, p, candidates)) < len(p.Documents) {
-				continue
-			}
-			c.idle++
-			without, k := *s, s.Kustomizations[folder].Kustomization
-			k.Patches = slices.Delete(slices.Clone(k.Patches), p.Index, p.Index+1)
-			if k.GeneratorOptions == nil { // kustomize refuses an empty kustomization
-				k.GeneratorOptions = &types.GeneratorOptions{}
-			}
-			content, err := yaml.Marshal(k)
-			if err != nil {
-				t.Fatal(err)
-			}
-			without.FS = s.FS.With(map[string][]byte{s.Kustomizations[folder].File: content})
-			if difference := whole.diff(buildWhole(&without)); difference != "" {
-				t.Fatalf("%s of %s is no idle patch: %s\n%s", p.Entry(), folder, difference, txtar.Format(archive))
-			}
-		}
-	}
 }
 
 // checkShared builds a repository and others, which differ in the namespaces and labels that their kustomizations

@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/utils"
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/references"
@@ -69,6 +72,11 @@ func Configured(s *source.Sources) (all []references.Configured) {
 		}
 	}
 	return all
+}
+
+// keysOf returns the keys of a field, without marks of lists.
+func keysOf(spec types.FieldSpec) []string {
+	return utils.PathSplitter(strings.ReplaceAll(strings.Trim(spec.Path, "/"), "[]", ""), "/")
 }
 
 // isFor reports whether a kustomization on the build path of another object renamed the object, or adds the hash to

@@ -16,25 +16,29 @@ import (
 	"example.com/gatehouse/render/kustomize/buildpath"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
-	"example.com/gatehouse/render/source/node"
 )
 
-// Ineffective warns of entries of kustomizations that change nothing, or something else than they say. The
+// Ineffective warns of patches and images of kustomizations that change nothing, or something else than they say. The
 // overrides are in a folder, "" without overrides. Rendered has the objects before and after them.
 func Ineffective(paths *Paths, overrides string, built, rendered []manifest.Object) []manifest.Problem {
-	all := slices.Concat(built, rendered)
-	return slices.Concat(unmatchedTargets(paths, overrides, built, rendered), unmatchedImages(paths, all),
-		unmeantMerges(paths, built), idleFields(paths, all))
+	return slices.Concat(unmatchedTargets(paths, overrides, built, rendered),
+		unmatchedImages(paths, slices.Concat(built, rendered)), unmeantMerges(paths, built))
 }
 
-// unmatchedTargets warns of patches and replacements whose target selects no object, which kustomize ignores, and of
-// patches that change none of what they select. A
-// component outside of the environment's folder may have patches for other environments.
+// idleWarning returns the warning of an entry in a file.
+func idleWarning(file string, line int, field, reason string) manifest.Problem {
+	return manifest.Problem{Code: manifest.NothingChanged,
+		File: source.Relative(file), Line: line, Field: field, Message: field + ": " + reason,
+		Warning: true}
+}
+
+// unmatchedTargets warns of patches whose target selects no object, which kustomize ignores. A component outside of the
+// environment's folder may have patches for other environments.
 func unmatchedTargets(paths *Paths, overrides string, built, rendered []manifest.Object) (warnings []manifest.Problem) {
 	s := paths.Sources
 	folder := paths.Folder
 	if !slices.ContainsFunc(slices.Collect(maps.Values(s.Kustomizations)), func(k *source.Kustomization) bool {
-		return len(k.Replacements)+len(paths.Patches[k.Folder]) > 0
+		return len(paths.Patches[k.Folder]) > 0
 	}) {
 		return nil
 	}
@@ -55,7 +59,6 @@ func unmatchedTargets(paths *Paths, overrides string, built, rendered []manifest
 		}
 		for _, p := range paths.Patches[k.Folder] {
 			if p.Target == nil || slices.ContainsFunc(candidates, p.Changes) {
-				warnings = append(warnings, idleDocuments(paths, p, candidates)...)
 				continue
 			}
 			advice := adviceFor(p.Target, candidates, "correct it, or remove the patch")
@@ -69,7 +72,6 @@ func unmatchedTargets(paths *Paths, overrides string, built, rendered []manifest
 			line := s.Line(k.File, p.Field, strconv.Itoa(p.Index), "target")
 			warnings = append(warnings, idleWarning(k.File, line, p.Entry()+".target", "selects nothing: "+advice))
 		}
-		warnings = append(warnings, unmatchedReplacements(k, candidates)...)
 	}
 	return warnings
 }
@@ -89,50 +91,6 @@ func adviceFor(by *types.Selector, candidates []buildpath.Candidate, otherwise s
 		return otherwise
 	}
 	return cmp.Or(closest(source.Document{ID: manifest.ID{Kind: by.Kind, Name: by.Name}}, candidates), otherwise)
-}
-
-// unmatchedReplacements warns of targets of replacements that select none of some candidates. A file outside of the
-// folder of its kustomization may be for others, too.
-func unmatchedReplacements(k *source.Kustomization, candidates []buildpath.Candidate) (warnings []manifest.Problem) {
-	for _, r := range source.ReplacementsOf(k) {
-		for i, t := range r.Targets {
-			if t == nil || t.Select == nil || !source.IsWithin(r.File, k.Folder) {
-				continue
-			}
-			selected, err := selectedBy(candidates, t.Select)
-			if err != nil || len(selected) > 0 {
-				warnings = append(warnings, idleRejections(r, i, selected)...)
-				continue
-			}
-			advice := adviceFor(t.Select, candidates, "correct it, or remove the target")
-			warnings = append(warnings, idleWarning(r.File, node.Line(r.Node, "targets", strconv.Itoa(i), "select"),
-				fmt.Sprintf("%s.targets[%d].select", r.Entry, i), "selects nothing: "+advice))
-		}
-	}
-	return warnings
-}
-
-func selectedBy(candidates []buildpath.Candidate, by *types.Selector) (selected []buildpath.Candidate, err error) {
-	selector, err := buildpath.NewSelector(by)
-	for i := 0; i < len(candidates) && err == nil; i++ {
-		if selector.Selects(candidates[i]) {
-			selected = append(selected, candidates[i])
-		}
-	}
-	return selected, err
-}
-
-// idleRejections warns of rejections of a target of a replacement that reject nothing of what it selects.
-func idleRejections(r source.Replacement, i int, selected []buildpath.Candidate) (warnings []manifest.Problem) {
-	for j, rejected := range r.Targets[i].Reject {
-		if found, err := selectedBy(selected, rejected); err != nil || len(found) > 0 {
-			continue
-		}
-		line := node.Line(r.Node, "targets", strconv.Itoa(i), "reject", strconv.Itoa(j))
-		warnings = append(warnings, idleWarning(r.File, line, fmt.Sprintf("%s.targets[%d].reject[%d]", r.Entry, i, j),
-			"rejects nothing that the target selects: "+correctIt))
-	}
-	return warnings
 }
 
 // laterFields names the fields of a kustomization that change what a target selects by after the patches.
@@ -259,8 +217,7 @@ func candidatesByFolder(paths *Paths, built []manifest.Object) map[string][]buil
 	for n := range paths.All {
 		path := &paths.All[n]
 		for i, at := range path.Folders {
-			if at != paths.Folder && len(paths.Patches[at]) == 0 &&
-				len(paths.Sources.Kustomizations[at].Replacements) == 0 {
+			if at != paths.Folder && len(paths.Patches[at]) == 0 {
 				continue
 			}
 			c := paths.Candidate(path, i)

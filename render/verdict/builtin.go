@@ -17,12 +17,13 @@ import (
 	"example.com/gatehouse/render/verdict/zone"
 )
 
-// lookup returns a built-in kind that the API server serves.
+// lookup returns a built-in kind that the API server serves or, of a cluster that nobody describes, may serve.
 func (c *Checker) lookup(gvk schema.GroupVersionKind) (apiserver.Kind, bool) {
-	if c.RuntimeConfig.Enables(gvk.GroupVersion()) {
+	k, isServed := c.kubernetes.Lookup(gvk)
+	if !isServed && (c.isAssumed || c.RuntimeConfig.Enables(gvk.GroupVersion())) {
 		return c.kubernetes.LookupBeta(gvk)
 	}
-	return c.kubernetes.Lookup(gvk)
+	return k, isServed
 }
 
 // checkBuiltin returns the errors and warnings of the API server for an object of a built-in kind.
@@ -36,6 +37,13 @@ func (c *Checker) checkBuiltin(o manifest.Object) []manifest.Problem {
 		return problems
 	}
 	problems = creationProblems(o, served, decoded)
+	_, isServed := c.kubernetes.Lookup(o.GroupVersionKind())
+	isEnabled := c.RuntimeConfig.Enables(o.GroupVersionKind().GroupVersion())
+	if !isServed && !isEnabled && !manifest.HasErrors(problems) {
+		p := problem.FromError(o, notServed(o.GroupVersionKind(), c.kubernetes))
+		p.Warning = true // it says more than that the version is deprecated
+		problems = []manifest.Problem{p}
+	}
 	if c.created != nil && !manifest.HasErrors(problems) {
 		decoded.SetCreationTimestamp(metav1.Time{}) // it is now
 		c.created.Store(o.ID(), decoded)

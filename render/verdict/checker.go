@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -41,9 +42,12 @@ type Checker struct {
 	PostBuild *flux.PostBuild
 	// RuntimeConfig has the beta versions that the API server serves.
 	RuntimeConfig apiserver.RuntimeConfig
+	// IsJudgedOnly reports whether render writes the objects to no file: a readable Secret is a warning then.
+	IsJudgedOnly bool
 
 	kinds      *registry.Kinds
 	kubernetes apiserver.Version
+	isAssumed  bool // nobody declares a version, so the cluster may have any
 	custom     customKinds
 	memo       *memo.Memo
 	created    *sync.Map // see KeepCreated
@@ -61,6 +65,7 @@ func Prepare(kinds *registry.Kinds) {
 // The objects must not change as long as the memo lives.
 func New(m *memo.Memo, kinds *registry.Kinds, kubernetes apiserver.Version,
 	objects []manifest.Object) (*Checker, []manifest.Problem) {
+	isAssumed := kubernetes == 0
 	kubernetes = cmp.Or(kubernetes, apiserver.Newest)
 	defer kubernetes.Enter()()
 	crds := slices.DeleteFunc(slices.Clone(objects), func(o manifest.Object) bool { return !crd.Is(o.Unstructured) })
@@ -85,7 +90,7 @@ func New(m *memo.Memo, kinds *registry.Kinds, kubernetes apiserver.Version,
 			return d
 		})
 	})
-	c := &Checker{kinds: kinds, kubernetes: kubernetes, custom: maps.Clone(known), memo: m}
+	c := &Checker{kinds: kinds, kubernetes: kubernetes, isAssumed: isAssumed, custom: maps.Clone(known), memo: m}
 	var problems []manifest.Problem
 	for i, d := range all {
 		c.custom.replace(d.kinds)
@@ -104,10 +109,15 @@ func New(m *memo.Memo, kinds *registry.Kinds, kubernetes apiserver.Version,
 // contract of rendered objects. It returns the valid objects, with the defaults of custom kinds, and
 // the problems of all.
 func (c *Checker) Objects(objects []manifest.Object) (valid []manifest.Object, problems []manifest.Problem) {
-	defer c.kubernetes.Enter()()
-	stored, applied := make([]*unstructured.Unstructured, len(objects)), c.substitute(objects)
+	stored := make([]*unstructured.Unstructured, len(objects))
+	applied, leave := c.substitute(objects), c.kubernetes.Enter()
 	found := judgeEach(objectsOf(applied), func(i int) (problems []manifest.Problem) {
 		stored[i], problems = c.judgeSubstituted(objects[i], applied[i])
+		return problems
+	})
+	leave()
+	c.tolerate(objects, found, func(other *Checker, i int) []manifest.Problem {
+		_, problems := other.judgeSubstituted(objects[i], applied[i])
 		return problems
 	})
 	for i, o := range objects {
@@ -118,6 +128,61 @@ func (c *Checker) Objects(objects []manifest.Object) (valid []manifest.Object, p
 		problems = append(problems, found[i]...)
 	}
 	return valid, problems
+}
+
+// tolerate turns an error into a warning that only some versions of Kubernetes have, if nobody declares the version of
+// the cluster. Judge judges an object by another version.
+func (c *Checker) tolerate(objects []manifest.Object, found [][]manifest.Problem,
+	judge func(other *Checker, i int) []manifest.Problem) {
+	var refused []int
+	for i, o := range objects {
+		_, isCustom := c.custom[o.GroupVersionKind()]
+		if c.isAssumed && !isCustom && apiserver.IsGroup(o.GroupVersionKind().Group) && manifest.HasErrors(found[i]) {
+			refused = append(refused, i)
+		}
+	}
+	if len(refused) == 0 {
+		return
+	}
+	refusing := map[refusal][]string{}
+	for _, version := range apiserver.Versions() {
+		for of := range c.refusals(version, objects, refused, judge) {
+			refusing[of] = append(refusing[of], version.String())
+		}
+	}
+	for _, i := range refused {
+		found[i] = slices.Clone(found[i]) // the memo may have it
+		for j, p := range found[i] {
+			if by := refusing[refusal{i, p.Field, p.Code}]; !p.Warning && 0 < len(by) && len(by) < len(apiserver.Versions()) {
+				found[i][j].Warning = true
+				found[i][j].Message += " (in Kubernetes " + strings.Join(by, ", ") + "; no version is declared)"
+			}
+		}
+	}
+}
+
+// refusal is an error of the object with an index.
+type refusal struct {
+	object int
+	field  string
+	code   metav1.CauseType
+}
+
+// refusals returns the errors of a version in the objects with some indexes.
+func (c *Checker) refusals(version apiserver.Version, objects []manifest.Object, indexes []int,
+	judge func(other *Checker, i int) []manifest.Problem) map[refusal]bool {
+	defer version.Enter()()
+	by := *c
+	by.kubernetes, by.created = version, nil
+	all := map[refusal]bool{}
+	for _, i := range indexes {
+		for _, p := range judgeEach(objects[i:i+1], func(int) []manifest.Problem { return judge(&by, i) })[0] {
+			if !p.Warning {
+				all[refusal{i, p.Field, p.Code}] = true
+			}
+		}
+	}
+	return all
 }
 
 // judgeEach calls judge for the index of each object.
@@ -176,12 +241,13 @@ func (c *Checker) judgeOnce(o manifest.Object) (*unstructured.Unstructured, []ma
 		kind       *customKind // nil for a built-in kind
 		kubernetes apiserver.Version
 		config     apiserver.RuntimeConfig
+		judgedOnly bool
 	}
 	type result struct {
 		stored   *unstructured.Unstructured
 		problems []manifest.Problem
 	}
-	r := memo.Get(c.memo, key{o, kind, c.kubernetes, c.RuntimeConfig}, func() (r result) {
+	r := memo.Get(c.memo, key{o, kind, c.kubernetes, c.RuntimeConfig, c.IsJudgedOnly}, func() (r result) {
 		r.stored, r.problems = c.judge(o)
 		return r
 	})
@@ -202,7 +268,22 @@ func (c *Checker) judge(o manifest.Object) (*unstructured.Unstructured, []manife
 	if o.Written == o.Unstructured {
 		problems = append(problems, contract.ReservedFields(c.kinds, o)...)
 	}
-	return stored, problems
+	isElsewhere := func(p manifest.Problem) bool { return !p.Warning && isSetElsewhere(o, p) }
+	return stored, slices.DeleteFunc(problems, isElsewhere)
+}
+
+// isSetElsewhere reports whether somebody else sets the field of a problem: Flux merges an object into the one that the
+// cluster has (reconcile in internal/controller/kustomization_controller.go of kustomize-controller), and a controller
+// of OpenShift sets images by triggers.
+func isSetElsewhere(o manifest.Object, p manifest.Problem) bool {
+	if p.Field == "" {
+		return false
+	}
+	value := decoding.At(o.Object, manifest.SplitField(p.Field))
+	isMerged := strings.EqualFold(o.GetAnnotations()["kustomize.toolkit.fluxcd.io/ssa"], "Merge")
+	isTriggered := o.GetAnnotations()["image.openshift.io/triggers"] != "" && strings.HasSuffix(p.Field, ".image")
+	text, _ := value.(string)
+	return isMerged && value == nil || isTriggered && strings.TrimSpace(text) == ""
 }
 
 // judgeEncrypted judges an object that Flux decrypts, without its encrypted values. It keeps the metadata
@@ -240,7 +321,11 @@ func (c *Checker) check(o manifest.Object) (*unstructured.Unstructured, []manife
 	case manifest.IsSecret(o.Unstructured):
 		decrypted, errs := secret.Check(o.Unstructured)
 		problems := c.checkDecrypted(o, decrypted)
-		return o.Unstructured, append(problems, problem.FromErrors(o, errs)...)
+		for _, p := range problem.FromErrors(o, errs) {
+			p.Warning = c.IsJudgedOnly
+			problems = append(problems, p)
+		}
+		return o.Unstructured, problems
 	case apiserver.IsGroup(gvk.Group):
 		return o.Unstructured, c.checkBuiltin(o)
 	}

@@ -67,7 +67,9 @@ func (k *customKind) judge(o manifest.Object) (*unstructured.Unstructured, []man
 	}
 	for _, warning := range slices.Concat(k.warnings,
 		k.compiled().strategy.WarningsOnCreate(context.Background(), created)) {
-		problems = append(problems, problem.FromWarning(o, warning))
+		if !strings.Contains(warning, `finalizer.argocd.argoproj.io": prefer`) { // it is the documented name
+			problems = append(problems, problem.FromWarning(o, warning))
+		}
 	}
 	return stored, problems
 }

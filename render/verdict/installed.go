@@ -14,13 +14,16 @@ import (
 // may not use server-side apply, so its errors are warnings. Secrets may have values: they are not in git. Values of
 // variables that only the cluster has are not judged.
 func (c *Checker) Installed(objects []manifest.Object) []manifest.Problem {
-	defer c.kubernetes.Enter()()
+	leave := c.kubernetes.Enter()
 	isUnknown := c.PostBuild != nil && c.PostBuild.Values == nil
-	found := judgeEach(objects, func(i int) []manifest.Problem {
-		return slices.DeleteFunc(c.installed(objects[i]), func(p manifest.Problem) bool {
+	judge := func(by *Checker, i int) []manifest.Problem {
+		return slices.DeleteFunc(by.installed(objects[i]), func(p manifest.Problem) bool {
 			return isUnknown && isOfVariable(p, objects[i])
 		})
-	})
+	}
+	found := judgeEach(objects, func(i int) []manifest.Problem { return judge(c, i) })
+	leave()
+	c.tolerate(objects, found, judge)
 	return slices.Concat(found...)
 }
 

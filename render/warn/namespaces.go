@@ -1,6 +1,8 @@
 package warn
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"example.com/gatehouse/render/manifest"
@@ -20,6 +22,9 @@ func missingNamespaces(in Input) (warnings []manifest.Problem) {
 	if len(defined) == 0 {
 		return nil
 	}
+	for _, o := range in.Objects {
+		isKnown[createdNamespace(o)] = true
+	}
 	for _, o := range in.sources {
 		id := manifest.ID{Kind: "Namespace", Name: o.GetNamespace()}
 		if id.Name == "" || isKnown[id.Name] || isInEveryCluster(id.Name) || in.Elsewhere.Has(id) {
@@ -37,6 +42,21 @@ func missingNamespaces(in Input) (warnings []manifest.Problem) {
 			orAnnotate(id)))
 	}
 	return warnings
+}
+
+// createdNamespace returns the namespace that Argo CD or Helm creates for an Application or a HelmRelease, if any.
+func createdNamespace(o manifest.Object) string {
+	var spec struct {
+		deliverySpec
+		Destination struct{ Namespace string }
+	}
+	switch _ = manifest.Decode(o.Object["spec"], &spec); { // a wrong type is an error of the definition
+	case o.GetKind() == "Application" && slices.Contains(spec.SyncPolicy.SyncOptions, "CreateNamespace=true"):
+		return spec.Destination.Namespace
+	case o.GetKind() == "HelmRelease" && spec.Install.CreateNamespace:
+		return cmp.Or(spec.TargetNamespace, o.GetNamespace())
+	}
+	return ""
 }
 
 // isInEveryCluster reports whether Kubernetes or OpenShift creates the namespace: default, or one

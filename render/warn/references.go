@@ -92,7 +92,7 @@ func idleSelectors(in Input, o manifest.Object) (warnings []manifest.Problem) {
 	}
 	for _, s := range references.SelectorsOf(o) {
 		if selected := in.index.Selected(s); len(selected) > 0 {
-			warnings = append(warnings, unknownPorts(s, selected)...)
+			warnings = append(warnings, unknownPorts(in, s, selected)...)
 		} else if all := in.index.Selectable(s); len(all) <= mostSelectable {
 			warnings = append(warnings, nothingSelected(s, all)...)
 		}
@@ -122,16 +122,28 @@ func nothingSelected(s references.Selector, all []references.Labelled) []manifes
 }
 
 // unknownPorts warns of named ports of a Service or a monitor that nothing of what it selects has.
-func unknownPorts(s references.Selector, selected []references.Labelled) (warnings []manifest.Problem) {
+func unknownPorts(in Input, s references.Selector, selected []references.Labelled) (warnings []manifest.Problem) {
 	consequence := "is never scraped"
 	if s.From.GetKind() == "Service" {
 		consequence = "has no endpoints"
+	} else if s.Selects == "Service" && in.mayMakeServices(s.Namespaces) {
+		return nil
 	}
 	for _, m := range s.MissingPorts(selected) {
 		warnings = append(warnings, warningAt(s.From, m.Path, "%s, so this port %s%s", m, consequence,
 			instead(m.Name, m.Others)))
 	}
 	return warnings
+}
+
+// mayMakeServices reports whether one of some namespaces has an object of a custom kind whose controller may make a
+// Service with more ports. That of a monitor or a scaler makes none.
+func (in Input) mayMakeServices(namespaces []string) bool {
+	return slices.ContainsFunc(in.Objects, func(o manifest.Object) bool {
+		group := o.GroupVersionKind().Group
+		isCustom := strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io") && group != "keda.sh"
+		return isCustom && !strings.HasSuffix(o.GetKind(), "Monitor") && slices.Contains(namespaces, o.GetNamespace())
+	})
 }
 
 // instead returns a similar name of a part in place of another, or otherwise the first names.

@@ -113,7 +113,8 @@ disk fails midway, the error lists the changed files; render again.`,
 	cmd.SetFlagErrorFunc(suggestFlag)
 	cobra.EnableCommandSorting = false // the most used ones come first
 	cmd.AddCommand(newDiffCommand(kinds), newExplainCommand(kinds), newInitCommand(kinds), newChartsCommand(kinds),
-		newUpgradeCommand(kinds), newImagesCommand(kinds), newNewCommand(kinds, args), newSyncCommand(kinds),
+		newUpgradeCommand(kinds), newImagesCommand(kinds), newCoverageCommand(kinds), newNewCommand(kinds, args),
+		newSyncCommand(kinds),
 		newPublishCommand(kinds), newApplyCommand(kinds), newDeleteCommand(kinds), newVersionCommand())
 	checkTopics(cmd)
 	return cmd
@@ -242,6 +243,7 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 		return fmt.Errorf("nothing was changed: print report: %w", err)
 	}
 	printRenderCommand(cmd.OutOrStdout(), cmd.ErrOrStderr(), update, f)
+	fmt.Fprintln(cmd.ErrOrStderr(), update.Coverage())
 	if f.check || update.Failed() {
 		return checkResult(update)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -31,6 +32,10 @@ func writeFile(t *testing.T, root, name, content string) {
 	}
 }
 
+// coverageLine is the line about what is judged.
+var coverageLine = regexp.MustCompile(`(?m)^\d+ clusters?, \d+ objects? judged.*\n`)
+
+// execute runs a command. Its stderr lacks the line of the coverage.
 func execute(args ...string) (stdout, stderr string, code int, err error) {
 	var out, errOut bytes.Buffer
 	cmd := newCommand(gatehouse.All(), args)
@@ -40,9 +45,9 @@ func execute(args ...string) (stdout, stderr string, code int, err error) {
 	err = cmd.Execute()
 	var exit exitCode
 	if errors.As(err, &exit) {
-		return out.String(), errOut.String(), int(exit), nil
+		return out.String(), coverageLine.ReplaceAllString(errOut.String(), ""), int(exit), nil
 	}
-	return out.String(), errOut.String(), 0, err
+	return out.String(), coverageLine.ReplaceAllString(errOut.String(), ""), 0, err
 }
 
 func TestExitCodesDistinguishDifferencesFromErrors(t *testing.T) {
@@ -88,5 +93,28 @@ func TestInvalidFlagsAreErrors(t *testing.T) {
 		if _, _, _, err := execute(args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", args, err, want)
 		}
+	}
+}
+
+// Each run says how much is judged, and render coverage lists the rest.
+func TestEachRunEndsWithItsCoverage(t *testing.T) {
+	root := repository(t)
+	writeFile(t, root, "kustomization.yaml", "resources: [a.yaml, b.yaml]\n")
+	writeFile(t, root, "b.yaml", "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: b, namespace: shop}\n")
+	const want = "1 cluster, 1 object judged. Not judged: 1 kind without a definition\n"
+	for _, args := range []string{"--all --check", "--all --check -o json", "diff --all", "images --all",
+		"upgrade --all --kubernetes 1.37"} {
+		var errOut bytes.Buffer
+		cmd := newCommand(gatehouse.All(), nil)
+		cmd.SetOut(&bytes.Buffer{})
+		cmd.SetErr(&errOut)
+		cmd.SetArgs(append(strings.Fields(args), "--root", root))
+		if _ = cmd.Execute(); !strings.HasSuffix(errOut.String(), want) {
+			t.Errorf("%s: %s", args, &errOut)
+		}
+	}
+	out, _, _, err := execute("coverage", "--root", root)
+	if err != nil || out != "environments/prod/b.yaml:1: Widget.example.com: without a definition\n"+want {
+		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -166,12 +166,17 @@ func printDifferences(cmd *cobra.Command, d *compare.Diff, now time.Time, f diff
 	if err := printReport(out, errOut, r); err != nil {
 		return err
 	}
+	coverage := coverageOf(d)
+	if !f.live {
+		fmt.Fprintln(errOut, coverage)
+	}
 	program := os.Getenv("KUBECTL_EXTERNAL_DIFF")
 	reviewed := sync.OnceValue(func() *review.Review { return review.New(d, now) })
 	var err error
 	switch {
 	case f.output == "json":
-		err = printJSON(out, reviewReport{d.Base, d.Against, reviewed(), routine(reviewed(), d), r.errors, r.warnings})
+		err = printJSON(out, reviewReport{d.Base, d.Against, reviewed(), routine(reviewed(), d), coverage, r.errors,
+			r.warnings})
 	case f.output == "markdown":
 		_, err = io.WriteString(out, comment(reviewed(), d, r, f))
 	case program != "" && !f.requireRoutine && len(d.Changes()) > 0 && !d.Failed():
@@ -228,11 +233,41 @@ func printDiffs(out io.Writer, d *compare.Diff) error {
 		for _, c := range e.Definitions {
 			fmt.Fprintf(w, "# %s: the definition %s is %s\n", e.Name, kind.Visible(c.Object().GetName()), c.Action())
 		}
-		for _, c := range e.Changes {
-			printDiff(w, c.Unified())
-		}
+	}
+	for _, same := range sameDiffs(d.Environments) {
+		fmt.Fprintf(w, "# %s: %s\n", manifest.FirstOf(12, same.names), count(same.changes, "changed object"))
+		printDiff(w, same.text)
 	}
 	return flush()
+}
+
+// textDiff is a diff that some environments share.
+type textDiff struct {
+	names   []string
+	changes int
+	text    string
+}
+
+// sameDiffs returns the diffs of environments, each once.
+func sameDiffs(environments []*compare.Comparison) (all []*textDiff) {
+	byText := map[string]*textDiff{}
+	for _, e := range environments {
+		var text strings.Builder
+		for _, c := range e.Changes {
+			text.WriteString(c.Unified())
+		}
+		if text.Len() == 0 {
+			continue
+		}
+		same := byText[text.String()]
+		if same == nil {
+			same = &textDiff{changes: len(e.Changes), text: text.String()}
+			byText[same.text] = same
+			all = append(all, same)
+		}
+		same.names = append(same.names, e.Name)
+	}
+	return all
 }
 
 // printFrame prints changes of the frame as comments of a diff, each before the changes of its objects.
@@ -288,6 +323,8 @@ type reviewReport struct {
 	*review.Review
 	// Routine says whether the change has known effects alone, and why.
 	Routine review.Routine `json:"routine"`
+	// Coverage says how much of the environments is judged, and what is not.
+	Coverage render.Coverage `json:"coverage"`
 	// Errors has the errors of environments that do not render.
 	Errors   []manifest.Problem `json:"errors"`
 	Warnings []manifest.Problem `json:"warnings"`

@@ -20,10 +20,12 @@ type imagesFlags struct {
 
 // imagesReport is a list of images as JSON.
 type imagesReport struct {
-	Base   string             `json:"base,omitempty"`
-	Images []images.Image     `json:"images"`
-	Charts []images.Chart     `json:"charts"`
-	Errors []manifest.Problem `json:"errors"`
+	Base   string         `json:"base,omitempty"`
+	Images []images.Image `json:"images"`
+	Charts []images.Chart `json:"charts"`
+	// Coverage says how much is judged: what is not may have other images.
+	Coverage render.Coverage    `json:"coverage"`
+	Errors   []manifest.Problem `json:"errors"`
 }
 
 func newImagesCommand(kinds *registry.Kinds) *cobra.Command {
@@ -72,7 +74,8 @@ func printImages(cmd *cobra.Command, d *compare.Diff, f imagesFlags) error {
 	errs, _ := manifest.SplitProblems(problemsOf(d))
 	printProblems(cmd.ErrOrStderr(), errs)
 	all, charts := images.List(d)
-	report := imagesReport{d.Base, all, charts, errs}
+	report := imagesReport{d.Base, all, charts, coverageOf(d), errs}
+	defer fmt.Fprintln(cmd.ErrOrStderr(), report.Coverage)
 	if f.output == "json" {
 		if err := printJSON(cmd.OutOrStdout(), report); err != nil {
 			return err

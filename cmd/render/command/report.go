@@ -16,6 +16,8 @@ type report struct {
 	Environments []environmentReport `json:"environments"`
 	// Orphans are files below rendered/ that no index lists. They fail a check.
 	Orphans []manifest.Problem `json:"orphans,omitempty"`
+	// Coverage says how much is judged, and what is not.
+	Coverage render.Coverage `json:"coverage"`
 
 	check            bool
 	isDiff           bool
@@ -83,6 +85,7 @@ func reportUpdate(update *render.Update, check bool) report {
 	r := newReport(problems, check)
 	r.Environments = environments
 	r.Orphans = update.Orphans
+	r.Coverage = update.Coverage()
 	r.refused = refused
 	return r
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/verbs/explain"
 	"example.com/gatehouse/render/verbs/publish"
 	"example.com/gatehouse/render/verbs/pull"
@@ -26,7 +27,7 @@ var rewrite = flag.Bool("update", false, "write the expected files of scripts an
 var outputs = map[string]any{
 	"render": report{}, "diff": reviewReport{}, "images": imagesReport{}, "upgrade": upgradeReport{},
 	"explain": explain.Answer{}, "charts": pull.Result{}, "publish": publish.Result{},
-	"publish-verify": publish.Verification{}, "apply": applyReport{}, "version": versions{},
+	"publish-verify": publish.Verification{}, "apply": applyReport{}, "version": versions{}, "coverage": render.Coverage{},
 }
 
 // schema is a JSON schema of Go types.

@@ -24,6 +24,7 @@ type upgradeFlags struct {
 // upgradeReport is the verdicts of another version as JSON.
 type upgradeReport struct {
 	Environments []*upgrade.Environment `json:"environments"`
+	Coverage     render.Coverage        `json:"coverage"`
 	Errors       []manifest.Problem     `json:"errors"`
 }
 
@@ -64,8 +65,13 @@ func runUpgrade(cmd *cobra.Command, kinds *registry.Kinds, f upgradeFlags) error
 				return err
 			}
 			p.stop()
+			coverage := noCoverage()
+			for _, e := range all {
+				coverage.Add(e.Coverage)
+			}
+			defer fmt.Fprintln(cmd.ErrOrStderr(), coverage)
 			if f.output == "json" {
-				err = printJSON(cmd.OutOrStdout(), upgradeReport{all, append([]manifest.Problem{}, errs...)})
+				err = printJSON(cmd.OutOrStdout(), upgradeReport{all, coverage, append([]manifest.Problem{}, errs...)})
 			} else {
 				err = printUpgrade(cmd.OutOrStdout(), all, f.output == "markdown")
 			}
@@ -83,7 +89,11 @@ func printUpgrade(out io.Writer, all []*upgrade.Environment, isMarkdown bool) er
 	w, flush := buffered(out)
 	for _, e := range all {
 		lines := upgradeLines(e)
-		heading := fmt.Sprintf("Kubernetes %s -> %s: %s, %s, %s stored otherwise", e.Before, e.After,
+		before := e.Before
+		if e.IsAssumed {
+			before += " (not declared)"
+		}
+		heading := fmt.Sprintf("Kubernetes %s -> %s: %s, %s, %s stored otherwise", before, e.After,
 			count(len(e.Errors), "new error"), count(len(e.Warnings), "new warning"), count(len(e.Stored), "object"))
 		switch {
 		case !isMarkdown:

@@ -60,6 +60,7 @@ func (i Installer) Install(releases []Release) (all []*Installed, problems []man
 	if manifest.HasErrors(problems) {
 		return nil, problems
 	}
+	ofChart := map[string][]string{} // the releases, by what is wrong with their chart
 	for _, r := range releases {
 		r.locate = i.Locate
 		part := i
@@ -67,7 +68,19 @@ func (i Installer) Install(releases []Release) (all []*Installed, problems []man
 		part.Files = files
 		installed, found := part.install(r, locked, hasLock)
 		installed.Noted = noted
-		all, problems = append(all, installed), append(problems, found...)
+		all = append(all, installed)
+		for _, p := range found {
+			if p.Code != manifest.NotJudged || p.Field != "" || installed.Unjudged != "" || r.Folder != "" {
+				problems = append(problems, p)
+			} else if ofChart[p.Message] = append(ofChart[p.Message], r.Source.GetName()); len(ofChart[p.Message]) == 1 {
+				problems = append(problems, p)
+			}
+		}
+	}
+	for n, p := range problems {
+		if others := ofChart[p.Message]; len(others) > 1 {
+			problems[n].Message += " (and of " + manifest.FirstOf(3, others[1:]) + ")"
+		}
 	}
 	return all, problems
 }
@@ -132,21 +145,24 @@ func (i Installer) install(r Release, locked []charts.Locked,
 	return result, problems
 }
 
+// ChartNotHere is the reason of a release whose chart is not in the repository.
+const ChartNotHere = "chart not here"
+
 // UnknownReasons are the reasons why the objects are not all known as the cluster gets them; none if they are.
 func (r *Installed) UnknownReasons() (reasons []string) {
 	switch {
 	case r.Unjudged != "":
 		reasons = append(reasons, r.Unjudged)
 	case r.Err != nil:
-		reasons = append(reasons, "values: "+r.Err.Error())
+		reasons = append(reasons, "wrong values: "+r.Err.Error())
 	case r.Archive == "" && (r.isChart || r.Chart != ""):
-		reasons = append(reasons, fmt.Sprintf("its chart %s is not here", r))
+		reasons = append(reasons, ChartNotHere+": chart "+r.String())
 	}
 	for _, value := range r.Unknown {
-		reasons = append(reasons, "values that are not here: "+value)
+		reasons = append(reasons, "values not here: "+value)
 	}
 	if r.IsSuspended {
-		reasons = append(reasons, "it is suspended, so the cluster may have older objects")
+		reasons = append(reasons, "suspended: the cluster may have older objects")
 	}
 	return reasons
 }

@@ -108,7 +108,7 @@ func (f *frame) changes(ctx context.Context, environments []*compare.Comparison)
 	for _, file := range staged {
 		isStaged[file.Path] = true
 	}
-	changes := f.untold(isStaged)
+	changes := f.withoutOthers(f.untold(isStaged))
 	if err := f.readContents(ctx, changes); err != nil {
 		return nil, err
 	}
@@ -121,6 +121,29 @@ func (f *frame) changes(ctx context.Context, environments []*compare.Comparison)
 		all[i].IsOrdinary = c.Risk == "" && isOrdinary(c.File)
 	}
 	return all, nil
+}
+
+// withoutOthers leaves out the files whose content deliveries of other environments alone consume: --env is not about
+// these.
+func (f *frame) withoutOthers(changes []change) []change {
+	if f.isAll || len(changes) == 0 {
+		return changes
+	}
+	consumed := map[string]bool{}
+	for _, r := range []*render.Repository{f.repository, f.base} { // an added file, or a removed one
+		names, _ := r.Environments() // an unreadable folder has none
+		for _, name := range names {
+			if _, isCompared := f.isRendered[name]; !isCompared {
+				for _, file := range r.Judge(name, nil, func(string) {}).Consumed() {
+					consumed[file] = true
+				}
+			}
+		}
+	}
+	return slices.DeleteFunc(changes, func(c change) bool {
+		name := f.git.InFolder(c.File)
+		return consumed[name] && !f.isUntold(name) && !f.looked.Has(name)
+	})
 }
 
 // untold returns the outdated environments, and the changed files that nothing else tells.

@@ -15,6 +15,9 @@ type Environment struct {
 	Name   string `json:"name"`
 	Before string `json:"before"`
 	After  string `json:"after"`
+	// IsAssumed reports whether the environment declares no version, so that Before is the newest.
+	IsAssumed bool            `json:"isAssumed,omitempty"`
+	Coverage  render.Coverage `json:"-"`
 	*compare.Verdicts
 }
 
@@ -40,7 +43,8 @@ func Run(repository *render.Repository, selection render.Selection, version stri
 			continue
 		}
 		after := repository.Judge(name, &render.By{Kubernetes: version}, step)
-		compared := &Environment{name, before.Kubernetes(), version, compare.OfVerdicts(before, after)}
+		compared := &Environment{name, before.Kubernetes(), version, !before.DeclaresKubernetes(), after.Coverage(),
+			compare.OfVerdicts(before, after)}
 		all = append(all, compared)
 		errs = append(errs, compared.Both...)
 	}

@@ -35,7 +35,8 @@ var (
 	// reference as its password, names of values, and the word before a token.
 	publicText = regexp.MustCompile(
 		`[a-z][a-z0-9+.-]*://[^:@/\s]*:\x00@[\w.,:/\x00-]*(?:\?(?:[\w.-]+=(?:true|false|disable|require|` +
-			`verify-\w+|[0-9]{1,4})&?)*)?|["']?[\w./-]+["']?[ \t]*[=:]\s*["']?[\x00\n{\[]|\bBearer \x00`)
+			`verify-\w+|[0-9]{1,4})&?)*)?|["']?[\w./-]+["']?[ \t]*[=:]\s*["']?[\x00\n{\[]|\bBearer \x00|` +
+			`\x00\?(?:[\w.-]+=(?:true|false|[0-9]{1,4})&?)+$`)
 	letters = regexp.MustCompile(`[\pL\pN]`)
 )
 

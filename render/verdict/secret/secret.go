@@ -126,6 +126,8 @@ func exposed(secret *unstructured.Unstructured, name string) (errs field.ErrorLi
 	maps.DeleteFunc(values, func(_ string, value any) bool {
 		return isReferenceIn(name, value, secret.GetAnnotations())
 	})
+	hasReferences := len(values) < count
+	maps.DeleteFunc(values, func(key string, value any) bool { return isNoSecret(secret, name, key, value) })
 	if isMetadata(secret.Object["sops"]) {
 		if plain := plainPaths("", values); len(plain) > 0 {
 			errs = append(errs, field.Forbidden(path, leftPlain(plain)))
@@ -135,13 +137,34 @@ func exposed(secret *unstructured.Unstructured, name string) (errs field.ErrorLi
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		switch problem := exposure(name, key, values[key]); {
 		case problem == "":
-		case problem == encryptedEnv, problem == readableByAll && len(values) == count:
+		case problem == encryptedEnv, problem == readableByAll && !hasReferences:
 			return field.ErrorList{field.Forbidden(path, problem)}
 		default:
 			errs = append(errs, field.Forbidden(path.Key(key), problem))
 		}
 	}
 	return errs
+}
+
+var (
+	userName    = regexp.MustCompile(`(?i)^(.*[._-])?user(_?name)?$`)
+	emptyConfig = regexp.MustCompile(`^\s*\{\s*("auths"\s*:\s*\{\s*\})?\s*\}\s*$`)
+	plainURL    = regexp.MustCompile(`^(\w+://|git@)[^@?]*$`)
+	// plainKeys are the keys in a Secret of Argo CD that say what it is for.
+	plainKeys = regexp.MustCompile(`^(type|name|project|server|namespaces|enable\w+|insecure\w*|force\w+)$`)
+)
+
+// isNoSecret reports whether a value in a field of a Secret is none that somebody keeps secret: the name of a user, a
+// configuration of Docker without registries, and what a Secret of Argo CD is for (docs/operator-manual/
+// declarative-setup.md of argo-cd).
+func isNoSecret(secret *unstructured.Unstructured, name, key string, value any) bool {
+	text, _ := value.(string)
+	if decoded, err := base64.StdEncoding.DecodeString(text); name == "data" && err == nil {
+		text = string(decoded)
+	}
+	isOfArgo := secret.GetLabels()["argocd.argoproj.io/secret-type"] != ""
+	return userName.MatchString(key) && !strings.ContainsAny(text, ":\n") || emptyConfig.MatchString(text) ||
+		isOfArgo && (plainKeys.MatchString(key) || key == "url" && plainURL.MatchString(text))
 }
 
 // exposure returns the problem of a value that is not a reference; empty for none.

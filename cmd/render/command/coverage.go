@@ -1,0 +1,76 @@
+package command
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/compare"
+	"example.com/gatehouse/render/manifest"
+)
+
+func newCoverageCommand(kinds *registry.Kinds) *cobra.Command {
+	var f selected
+	cmd := &cobra.Command{
+		Use:   "coverage [--env NAME...]",
+		Short: "List what is not judged, and why",
+		Long: `List each delivery whose objects are not all known, and each kind without a definition, by
+reason, with files and lines: charts that are not here, other repositories, remote bases,
+values in Secrets, generators that need a cluster. The other commands print the counts as
+their last line on stderr, and have the list as "coverage" in JSON.
+
+Exit codes: 0 success; 2 error.`,
+		Args: environmentsAreFlags,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runCoverage(cmd, kinds, f) },
+	}
+	f.addFlags(cmd, "list", " (the default)", "text", "json")
+	return cmd
+}
+
+func runCoverage(cmd *cobra.Command, kinds *registry.Kinds, f selected) error {
+	f.All = f.All || len(f.Names) == 0
+	return inRepository(cmd, kinds, f.root, (*render.Repository).RLock,
+		func(repository *render.Repository, p *progress) error {
+			repository.NoWarnings = true
+			update, err := render.NewUpdate(cmd.Context(), repository, f.Selection, p.stepOf)
+			if err != nil {
+				return err
+			}
+			defer update.Close()
+			p.stop()
+			coverage := update.Coverage()
+			slices.SortStableFunc(coverage.NotJudged, func(a, b render.NotJudged) int {
+				return cmp.Or(strings.Compare(a.What, b.What), strings.Compare(a.Reason, b.Reason),
+					strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+			})
+			if f.output == "json" {
+				return printJSON(cmd.OutOrStdout(), coverage)
+			}
+			w, flush := buffered(cmd.OutOrStdout())
+			for _, n := range coverage.NotJudged {
+				at := manifest.Problem{File: n.File, Line: n.Line, Object: n.Name,
+					Message: strings.TrimSuffix(n.Reason+": "+n.Detail, ": ")}
+				fmt.Fprintln(w, at)
+			}
+			fmt.Fprintln(w, coverage)
+			return flush()
+		})
+}
+
+func noCoverage() render.Coverage { return render.Coverage{NotJudged: []render.NotJudged{}} }
+
+// coverageOf returns the coverage of all environments after a change.
+func coverageOf(d *compare.Diff) render.Coverage {
+	all := noCoverage()
+	for _, e := range d.Environments {
+		if e.Environment != nil {
+			all.Add(e.Environment.Coverage())
+		}
+	}
+	return all
+}

@@ -1,0 +1,144 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/delivery/release"
+	"example.com/gatehouse/render/manifest"
+)
+
+// Coverage says how much of some environments is judged, and what is not.
+type Coverage struct {
+	// Clusters is the number of environments.
+	Clusters int `json:"clusters"`
+	// Objects is the number of judged objects.
+	Objects   int         `json:"objects"`
+	NotJudged []NotJudged `json:"notJudged"`
+}
+
+// NotJudged is a delivery, or a kind, whose objects are not all judged as the cluster has them.
+type NotJudged struct {
+	Environment string `json:"environment"`
+	// What is "release", "kind", "cluster" for a whole environment, or the kind of another object that delivers.
+	What string `json:"what"`
+	// Name is the object that delivers, or the kind.
+	Name string `json:"name,omitempty"`
+	// Reason is what others share, in a few words, and Detail the rest of it.
+	Reason string `json:"reason"`
+	Detail string `json:"detail,omitempty"`
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line,omitempty"`
+}
+
+// noDefinition is the reason of a kind.
+const noDefinition = "without a definition"
+
+// Coverage returns how much of the environment is judged.
+func (e *Environment) Coverage() (c Coverage) {
+	if !e.IsThere() {
+		return c
+	}
+	c.Clusters = 1
+	p := e.pipeline
+	add := func(what string, at manifest.Problem, reason string) {
+		n := NotJudged{Environment: e.Name, What: what, Name: at.Object, File: at.File, Line: at.Line}
+		n.Reason, n.Detail, _ = strings.Cut(reason, ": ")
+		c.NotJudged = append(c.NotJudged, n)
+	}
+	for _, d := range p.root.all() {
+		at := manifest.Problem{File: strings.TrimPrefix(folderOf(e.Name), "/")}
+		what := "cluster"
+		if !d.isEntry() {
+			at = p.locate(manifest.NewProblem(d.Of.Committed(), "", manifest.Value{}, ""))
+			what = d.Of.GetKind()
+		}
+		if d.Chart != nil {
+			what = "release"
+		}
+		for _, reason := range d.Unknown {
+			add(what, at, reason)
+		}
+	}
+	if !p.isBuilt {
+		return c
+	}
+	all := e.Judged()
+	c.Objects = len(all)
+	for _, u := range p.unchecked(all) {
+		c.Objects -= u.Objects
+		u.First.Object = u.GroupKind().String()
+		reason := noDefinition
+		if len(u.Differing) > 0 {
+			reason += ": the definitions in " + manifest.FirstOf(3, u.Differing) + " differ, so none is used"
+		}
+		add("kind", u.First, reason)
+	}
+	return c
+}
+
+// Add adds the coverage of another environment.
+func (c *Coverage) Add(other Coverage) {
+	c.Clusters += other.Clusters
+	c.Objects += other.Objects
+	c.NotJudged = append(c.NotJudged, other.NotJudged...)
+}
+
+// String returns one line, with the number of deliveries by reason.
+func (c Coverage) String() string {
+	line := fmt.Sprintf("%s, %s judged", kind.Count(int64(c.Clusters), "cluster"),
+		kind.Count(int64(c.Objects), "object"))
+	byWhat := map[string]map[string]map[string]bool{} // the names or, of missing charts, the charts, by reason
+	names := map[string]map[string]bool{}
+	for _, n := range c.NotJudged {
+		name := n.Name
+		if n.What != "kind" { // one that several clusters have is one
+			name = n.Environment + " " + n.Name
+		}
+		if byWhat[n.What] == nil {
+			byWhat[n.What], names[n.What] = map[string]map[string]bool{}, map[string]bool{}
+		}
+		if byWhat[n.What][n.Reason] == nil {
+			byWhat[n.What][n.Reason] = map[string]bool{}
+		}
+		names[n.What][name] = true
+		if n.Reason == release.ChartNotHere {
+			name = n.Detail
+		}
+		byWhat[n.What][n.Reason][name] = true
+	}
+	var parts []string
+	most := func(a, b string) int { return cmp.Or(len(names[b])-len(names[a]), strings.Compare(a, b)) }
+	for _, what := range slices.SortedFunc(maps.Keys(byWhat), func(a, b string) int { return most(a, b) }) {
+		part := string(kind.Count(int64(len(names[what])), what))
+		if what == "kind" {
+			parts = append(parts, part+" "+noDefinition)
+			continue
+		}
+		parts = append(parts, part+" ("+reasonsOf(byWhat[what], len(names[what]))+")")
+	}
+	if len(parts) > 0 {
+		line += ". Not judged: " + strings.Join(parts, ", ")
+	}
+	return line
+}
+
+// reasonsOf counts the names of some deliveries by reason.
+func reasonsOf(byReason map[string]map[string]bool, count int) string {
+	var reasons []string
+	for _, reason := range slices.Sorted(maps.Keys(byReason)) {
+		n := len(byReason[reason])
+		switch {
+		case reason == release.ChartNotHere:
+			reason = string(kind.Count(int64(n), "chart")) + " not here: render charts pull --all"
+		case n < count || len(byReason) > 1:
+			reason = fmt.Sprintf("%d %s", n, reason)
+		}
+		reasons = append(reasons, reason)
+	}
+	return strings.Join(reasons, ", ")
+}
