@@ -39,6 +39,8 @@ type Delivery struct {
 	postBuild *flux.PostBuild
 	// ineffective are the warnings of entries that change nothing.
 	ineffective []manifest.Problem
+	// sync is the place by which Flux syncs an entry; nil if nothing here says so.
+	sync *folder.Place
 	// rendered is the folder in rendered/NAME, and stays the reason to have none; see setRendered.
 	rendered, stays string
 }

@@ -32,6 +32,9 @@ func (in *input) install(files *source.FileSystem, cluster func() charts.Cluster
 		PostRender: func(k map[string]any, objects []manifest.Object) ([]manifest.Object, error) {
 			return kustomize.PostRender(in.sources, k, objects)
 		},
+		IdlePostRender: func(k map[string]any, objects, built []manifest.Object) []manifest.Problem {
+			return kustomize.IdlePostRender(in.sources, k, objects, built)
+		},
 		BlamePostRender: func(k map[string]any, p manifest.Problem) (keys []string, part string) {
 			return kustomize.BlamePostRender(in.sources, k, p)
 		},
@@ -94,6 +97,7 @@ func (b *built) deliver(in *input, repository *Repository) {
 		b.root.addChart(r)
 		all = append(all, r.Objects...)
 	}
+	b.root.setUnset(all)
 	b.addDefinitions(all)
 	b.addDefinitions(in.otherDefinitions(repository, all))
 }

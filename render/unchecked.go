@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"example.com/gatehouse/render/delivery/definitions"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/warn"
@@ -102,7 +103,11 @@ func (u *Update) warnUnchecked() {
 		}
 	}
 	for _, t := range totals {
+		served, release := definitions.Instead(t.GroupVersionKind)
 		switch count := fmt.Sprintf("%d, in %s", t.Objects, manifest.FirstOf(3, t.environments)); {
+		case served != "":
+			u.warnOf(t, fmt.Sprintf("%s: %s no longer serves %s (%s): write %s, so that the objects are checked",
+				t.GroupKind(), release, t.Version, count, schema.GroupVersion{Group: t.Group, Version: served}))
 		case unserved[t.Group] != "":
 			u.warnOf(t, fmt.Sprintf("%s is in files for %s (%s): no cluster serves it, and the sync would fail: take "+
 				"it out of resources, or annotate it with config.kubernetes.io/local-config: \"true\"", t.GroupKind(),

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -19,6 +20,7 @@ import (
 	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/delivery/definitions"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/fault"
@@ -202,7 +204,18 @@ func (c *Checker) judge(o manifest.Object) (*unstructured.Unstructured, []manife
 	if o.Written == o.Unstructured {
 		problems = append(problems, contract.ReservedFields(c.kinds, o)...)
 	}
+	if delivery.Find(delivery.Settings(o.Unstructured, delivery.Flux), delivery.Merged) != nil {
+		problems = ofPart(o, problems)
+	}
 	return stored, problems
+}
+
+// ofPart returns the problems of an object that Flux merges into what the cluster has: those of fields that are there.
+func ofPart(o manifest.Object, problems []manifest.Problem) []manifest.Problem {
+	return slices.DeleteFunc(slices.Clone(problems), func(p manifest.Problem) bool {
+		isMissing := p.Field != "" && decoding.At(o.Object, manifest.SplitField(p.Field)) == nil
+		return p.IsError() && (isMissing || p.Code == metav1.CauseTypeFieldValueRequired)
+	})
 }
 
 // judgeEncrypted judges an object that Flux decrypts, without its encrypted values. It keeps the metadata
