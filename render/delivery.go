@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"path"
 	"strings"
 
@@ -78,6 +79,21 @@ func (d *Delivery) InGit() []manifest.Object {
 // Applied returns the objects as the tool applies them, but for those that another delivery brings as well.
 func (d *Delivery) Applied() []manifest.Object {
 	return d.stage(false, func(o delivered) manifest.Object { return o.applied })
+}
+
+// withDefaults returns Applied with the defaults of variables whose values only the cluster has.
+func (d *Delivery) withDefaults() []manifest.Object {
+	objects := d.Applied()
+	if d.postBuild == nil || d.postBuild.Values != nil {
+		return objects
+	}
+	for i, o := range objects {
+		if d.postBuild.Substitutes(o) {
+			objects[i] = flux.WithDefaults(o)
+			objects[i].InGit = cmp.Or(o.InGit, &o)
+		}
+	}
+	return objects
 }
 
 // whole returns all objects as the tool applies them.

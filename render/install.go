@@ -2,7 +2,9 @@ package render
 
 import (
 	"cmp"
+	"fmt"
 	"path"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -89,7 +91,11 @@ func (b *built) deliver(in *input, repository *Repository) {
 	b.cluster = sync.OnceValue(func() charts.Cluster { // most environments have no releases
 		return clusterOf(in.sources.Kustomizations[in.folder], defined)
 	})
-	b.releases = release.Find(slices.Concat(b.root.Applied(), delivered))
+	var judged []manifest.Object
+	for _, d := range b.root.open() {
+		judged = append(judged, d.withDefaults()...)
+	}
+	b.releases = release.Find(judged)
 	installed, problems := in.install(in.sources.FS, b.cluster, b.releases)
 	b.invalid = append(b.invalid, blameDeliveries(problems)...)
 	all := slices.Concat(b.objects, delivered)
@@ -173,9 +179,32 @@ func (b *built) judgeInstalled(invalid []manifest.Problem) []manifest.Problem {
 			r.Objects[j] = b.checker.WithNamespace(o, r.Namespace)
 		}
 		invalid = append(invalid, b.checkerOf(r).Installed(r.Objects)...)
+		invalid = append(invalid, repeatedIn(r)...)
 		r.Objects = b.placeInstalled(r)
 	}
 	return blameDeliveries(invalid)
+}
+
+// repeatedIn returns a warning of the objects that a chart makes twice: the tool applies one over the other. Helm
+// installs a file of a definition before a template of it.
+func repeatedIn(r *release.Installed) []manifest.Problem {
+	first := map[manifest.ID]manifest.Object{}
+	var names []string
+	for _, o := range r.Objects {
+		other, isRepeated := first[o.IDInNamespace()]
+		switch {
+		case !isRepeated:
+			first[o.IDInNamespace()] = o
+		case !release.IsCRDFile(other) || !reflect.DeepEqual(o.Object["spec"], other.Object["spec"]):
+			names = append(names, fmt.Sprintf("%s (%s and %s)", o, other.Origin, o.Origin))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	p := r.Warning("makes an object twice, and one is applied over the other: " + manifest.FirstOf(3, names))
+	p.Code = manifest.DuplicateObject
+	return []manifest.Problem{p}
 }
 
 // hasOwnDefinition reports whether a definition of the repository judges an object, and none of this program.

@@ -201,7 +201,7 @@ func (d *Delivery) substitute(by folder.Place, w *world) (problems []manifest.Pr
 	}
 	d.postBuild.Add(p.Substitute)
 	if !isPartial {
-		return nil
+		return problems
 	}
 	for i := range d.objects {
 		o := d.objects[i].inGit

@@ -93,7 +93,7 @@ func (c *Checker) judgeSubstituted(o manifest.Object, applied flux.Result) (*uns
 	case c.PostBuild.Values == nil:
 		rest := c.withoutUnknown(applied.Object)
 		substituted = rest.Object
-		problems = append(problems, rest.problems(c)...)
+		problems = append(problems, c.nameVariables(o, rest.problems(c))...)
 	default:
 		_, found := c.judge(substituted)
 		problems = append(problems, c.nameVariables(o, found)...)
@@ -112,14 +112,27 @@ func (c *Checker) judgeSubstituted(o manifest.Object, applied flux.Result) (*uns
 func (c *Checker) nameVariables(o manifest.Object, problems []manifest.Problem) []manifest.Problem {
 	problems = slices.Clone(problems) // the memo keeps them
 	for i, p := range problems {
-		names := flux.VariablesIn(decoding.At(o.Object, manifest.SplitField(p.Field)))
-		if len(names) > 0 && isOfVariable(p, o) {
-			problems[i].Message += fmt.Sprintf("; set by the variable %s of %s", strings.Join(names, ", "),
-				c.PostBuild.Place())
+		content := decoding.At(o.Object, manifest.SplitField(p.Field))
+		names := flux.VariablesIn(content)
+		if len(names) == 0 || !isOfVariable(p, o) {
+			continue
+		}
+		from := "the default of the variable " + strings.Join(names, ", ")
+		isSet := func(name string) bool { _, isSet := c.PostBuild.Values[name]; return isSet }
+		if set := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !isSet(name) }); len(set) > 0 {
+			from = "the variable " + strings.Join(set, ", ") + " of " + c.PostBuild.Place()
+		}
+		problems[i].Message += "; set by " + from
+		if text, isText := content.(string); isText && p.Value.ShouldBeText && len(text) < longestExample {
+			problems[i].Message += fmt.Sprintf(": kustomize drops the quotes around it, so write two kinds, '\"%s\"'",
+				strings.Trim(text, `"`))
 		}
 	}
 	return problems
 }
+
+// longestExample bounds the text that a remedy repeats.
+const longestExample = 100
 
 // substitutionProblems returns the problems of the substitution itself.
 func substitutionProblems(values *flux.PostBuild, o manifest.Object,
