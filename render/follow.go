@@ -260,8 +260,8 @@ func (f *following) dropRepeated(d *Delivery) (warnings []manifest.Problem) {
 		switch where := f.locate(manifest.NewProblem(other, "", manifest.Value{}, "")).Position(); {
 		case !reflect.DeepEqual(o.Object, other.Object):
 			p := d.Blame(manifest.NewProblem(o, "", manifest.Value{}, fmt.Sprintf("is in %s as well, with other "+
-				"content: %s and %s apply one over the other, again and again; remove or rename one", where, d.Of, by)).
-				As(manifest.DuplicateObject))
+				"content: %s and %s apply one over the other, again and again; remove or rename one", where, d.Of,
+				by)).As(manifest.DuplicateObject))
 			p.Warning = true
 			warnings = append(warnings, p)
 		case !isKept && (prunes || d.Prunes()):

@@ -192,7 +192,8 @@ func (d *Delivery) substitute(by folder.Place, w *world) (problems []manifest.Pr
 	if !substitutes && (d.isEntry() || !by.IsFlux) { // the message of a variable names the place of its value
 		return nil
 	}
-	d.postBuild = &flux.PostBuild{Values: map[string]string{}, Always: isAlways, In: "spec.postBuild of " + by.Of.String()}
+	d.postBuild = &flux.PostBuild{Values: map[string]string{}, Always: isAlways,
+		In: "spec.postBuild of " + by.Of.String()}
 	for _, from := range p.SubstituteFrom {
 		o, values, areKnown := w.values(from.Kind, by.Of.GetNamespace(), from.Name)
 		isPartial = isPartial || !areKnown
@@ -232,8 +233,8 @@ func checkNames(in manifest.Object, by folder.Place, values map[string]string) (
 		}
 		field := manifest.JoinField(keys)
 		problems = append(problems, manifest.NewProblem(in.Committed(), field, manifest.Value{},
-			fmt.Sprintf("%s: Flux refuses %q as the name of a variable, and all objects of %s with it: write letters, "+
-				"digits and underscores", field, name, by.Of)).As(manifest.InvalidVariable))
+			fmt.Sprintf("%s: Flux refuses %q as the name of a variable, and all objects of %s with it: write "+
+				"letters, digits and underscores", field, name, by.Of)).As(manifest.InvalidVariable))
 	}
 	return blameDeliveries(problems)
 }

@@ -231,6 +231,12 @@ func (c *Checker) judgeEncrypted(o manifest.Object) (*unstructured.Unstructured,
 	})
 }
 
+// ApplyErrors returns what server-side apply refuses of a valid object.
+func (c *Checker) ApplyErrors(o manifest.Object) field.ErrorList {
+	defer c.kubernetes.Enter()()
+	return c.applyErrors(o)
+}
+
 func (c *Checker) applyErrors(o manifest.Object) field.ErrorList {
 	if kind, ok := c.custom[o.GroupVersionKind()]; ok {
 		return apply.Errors(o.Unstructured, kind.compiled().structural, kind.types)

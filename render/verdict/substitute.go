@@ -118,8 +118,11 @@ func (c *Checker) nameVariables(o manifest.Object, problems []manifest.Problem) 
 			continue
 		}
 		from := "the default of the variable " + strings.Join(names, ", ")
-		isSet := func(name string) bool { _, isSet := c.PostBuild.Values[name]; return isSet }
-		if set := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !isSet(name) }); len(set) > 0 {
+		set := slices.DeleteFunc(names, func(name string) bool {
+			_, isSet := c.PostBuild.Values[name]
+			return !isSet
+		})
+		if len(set) > 0 {
 			from = "the variable " + strings.Join(set, ", ") + " of " + c.PostBuild.Place()
 		}
 		problems[i].Message += "; set by " + from
