@@ -16,7 +16,7 @@ import (
 
 // Unchecked counts the objects of a kind without a definition.
 type Unchecked struct {
-	schema.GroupVersionKind // of the first object
+	schema.GroupVersionKind // of the first object, or one that its tool no longer serves
 	Objects                 int
 	// First is a problem with the position of the first object.
 	First manifest.Problem
@@ -37,6 +37,9 @@ func (p *pipeline) unchecked(objects []manifest.Object) (all []Unchecked) {
 			byKind[gvk.GroupKind()] = &Unchecked{GroupVersionKind: gvk,
 				First: p.locate(manifest.NewProblem(o, "", manifest.Value{}, ""))}
 			_, byKind[gvk.GroupKind()].Differing = p.undelivered(gvk)
+		}
+		if served, _ := definitions.Instead(gvk); served != "" { // for which no object of the kind is checked
+			byKind[gvk.GroupKind()].GroupVersionKind = gvk
 		}
 		byKind[gvk.GroupKind()].Objects++
 	}
