@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -41,6 +42,8 @@ type Delivery struct {
 	postBuild *flux.PostBuild
 	// ineffective are the warnings of entries that change nothing.
 	ineffective []manifest.Problem
+	// sync is the place by which Flux syncs an entry; nil if nothing here says so.
+	sync *folder.Place
 	// rendered is the folder in rendered/NAME, and stays the reason to have none; see setRendered.
 	rendered, stays string
 }
@@ -78,6 +81,21 @@ func (d *Delivery) InGit() []manifest.Object {
 // Applied returns the objects as the tool applies them, but for those that another delivery brings as well.
 func (d *Delivery) Applied() []manifest.Object {
 	return d.stage(false, func(o delivered) manifest.Object { return o.applied })
+}
+
+// withDefaults returns Applied with the defaults of variables whose values only the cluster has.
+func (d *Delivery) withDefaults() []manifest.Object {
+	objects := d.Applied()
+	if d.postBuild == nil || d.postBuild.Values != nil {
+		return objects
+	}
+	for i, o := range objects {
+		if d.postBuild.Substitutes(o) {
+			objects[i] = flux.WithDefaults(o)
+			objects[i].InGit = cmp.Or(o.InGit, &o)
+		}
+	}
+	return objects
 }
 
 // whole returns all objects as the tool applies them.

@@ -1,16 +1,20 @@
 package render
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/fault"
@@ -18,6 +22,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/text"
 	"example.com/gatehouse/render/tree"
 )
 
@@ -42,6 +47,7 @@ type following struct {
 	have       map[manifest.ID]manifest.Object
 	foreign    []folder.Place
 	count      int
+	instances  func() []manifest.Object // what flux-operator makes by all FluxInstances in files
 }
 
 // follow adds the deliveries among the applied objects of the entry, and among the objects that these deliver, from the
@@ -51,7 +57,8 @@ func (in *input) follow(repository *Repository, files *source.FileSystem,
 	entry *Delivery) (problems []manifest.Problem) {
 	objects := entry.Applied()
 	f := &following{input: in, repository: repository, files: files, world: newWorld(objects, in),
-		have: map[manifest.ID]manifest.Object{}}
+		have:      map[manifest.ID]manifest.Object{},
+		instances: sync.OnceValue(func() []manifest.Object { return in.instanceObjects(repository.instances()) })}
 	ignore := ""
 	for _, o := range objects {
 		f.have[o.IDInNamespace()] = o
@@ -71,13 +78,37 @@ func (in *input) follow(repository *Repository, files *source.FileSystem,
 			}
 			next = append(next, parent.Children...)
 		}
-		for _, d := range next {
+		for _, d := range f.byValues(next) {
 			problems = append(problems, d.substitute(d.Place, f.world)...)
 			problems = append(problems, f.dropRepeated(d)...)
+			f.world.apply(d)
 		}
 		level = next
 	}
+	entry.sync = f.world.sync
 	return append(problems, notFollowed(f.foreign)...)
+}
+
+// byValues returns deliveries, each after those whose ConfigMaps have the values of its variables.
+func (f *following) byValues(deliveries []*Delivery) (sorted []*Delivery) {
+	isSorted := map[*Delivery]bool{}
+	var add func(d *Delivery)
+	add = func(d *Delivery) {
+		if isSorted[d] || !slices.Contains(deliveries, d) {
+			return
+		}
+		isSorted[d] = true
+		for _, from := range d.PostBuild.SubstituteFrom {
+			o, _, _ := f.world.values(from.Kind, d.Of.GetNamespace(), from.Name)
+			of, _ := o.Delivery.(*Delivery)
+			add(of)
+		}
+		sorted = append(sorted, d)
+	}
+	for _, d := range deliveries {
+		add(d)
+	}
+	return sorted
 }
 
 // followObjects adds the deliveries among the objects of a parent. IsFull reports whether there are too many.
@@ -94,6 +125,7 @@ func (f *following) followObjects(parent *Delivery, own manifest.ID) (problems [
 				parent.unknown("too many folders")
 				return append(problems, found...), true
 			}
+			problems = append(problems, checkNames(p.Of, p, p.PostBuild.Substitute)...)
 			within := f.files
 			if p.IsFlux {
 				p = p.Resolve(f.files, f.locate(manifest.NewProblem(p.Of, "", manifest.Value{}, "")).File)
@@ -101,6 +133,7 @@ func (f *following) followObjects(parent *Delivery, own manifest.ID) (problems [
 			}
 			d := &Delivery{Place: p, Parent: parent}
 			open := func(d *Delivery, files *source.FileSystem) []manifest.Problem { return f.open(d, files, own) }
+			f.findSource(p.Source, own)
 			if f.world.isForeign(p, own, f.files) {
 				f.foreign = append(f.foreign, p)
 				open = openForeign
@@ -158,6 +191,37 @@ func notFollowed(foreign []folder.Place) []manifest.Problem {
 		manifest.FirstOf(3, names))
 }
 
+// findSource adds a source to the world that nothing here has brought, and a FluxInstance in a file of the repository
+// makes: a delivery of this source may bring that instance.
+func (f *following) findSource(id, own manifest.ID) {
+	if _, isThere := f.world.objects[id]; isThere || own == (manifest.ID{}) || own == id {
+		return
+	}
+	for _, o := range f.instances() {
+		if o.ID() == id {
+			f.world.objects[id] = o
+		}
+	}
+}
+
+// instances returns the FluxInstances in the files of the repository.
+func (r *Repository) instances() (all []manifest.Object) {
+	source.EachYAML(r.files, tree.Folder, func(_ string, content []byte) {
+		if !bytes.Contains(content, []byte("FluxInstance")) {
+			return
+		}
+		defer fault.Catch(new(error)) // a file that nobody can read has none
+		for _, d := range text.Split(content) {
+			if root, err := d.Parse(); err == nil && root != nil {
+				if o, err := manifest.FromYAML(root); err == nil && flux.IsInstance(o) {
+					all = append(all, o)
+				}
+			}
+		}
+	})
+	return all
+}
+
 // isForeign reports whether another source than that of the environment, own, has the folder of a place. An external
 // artifact has parts of other sources, perhaps of this repository, and a source in the world may be this repository.
 func (w *world) isForeign(p folder.Place, own manifest.ID, files *source.FileSystem) bool {
@@ -167,17 +231,18 @@ func (w *world) isForeign(p folder.Place, own manifest.ID, files *source.FileSys
 	case !p.IsFlux || p.IsElsewhere:
 		return false
 	case own != (manifest.ID{}) && !isArtifact:
-		return p.Source != own
+		return p.Source != own && !w.isSame(p.Source, own)
 	case files.IsDir(p.Folder):
 		return false
 	}
 	return isArtifact || isThere
 }
 
-// dropRepeated marks the objects of a delivery that the environment has already, and warns where they differ.
+// dropRepeated marks the objects of a delivery that the environment has already, and warns of them.
 func (f *following) dropRepeated(d *Delivery) (warnings []manifest.Problem) {
 	defer fault.Keep(&warnings, fault.In(d.Of.Committed()))
 	applied := d.postBuild.Applied(d.known())
+	shared := map[string][]string{} // equal objects, by the other delivery
 	for i, o := range applied {
 		d.objects[i].applied = o
 		id := o.IDInNamespace()
@@ -190,16 +255,37 @@ func (f *following) dropRepeated(d *Delivery) (warnings []manifest.Problem) {
 			continue
 		}
 		d.objects[i].isRepeated = true
-		if !reflect.DeepEqual(o.Object, other.Object) {
-			where := f.locate(manifest.NewProblem(other, "", manifest.Value{}, "")).Position()
+		by, prunes := f.deliverer(other)
+		isKept := delivery.Keeping(delivery.Settings(o.Unstructured, delivery.Flux, delivery.Argo)) != nil
+		switch where := f.locate(manifest.NewProblem(other, "", manifest.Value{}, "")).Position(); {
+		case !reflect.DeepEqual(o.Object, other.Object):
 			p := d.Blame(manifest.NewProblem(o, "", manifest.Value{}, fmt.Sprintf("is in %s as well, with other "+
-				"content: the tool applies one over the other, again and again; remove or rename one", where)).
-				As(manifest.DuplicateObject))
+				"content: %s and %s apply one over the other, again and again; remove or rename one", where, d.Of,
+				by)).As(manifest.DuplicateObject))
 			p.Warning = true
 			warnings = append(warnings, p)
+		case !isKept && (prunes || d.Prunes()):
+			shared[by] = append(shared[by], o.String())
 		}
 	}
-	return warnings
+	for _, by := range slices.Sorted(maps.Keys(shared)) {
+		p := warning(d.Of, fmt.Sprintf("delivers %s, as does %s: each prunes what the other still delivers; leave it "+
+			"to one", manifest.FirstOf(3, shared[by]), by))[0]
+		p.Code = manifest.DuplicateObject
+		warnings = append(warnings, p)
+	}
+	return blameDeliveries(warnings)
+}
+
+// deliverer names what delivers an object that the environment has, and reports whether it prunes objects.
+func (f *following) deliverer(o manifest.Object) (name string, prunes bool) {
+	if of, isDelivered := o.Delivery.(*Delivery); isDelivered {
+		return of.Of.String(), of.Prunes()
+	}
+	if f.world.sync != nil {
+		return f.world.sync.Of.String(), f.world.sync.Prunes()
+	}
+	return "the environment " + f.name, true
 }
 
 // open builds the folder of a delivery, unless it is of another repository, or another cluster or another environment
@@ -213,7 +299,9 @@ func (f *following) open(d *Delivery, files *source.FileSystem, own manifest.ID)
 	switch {
 	case isRendered, top == tree.EnvironmentsFolder, isOwn: // an environment judges it
 	case d.IsElsewhere:
-		d.unknown("other cluster")
+		d.unknown(d.Elsewhere())
+		looking := *d // at the files that it would be built of
+		_ = looking.build(files)
 	case !isThere && d.IsFlux && (own != (manifest.ID{}) || IsFolder(f.name)):
 		message := fmt.Sprintf("spec.path: no folder %s in this repository", source.Relative(d.Folder))
 		d.unknown("no such folder: " + source.Relative(d.Folder))

@@ -2,7 +2,9 @@ package render
 
 import (
 	"cmp"
+	"fmt"
 	"path"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -30,6 +32,9 @@ func (in *input) install(files *source.FileSystem, cluster func() charts.Cluster
 		Files: files, Cluster: cluster, Memo: in.shared,
 		PostRender: func(k map[string]any, objects []manifest.Object) ([]manifest.Object, error) {
 			return kustomize.PostRender(in.sources, k, objects)
+		},
+		IdlePostRender: func(k map[string]any, objects, built []manifest.Object) []manifest.Problem {
+			return kustomize.IdlePostRender(in.sources, k, objects, built)
 		},
 		BlamePostRender: func(k map[string]any, p manifest.Problem) (keys []string, part string) {
 			return kustomize.BlamePostRender(in.sources, k, p)
@@ -86,7 +91,11 @@ func (b *built) deliver(in *input, repository *Repository) {
 	b.cluster = sync.OnceValue(func() charts.Cluster { // most environments have no releases
 		return clusterOf(in.sources.Kustomizations[in.folder], defined)
 	})
-	b.releases = release.Find(slices.Concat(b.root.Applied(), delivered))
+	var judged []manifest.Object
+	for _, d := range b.root.open() {
+		judged = append(judged, d.withDefaults()...)
+	}
+	b.releases = release.Find(judged)
 	installed, problems := in.install(in.sources.FS, b.cluster, b.releases)
 	b.invalid = append(b.invalid, blameDeliveries(problems)...)
 	all := slices.Concat(b.root.known(), delivered)
@@ -94,6 +103,7 @@ func (b *built) deliver(in *input, repository *Repository) {
 		b.root.addChart(r)
 		all = append(all, r.Objects...)
 	}
+	b.root.setUnset(all)
 	b.addDefinitions(all)
 	b.addDefinitions(in.otherDefinitions(repository, all))
 }
@@ -161,9 +171,32 @@ func (b *built) judgeInstalled(invalid []manifest.Problem) []manifest.Problem {
 	}
 	for _, d := range b.root.charts() { // Flux substitutes variables in the release
 		invalid = append(invalid, d.Parent.checker(b.checker).Installed(d.Applied())...)
+		invalid = append(invalid, repeatedIn(d)...)
 		d.placeInChart(b.checker)
 	}
 	return blameDeliveries(invalid)
+}
+
+// repeatedIn returns a warning of the objects that a chart makes twice: the tool applies one over the other. Helm
+// installs a file of a definition before a template of it.
+func repeatedIn(d *Delivery) []manifest.Problem {
+	first := map[manifest.ID]manifest.Object{}
+	var names []string
+	for _, o := range d.Applied() {
+		other, isRepeated := first[o.IDInNamespace()]
+		switch {
+		case !isRepeated:
+			first[o.IDInNamespace()] = o
+		case !release.IsCRDFile(other) || !reflect.DeepEqual(o.Object["spec"], other.Object["spec"]):
+			names = append(names, fmt.Sprintf("%s (%s and %s)", o, other.Origin, o.Origin))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	p := d.Chart.Warning("makes an object twice, and one is applied over the other: " + manifest.FirstOf(3, names))
+	p.Code = manifest.DuplicateObject
+	return []manifest.Problem{p}
 }
 
 // hasOwnDefinition reports whether a definition of the repository judges an object, and none of this program.

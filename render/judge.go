@@ -1,6 +1,7 @@
 package render
 
 import (
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
@@ -29,7 +31,7 @@ func (in *input) judge(b built) (stored []manifest.Object, problems []manifest.P
 		if d.isSet() { // the API server warns its controller alone
 			found = slices.DeleteFunc(found, func(p manifest.Problem) bool { return p.Code == manifest.APIWarning })
 		}
-		problems = append(problems, d.blame(found)...)
+		problems = append(problems, d.blame(slices.Concat(found, d.withoutNamespace(b.checker)))...)
 		for _, p := range d.blame(d.ineffective) {
 			if p.Subject.Unstructured == nil || d.isWritten(p.Field) {
 				problems = append(problems, p)
@@ -37,6 +39,28 @@ func (in *input) judge(b built) (stored []manifest.Object, problems []manifest.P
 		}
 	}
 	return stored, append(problems, in.duplicates(tree.Layout(b.root.known(), b.checker.IsNamespaced))...)
+}
+
+// withoutNamespace returns the errors of objects that Flux cannot apply, as it knows no namespace for them
+// (ssa/errors/errors.go of fluxcd/pkg).
+func (d *Delivery) withoutNamespace(checker *verdict.Checker) (problems []manifest.Problem) {
+	by := d.Place
+	if d.isEntry() && d.sync != nil {
+		by = *d.sync
+	}
+	if !by.IsFlux || by.TargetNamespace != "" {
+		return nil
+	}
+	for _, o := range d.known() {
+		isNamespaced, _ := checker.IsNamespaced(o.GroupVersionKind())
+		isIgnored := delivery.Find(delivery.Settings(o.Unstructured, delivery.Flux), delivery.Ignored) != nil
+		if isNamespaced && o.GetNamespace() == "" && !isIgnored {
+			problems = append(problems, manifest.NewProblem(o, "metadata.namespace", manifest.Value{}, fmt.Sprintf(
+				"metadata.namespace: namespace not specified: Flux refuses all objects of %s: write it, or "+
+					"spec.targetNamespace there", by.Of)).As(manifest.MissingNamespace))
+		}
+	}
+	return problems
 }
 
 // judgeRendered returns the problems of rendered objects at their cause: in the overrides, if

@@ -267,18 +267,26 @@ func refusedBy(problems []manifest.Problem) map[manifest.ID]bool {
 	return refused
 }
 
-// Untold returns the paths that deliveries without known objects look at: with an error, or without their chart.
-func (e *Environment) Untold() (looks []*source.Looks) {
+// Untold is a delivery without known objects: with an error, without its chart, or for another cluster.
+type Untold struct {
+	*source.Looks // the paths that it looks at
+	// Of is the object that delivers, and Reason says why this cluster does not get the objects, or is empty.
+	Of     manifest.Object
+	Reason string
+}
+
+// Untold returns the deliveries without known objects.
+func (e *Environment) Untold() (all []Untold) {
 	if e.pipeline == nil {
 		return nil
 	}
 	for _, d := range e.pipeline.root.all() {
 		isUnknown := len(d.Unknown) > 0 && !d.isOpen() || d.Chart != nil
 		if isUnknown && len(e.pipeline.objectsOf(d)) == 0 || d.isEntry() && !e.pipeline.isBuilt {
-			looks = append(looks, d.Looks)
+			all = append(all, Untold{Looks: d.Looks, Of: d.Of, Reason: d.Elsewhere()})
 		}
 	}
-	return looks
+	return all
 }
 
 // Consumed returns the files whose content the known deliveries consumed, from the root.

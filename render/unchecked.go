@@ -8,12 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"example.com/gatehouse/render/delivery/release"
+	"example.com/gatehouse/render/delivery/definitions"
 	"example.com/gatehouse/render/manifest"
 )
 
 // Unchecked counts the objects of a kind without a definition.
 type Unchecked struct {
-	schema.GroupVersionKind // of the first object
+	schema.GroupVersionKind // of the first object, or one that its tool no longer serves
 	Objects                 int
 	// First is a problem with the position of the first object.
 	First manifest.Problem
@@ -38,6 +39,9 @@ func (p *pipeline) unchecked(objects []manifest.Object) (all []Unchecked) {
 			byKind[gvk.GroupKind()] = &Unchecked{GroupVersionKind: gvk,
 				First: p.locate(manifest.NewProblem(at, "", manifest.Value{}, ""))}
 			_, byKind[gvk.GroupKind()].Differing = p.undelivered(gvk)
+		}
+		if served, _ := definitions.Instead(gvk); served != "" { // for which no object of the kind is checked
+			byKind[gvk.GroupKind()].GroupVersionKind = gvk
 		}
 		byKind[gvk.GroupKind()].Objects++
 	}
@@ -68,15 +72,23 @@ var programs = map[string]string{
 // unserved warns of kinds among objects that no cluster serves.
 func (p *pipeline) unserved(objects []manifest.Object) (warnings []manifest.Problem) {
 	for _, u := range p.unchecked(objects) {
-		if program := programs[u.Group]; program != "" {
-			u.First.Code = manifest.MissingDefinition
-			u.First.Warning = true
-			u.First.Object = ""
+		served, release := definitions.Instead(u.GroupVersionKind)
+		program := programs[u.Group]
+		switch {
+		case served != "":
+			u.First.Message = fmt.Sprintf("%s: %s no longer serves %s: write %s, so that the objects are checked",
+				u.GroupKind(), release, u.Version, schema.GroupVersion{Group: u.Group, Version: served})
+		case program != "":
 			u.First.Message = fmt.Sprintf("%s is in a file for %s: no cluster serves it, and the sync would fail: take "+
 				"it out of resources, or annotate it with config.kubernetes.io/local-config: \"true\"", u.GroupKind(),
 				program)
-			warnings = append(warnings, u.First)
+		default:
+			continue
 		}
+		u.First.Code = manifest.MissingDefinition
+		u.First.Warning = true
+		u.First.Object = ""
+		warnings = append(warnings, u.First)
 	}
 	return warnings
 }

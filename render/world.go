@@ -3,7 +3,9 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -12,7 +14,9 @@ import (
 	"example.com/gatehouse/render/delivery/applicationset"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/folder"
+	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/fault"
+	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verdict/apiserver"
 )
@@ -21,6 +25,7 @@ import (
 type world struct {
 	objects  map[manifest.ID]manifest.Object // the first of each ID
 	own      manifest.ID                     // the source of the environment itself, or nothing
+	sync     *folder.Place                   // by which Flux syncs the environment, or nil
 	clusters []manifest.Object               // Secrets that register clusters of Argo CD
 	scopes   map[schema.GroupKind]bool       // of custom kinds: whether they have a namespace
 }
@@ -31,9 +36,10 @@ func newWorld(objects []manifest.Object, in *input) *world {
 	return w
 }
 
-// add adds objects. The Kustomization that syncs the folder of the environment has its source.
+// add adds objects, and those that flux-operator makes of them. The Kustomization that syncs the folder of the
+// environment has its source.
 func (w *world) add(objects []manifest.Object, in *input) {
-	for _, o := range objects {
+	for _, o := range slices.Concat(objects, in.instanceObjects(objects)) {
 		if _, isThere := w.objects[o.ID()]; !isThere {
 			w.objects[o.ID()] = o
 		}
@@ -45,23 +51,122 @@ func (w *world) add(objects []manifest.Object, in *input) {
 			w.clusters = append(w.clusters, o)
 		}
 		if w.own == (manifest.ID{}) && in.syncs(o) {
-			w.own = folder.Places(o)[0].Source
+			w.sync = &folder.Places(o)[0]
+			w.own = w.sync.Source
 		}
 	}
 }
 
-// values returns the values of a ConfigMap.
-func (w *world) values(kind, namespace, name string) (values map[string]string, isKnown bool) {
-	o, isKnown := w.objects[manifest.ID{Kind: kind, Namespace: namespace, Name: name}]
-	if kind != "ConfigMap" || !isKnown {
-		return nil, false
+// apply puts the objects of a delivery as they are applied in place of those in git.
+func (w *world) apply(d *Delivery) {
+	for _, o := range d.objects {
+		if w.objects[o.known.ID()].Delivery == d {
+			w.objects[o.known.ID()] = o.applied
+		}
+	}
+}
+
+// values returns the ConfigMap with values that a reference names, and those that are known: a variable that is left in
+// a value is that of a delivery whose values are not known, and SOPS encrypts values.
+func (w *world) values(kind, namespace, name string) (from manifest.Object, values map[string]string, areKnown bool) {
+	from, areKnown = w.objects[manifest.ID{Kind: kind, Namespace: namespace, Name: name}]
+	if kind != "ConfigMap" || !areKnown || from.Object["sops"] != nil {
+		return from, nil, false
 	}
 	values = map[string]string{}
-	data, _ := o.Object["data"].(map[string]any)
+	data, _ := from.Object["data"].(map[string]any)
 	for key, value := range data {
+		if flux.HasVariables(value) {
+			areKnown = false
+			continue
+		}
 		values[key], _ = value.(string)
 	}
-	return values, true
+	return from, values, areKnown
+}
+
+// instanceObjects returns the objects that flux-operator makes by the FluxInstances among objects, and by the values of
+// the chart flux-instance, with the patches of these.
+func (in *input) instanceObjects(objects []manifest.Object) (all []manifest.Object) {
+	add := func(spec any, of manifest.Object, namespace string) {
+		instance, ok := flux.InstanceOf(spec)
+		if !ok {
+			return
+		}
+		made := instance.Objects(namespace)
+		for _, patch := range instance.Kustomize.Patches { // others are of objects that are not here
+			patched, err := kustomize.PostRender(in.sources, map[string]any{"patches": []any{patch}}, made)
+			if err == nil {
+				made = patched
+			}
+		}
+		for _, o := range made {
+			o.Delivery = of.Delivery
+			all = append(all, o)
+		}
+	}
+	isOther := func(o manifest.Object) bool {
+		return release.Is(o) && !manifest.Contains(o.Object["spec"], func(_ string, value any) bool {
+			text, _ := value.(string)
+			return strings.Contains(text, instanceChart)
+		})
+	}
+	for _, o := range objects {
+		if flux.IsInstance(o) {
+			add(o.Object["spec"], o, o.GetNamespace())
+		}
+	}
+	for _, r := range release.Find(slices.DeleteFunc(slices.Clone(objects), isOther)) {
+		if r.Chart == instanceChart {
+			add(r.Values["instance"], r.Source, r.Namespace)
+		}
+	}
+	return all
+}
+
+// instanceChart is the chart that installs a FluxInstance.
+const instanceChart = "flux-instance"
+
+// isSame reports whether two sources of Flux are one repository and, as far as both name one, one branch.
+func (w *world) isSame(a, b manifest.ID) bool {
+	text := func(id manifest.ID, keys ...string) string {
+		if w.objects[id].Unstructured == nil {
+			return ""
+		}
+		value, _, _ := unstructured.NestedString(w.objects[id].Object, append([]string{"spec"}, keys...)...)
+		return value
+	}
+	place := func(id manifest.ID) string {
+		url := strings.ToLower(text(id, "url"))
+		_, after, hasProtocol := strings.Cut(url, "://")
+		if !hasProtocol { // git@host:path
+			after = strings.Replace(url, ":", "/", 1)
+		}
+		host, within, _ := strings.Cut(strings.TrimSuffix(strings.Trim(after, "/"), ".git"), "/")
+		return host[strings.LastIndex(host, "@")+1:] + "/" + within
+	}
+	branch := func(id manifest.ID) string {
+		return cmp.Or(strings.TrimPrefix(text(id, "ref", "name"), "refs/heads/"), text(id, "ref", "commit"),
+			text(id, "ref", "semver"), text(id, "ref", "tag"), text(id, "ref", "branch"))
+	}
+	isBranch := branch(a) == "" || branch(b) == "" || branch(a) == branch(b)
+	return isBranch && text(a, "url") != "" && a.Kind == b.Kind && place(a) == place(b)
+}
+
+// setUnset tells all deliveries what Flux does with unset variables: by its Deployment among objects, or its
+// FluxInstance.
+func (d *Delivery) setUnset(objects []manifest.Object) {
+	unset := flux.MayRefuse
+	for _, o := range slices.Concat(objects, d.instanceObjects(objects)) {
+		if by, isController := flux.UnsetBy(o); isController {
+			unset = max(unset, by)
+		}
+	}
+	for _, each := range d.all() {
+		if each.postBuild != nil {
+			each.postBuild.Unset = unset
+		}
+	}
 }
 
 // isNamespaced reports whether an object has a namespace, as far as is known before charts are rendered.
@@ -82,19 +187,22 @@ func (d *Delivery) substitute(by folder.Place, w *world) (problems []manifest.Pr
 	outer := d.outer()
 	// Variables that are left in the object are in its objects as well.
 	isPartial := outer != nil && outer.Values == nil && flux.HasVariables(by.InCluster.Object["spec"])
-	if len(p.Substitute)+len(p.SubstituteFrom) == 0 && !isPartial {
+	isAlways := p.SubstituteStrategy == "Always"
+	substitutes := isPartial || isAlways || len(p.Substitute)+len(p.SubstituteFrom) > 0
+	if !substitutes && (d.isEntry() || !by.IsFlux) { // the message of a variable names the place of its value
 		return nil
 	}
-	d.postBuild = &flux.PostBuild{Values: map[string]string{}, Always: p.SubstituteStrategy == "Always",
+	d.postBuild = &flux.PostBuild{Values: map[string]string{}, Always: isAlways,
 		In: "spec.postBuild of " + by.Of.String()}
 	for _, from := range p.SubstituteFrom {
-		values, isKnown := w.values(from.Kind, by.Of.GetNamespace(), from.Name)
-		isPartial = isPartial || !isKnown && !from.Optional
+		o, values, areKnown := w.values(from.Kind, by.Of.GetNamespace(), from.Name)
+		isPartial = isPartial || !areKnown
+		problems = append(problems, checkNames(o, by, values)...)
 		d.postBuild.Add(values)
 	}
 	d.postBuild.Add(p.Substitute)
 	if !isPartial {
-		return nil
+		return problems
 	}
 	for i := range d.objects {
 		o := d.objects[i].inGit
@@ -113,10 +221,28 @@ func (d *Delivery) substitute(by folder.Place, w *world) (problems []manifest.Pr
 	return problems
 }
 
+// checkNames returns the errors of names of values in a ConfigMap, or in the Kustomization that takes them.
+func checkNames(in manifest.Object, by folder.Place, values map[string]string) (problems []manifest.Problem) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if flux.IsName(name) || by.IsElsewhere {
+			continue
+		}
+		keys := []string{"data", name}
+		if in.Unstructured == by.Of.Unstructured {
+			keys = []string{"spec", "postBuild", "substitute", name}
+		}
+		field := manifest.JoinField(keys)
+		problems = append(problems, manifest.NewProblem(in.Committed(), field, manifest.Value{},
+			fmt.Sprintf("%s: Flux refuses %q as the name of a variable, and all objects of %s with it: write "+
+				"letters, digits and underscores", field, name, by.Of)).As(manifest.InvalidVariable))
+	}
+	return blameDeliveries(problems)
+}
+
 // substituteOwn sets the values of variables by the Kustomization among the objects of an entry that syncs its folder.
 func (d *Delivery) substituteOwn() []manifest.Problem {
 	objects := d.InGit()
-	for _, o := range objects {
+	for _, o := range slices.Concat(objects, d.instanceObjects(objects)) {
 		if d.syncs(o) {
 			return d.substitute(folder.Places(o)[0], newWorld(objects, d.input))
 		}

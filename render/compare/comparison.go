@@ -60,8 +60,8 @@ type Input struct {
 	Charts []source.Chart
 	// Kubernetes is the declared version; empty for the newest.
 	Kubernetes string
-	// Untold are the paths that the parts look at that have no known objects.
-	Untold []*source.Looks
+	// Untold are the deliveries without known objects.
+	Untold []render.Untold
 }
 
 // Differences are the objects of an environment before and after a change, compared one by one.
@@ -79,7 +79,7 @@ type Differences struct {
 	// Unread are values of charts that nothing reads any more.
 	Unread []Unread
 
-	untold []*source.Looks // before and after
+	untold []render.Untold // before and after
 }
 
 // Facts are what else is known of an environment.
@@ -121,8 +121,13 @@ func Differ(kinds *registry.Kinds, before, after Input) Differences {
 	was, is, by := d.joinDelivered(before, after)
 	d.Unread = append(d.Unread, unread(before.Charts, after.Charts)...)
 	d.Changes, d.Unchanged = changes(kinds, was, is)
+	sources := map[manifest.ID]manifest.Object{}
+	for _, r := range slices.Concat(before.Installed, after.Installed) {
+		sources[r.Source.ID()] = r.Source
+	}
 	for i, c := range d.Changes {
 		d.Changes[i].InstalledBy = by[c.Object().IDInNamespace()]
+		d.Changes[i].keptBy = keeping(sources[d.Changes[i].InstalledBy])
 	}
 	if len(before.Objects) > 0 && len(after.Objects) > 0 && before.Kubernetes != after.Kubernetes {
 		d.Kubernetes = &KubernetesChange{before.Kubernetes, after.Kubernetes}
@@ -135,10 +140,13 @@ func (both *Comparison) Differs() bool {
 	return len(both.Changes)+len(both.Definitions) > 0 || both.Kubernetes != nil || !both.Verdicts.IsEqual()
 }
 
-// IsUntold reports whether a part of the environment looks at a file, and nobody knows the objects of this part.
-func (both *Comparison) IsUntold(file string) bool {
-	return !manifest.HasErrors(both.Problems) &&
-		slices.ContainsFunc(both.untold, func(looks *source.Looks) bool { return looks.Has(file) })
+// Untold returns a part of the environment that looks at a file, and whose objects nobody knows; nil if there is none.
+func (both *Comparison) Untold(file string) *render.Untold {
+	i := slices.IndexFunc(both.untold, func(part render.Untold) bool { return part.Has(file) })
+	if i < 0 || manifest.HasErrors(both.Problems) {
+		return nil
+	}
+	return &both.untold[i]
 }
 
 // joinDelivered returns all objects before and after, with those that tools make, and the objects that deliver these. A

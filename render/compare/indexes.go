@@ -125,6 +125,15 @@ func (both *Comparison) refusals() map[manifest.ID]field.ErrorList {
 	return refused
 }
 
+// Unapplied returns what server-side apply refuses of an object after a change, and did not refuse before.
+func (both *Comparison) Unapplied(c Change) field.ErrorList {
+	if c.After == nil || c.Before != nil &&
+		len(both.checker().ApplyErrors(manifest.Object{Unstructured: c.Before})) > 0 {
+		return nil
+	}
+	return both.checker().ApplyErrors(manifest.Object{Unstructured: c.After})
+}
+
 // FieldsOf returns the changed fields of an object. Callers may change the list.
 func (both *Comparison) FieldsOf(c Change) []FieldChange {
 	var key [2]manifest.ID

@@ -142,6 +142,15 @@ func overrideObjects(fs *source.FileSystem, component *source.Kustomization,
 }
 
 func buildOver(fs *source.FileSystem, k types.Kustomization, objects []manifest.Object) ([]manifest.Object, error) {
+	files, err := virtualOver(fs, k, objects)
+	if err != nil {
+		return nil, err
+	}
+	return buildFolder(files, virtualFolder)
+}
+
+// virtualOver returns files with a kustomization of objects in the virtual folder.
+func virtualOver(fs *source.FileSystem, k types.Kustomization, objects []manifest.Object) (*source.FileSystem, error) {
 	var resources bytes.Buffer
 	for _, o := range objects {
 		content, err := o.YAML()
@@ -156,7 +165,7 @@ func buildOver(fs *source.FileSystem, k types.Kustomization, objects []manifest.
 		k.Resources = []string{"rendered.yaml"}
 		files["rendered.yaml"] = resources.Bytes()
 	}
-	return buildVirtual(fs, k, files)
+	return withVirtual(fs, k, files)
 }
 
 // PostRender builds objects with the patches and images of a kustomization.
@@ -172,11 +181,36 @@ func PostRender(s *source.Sources, kustomization map[string]any, objects []manif
 	return built, err
 }
 
+// IdlePostRender returns the warnings of entries of a kustomization that PostRender built objects with: those that
+// change none of them. The field of each is in the kustomization.
+func IdlePostRender(s *source.Sources, kustomization map[string]any, objects,
+	built []manifest.Object) (idle []manifest.Problem) {
+	var k types.Kustomization
+	if manifest.Decode(kustomization, &k) != nil {
+		return nil
+	}
+	files, err := virtualOver(s.FS, types.Kustomization{Patches: k.Patches, Images: k.Images}, objects)
+	if err != nil {
+		return nil
+	}
+	paths := FindPaths(source.Read(nil, nil, files, nil, nil, nil, virtualFolder), virtualFolder)
+	return Ineffective(paths, "", slices.Clone(built), nil)
+}
+
 // virtualFolder is the folder of a kustomization that is nowhere on disk.
 const virtualFolder = "/.gatehouse"
 
 // buildVirtual builds a kustomization beside some files, none of them on disk.
 func buildVirtual(fs *source.FileSystem, k types.Kustomization, files map[string][]byte) ([]manifest.Object, error) {
+	with, err := withVirtual(fs, k, files)
+	if err != nil {
+		return nil, err
+	}
+	return buildFolder(with, virtualFolder)
+}
+
+// withVirtual adds a kustomization, beside some files, in the virtual folder.
+func withVirtual(fs *source.FileSystem, k types.Kustomization, files map[string][]byte) (*source.FileSystem, error) {
 	content, err := yaml.Marshal(k)
 	if err != nil {
 		return nil, err
@@ -185,7 +219,7 @@ func buildVirtual(fs *source.FileSystem, k types.Kustomization, files map[string
 	for name, content := range files {
 		virtual[path.Join(virtualFolder, name)] = content
 	}
-	return buildFolder(fs.With(virtual), virtualFolder)
+	return fs.With(virtual), nil
 }
 
 // link gives each overridden object its version before the overrides, and the source of that.

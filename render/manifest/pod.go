@@ -3,6 +3,7 @@ package manifest
 import (
 	"strings"
 
+	"github.com/distribution/reference"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -26,4 +27,14 @@ func PodTemplatePath(kind string) (path []string, ok bool) {
 func MakesPods(o *unstructured.Unstructured) bool {
 	_, ok := PodTemplatePath(o.GetKind())
 	return ok && !strings.Contains(o.GroupVersionKind().Group, ".") // groups of custom resources have a dot
+}
+
+// CheckImage returns an error for an image that the kubelet cannot parse: Pods stay in InvalidImageName. Other tools
+// replace an image with a variable, or with a path of ko.
+func CheckImage(image string) error {
+	if image == "" || strings.Contains(image, "${") || strings.HasPrefix(image, "ko://") {
+		return nil
+	}
+	_, err := reference.ParseNormalizedNamed(image)
+	return err
 }

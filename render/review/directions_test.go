@@ -88,6 +88,9 @@ func TestDeliveriesHaveOrdinaryFields(t *testing.T) {
 	const (
 		syncs  = "it decides which objects are applied to the cluster, from which source, and with which rights"
 		digest = "its digest is removed: a tag may get another image later"
+		// of helm-controller
+		reinstalled = "the release is uninstalled, and installed anew"
+
 		pinned = "2.0@sha256:0123456789012345678901234567890123456789012345678901234567890123"
 	)
 	object := func(kind, spec string) string {
@@ -110,7 +113,10 @@ func TestDeliveriesHaveOrdinaryFields(t *testing.T) {
 	}{
 		"the interval of a release":       {release("interval: 1h"), release("interval: 2h"), ""},
 		"the retries of a release":        {release("install: {remediation: {retries: 1}}"), release("install: {remediation: {retries: 3}}"), ""},
-		"the chart of a release":          {release("chart: {spec: {chart: a}}"), release("chart: {spec: {chart: b}}"), syncs},
+		"the chart of a release":          {release("chart: {spec: {chart: a}}"), release("chart: {spec: {chart: b}}"), reinstalled},
+		"the chart moves":                 {release("chart: {spec: {chart: ./a/web}}"), release("chart: {spec: {chart: ./b/web}}"), syncs},
+		"the chart of a release in place": {release("chart: {spec: {chart: a}}, upgrade: {chartNameChangeStrategy: InPlaceUpdate}"), release("chart: {spec: {chart: b}}, upgrade: {chartNameChangeStrategy: InPlaceUpdate}"), syncs},
+		"the name of a release":           {release("releaseName: a"), release("releaseName: b"), reinstalled},
 		"the account of a release":        {release("serviceAccountName: a"), release("interval: 1h"), syncs},
 		"a release that is removed":       {release("interval: 1h"), "", "the objects that it delivers are deleted with it, or no longer updated"},
 		"a value of an unknown chart":     {release("values: {a: 1}"), release("values: {a: 2}"), "no row shows its effect: its chart is not in this repository, or does not read it"},

@@ -69,6 +69,11 @@ func review(both *compare.Comparison, c compare.Change) (effects []kind.Effect) 
 	effects = slices.DeleteFunc(ruleOf(o)(both, c), func(e kind.Effect) bool {
 		return e.Type == "" || isCovered && slices.Contains(coveredTypes, e.Type)
 	})
+	if errs := both.Unapplied(c); len(errs) > 0 {
+		effects = append(effects, kind.Effect{Type: effect.ObjectRefused,
+			What: kind.Say("server-side apply refuses it: %s", reason(errs)),
+			Risk: "Flux fails to apply it, and other tools where they use server-side apply"})
+	}
 	return append(effects, reviewTreatments(both, c)...)
 }
 

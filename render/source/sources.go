@@ -277,6 +277,9 @@ func (s *Sources) PartAt(file string, line int, entry ...string) (below []string
 				in = entry
 			}
 		}
+		if name == "" { // the line is that of the mapping
+			return below, ""
+		}
 		below = append(below, name)
 		value = in
 	}

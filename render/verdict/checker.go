@@ -20,6 +20,7 @@ import (
 	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/delivery/definitions"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/fault"
@@ -268,22 +269,28 @@ func (c *Checker) judge(o manifest.Object) (*unstructured.Unstructured, []manife
 	if o.Written == o.Unstructured {
 		problems = append(problems, contract.ReservedFields(c.kinds, o)...)
 	}
-	isElsewhere := func(p manifest.Problem) bool { return !p.Warning && isSetElsewhere(o, p) }
+	if delivery.Find(delivery.Settings(o.Unstructured, delivery.Flux), delivery.Merged) != nil {
+		problems = ofPart(o, problems)
+	}
+	isElsewhere := func(p manifest.Problem) bool { return !p.Warning && isTriggered(o, p) }
 	return stored, slices.DeleteFunc(problems, isElsewhere)
 }
 
-// isSetElsewhere reports whether somebody else sets the field of a problem: Flux merges an object into the one that the
-// cluster has (reconcile in internal/controller/kustomization_controller.go of kustomize-controller), and a controller
-// of OpenShift sets images by triggers.
-func isSetElsewhere(o manifest.Object, p manifest.Problem) bool {
-	if p.Field == "" {
+// isTriggered reports whether a controller of OpenShift sets the field of a problem: the image of a trigger.
+func isTriggered(o manifest.Object, p manifest.Problem) bool {
+	if o.GetAnnotations()["image.openshift.io/triggers"] == "" || !strings.HasSuffix(p.Field, ".image") {
 		return false
 	}
-	value := decoding.At(o.Object, manifest.SplitField(p.Field))
-	isMerged := strings.EqualFold(o.GetAnnotations()["kustomize.toolkit.fluxcd.io/ssa"], "Merge")
-	isTriggered := o.GetAnnotations()["image.openshift.io/triggers"] != "" && strings.HasSuffix(p.Field, ".image")
-	text, _ := value.(string)
-	return isMerged && value == nil || isTriggered && strings.TrimSpace(text) == ""
+	text, _ := decoding.At(o.Object, manifest.SplitField(p.Field)).(string)
+	return strings.TrimSpace(text) == ""
+}
+
+// ofPart returns the problems of an object that Flux merges into what the cluster has: those of fields that are there.
+func ofPart(o manifest.Object, problems []manifest.Problem) []manifest.Problem {
+	return slices.DeleteFunc(slices.Clone(problems), func(p manifest.Problem) bool {
+		isMissing := p.Field != "" && decoding.At(o.Object, manifest.SplitField(p.Field)) == nil
+		return p.IsError() && (isMissing || p.Code == metav1.CauseTypeFieldValueRequired)
+	})
 }
 
 // judgeEncrypted judges an object that Flux decrypts, without its encrypted values. It keeps the metadata
@@ -297,6 +304,12 @@ func (c *Checker) judgeEncrypted(o manifest.Object) (*unstructured.Unstructured,
 	return stored, slices.DeleteFunc(problems, func(p manifest.Problem) bool {
 		return p.Field != "" && secret.HasEncrypted(decoding.At(o.Object, manifest.SplitField(p.Field)))
 	})
+}
+
+// ApplyErrors returns what server-side apply refuses of a valid object.
+func (c *Checker) ApplyErrors(o manifest.Object) field.ErrorList {
+	defer c.kubernetes.Enter()()
+	return c.applyErrors(o)
 }
 
 func (c *Checker) applyErrors(o manifest.Object) field.ErrorList {

@@ -92,7 +92,7 @@ func (c *Checker) judgeSubstituted(o manifest.Object, applied flux.Result) (*uns
 	case c.PostBuild.Values == nil:
 		rest := c.withoutUnknown(applied.Object)
 		substituted = rest.Object
-		problems = append(problems, rest.problems(c)...)
+		problems = append(problems, c.nameVariables(o, rest.problems(c))...)
 	default:
 		_, found := c.judge(substituted)
 		problems = append(problems, c.nameVariables(o, found)...)
@@ -111,25 +111,58 @@ func (c *Checker) judgeSubstituted(o manifest.Object, applied flux.Result) (*uns
 func (c *Checker) nameVariables(o manifest.Object, problems []manifest.Problem) []manifest.Problem {
 	problems = slices.Clone(problems) // the memo keeps them
 	for i, p := range problems {
-		names := flux.VariablesIn(decoding.At(o.Object, manifest.SplitField(p.Field)))
-		if len(names) > 0 && isOfVariable(p, o) {
-			problems[i].Message += fmt.Sprintf("; set by the variable %s of %s", strings.Join(names, ", "),
-				c.PostBuild.Place())
+		content := decoding.At(o.Object, manifest.SplitField(p.Field))
+		names := flux.VariablesIn(content)
+		if len(names) == 0 || !isOfVariable(p, o) {
+			continue
+		}
+		from := "the default of the variable " + strings.Join(names, ", ")
+		set := slices.DeleteFunc(names, func(name string) bool {
+			_, isSet := c.PostBuild.Values[name]
+			return !isSet
+		})
+		if len(set) > 0 {
+			from = "the variable " + strings.Join(set, ", ") + " of " + c.PostBuild.Place()
+		}
+		problems[i].Message += "; set by " + from
+		if text, isText := content.(string); isText && p.Value.ShouldBeText && len(text) < longestExample {
+			problems[i].Message += fmt.Sprintf(": kustomize drops the quotes around it, so write two kinds, '\"%s\"'",
+				strings.Trim(text, `"`))
 		}
 	}
 	return problems
 }
 
+// longestExample bounds the text that a remedy repeats.
+const longestExample = 100
+
 // substitutionProblems returns the problems of the substitution itself.
 func substitutionProblems(values *flux.PostBuild, o manifest.Object,
 	applied flux.Result) (problems []manifest.Problem) {
-	for _, use := range applied.Missing {
-		problems = append(problems, useProblem(o, use, fmt.Sprintf("the variable %s is not set, so Flux refuses all "+
-			"objects: add it to %s, write a default as in ${%[1]s:=value}, or $${ for a ${ that is none of Flux",
-			use.Name, values.Place())))
+	missing := applied.Missing
+	if values != nil && values.Unset == flux.LeavesEmpty {
+		missing = nil
 	}
+	for _, use := range missing {
+		refuses := "Flux refuses all objects"
+		mayRefuse := values.Unset == flux.MayRefuse && applied.Err == nil
+		if mayRefuse {
+			refuses = "Flux 2.9 and later refuse all objects, and others put nothing in its place"
+		}
+		p := useProblem(o, use, fmt.Sprintf("the variable %s is not set, so %s: add it to %s, write a default as in "+
+			"${%[1]s:=value}, or $${ for a ${ that is none of Flux", use.Name, refuses, values.Place()))
+		p.Warning = mayRefuse
+		problems = append(problems, p)
+	}
+	for _, use := range applied.Joined {
+		p := useProblem(o, use, fmt.Sprintf("the variable %s has several lines in %s, and Flux removes the ends of "+
+			"lines: take a ConfigMap or Secret for a certificate or a file", use.Name, values.Place()))
+		p.Warning = true
+		problems = append(problems, p)
+	}
+	const remedy = "write $${ for a ${ that is not a variable, or the annotation " + flux.Switch + ": " + flux.Off
 	switch {
-	case len(applied.Missing) > 0 && !errors.Is(applied.Err, flux.ErrTooLarge):
+	case len(missing) > 0 && !errors.Is(applied.Err, flux.ErrTooLarge):
 	case applied.Culprit != nil:
 		name := applied.Culprit.Name
 		problems = append(problems, useProblem(o, *applied.Culprit, fmt.Sprintf("with the value of %s the object is "+
@@ -138,11 +171,14 @@ func substitutionProblems(values *flux.PostBuild, o manifest.Object,
 	case errors.Is(applied.Err, flux.ErrTooLarge):
 		problems = append(problems,
 			problem.OfObject(o, fmt.Sprintf("Flux cannot substitute variables: %v", applied.Err)))
+	case applied.Unreadable != nil:
+		field := manifest.JoinField(applied.Unreadable.Field)
+		problems = append(problems, manifest.NewProblem(o, field, manifest.Value{Contains: applied.Unreadable.Name},
+			fmt.Sprintf("%s: Flux cannot read %s: %v; a name has only letters, digits and underscores: %s", field,
+				applied.Unreadable.Name, applied.Err, remedy)).As(manifest.InvalidVariable))
 	case applied.Err != nil:
 		problems = append(problems,
-			problem.OfObject(o,
-				fmt.Sprintf("Flux cannot substitute variables: %v: write $${ for a ${ that is not a variable, or "+
-					"the annotation %s: %s", applied.Err, flux.Switch, flux.Off)))
+			problem.OfObject(o, fmt.Sprintf("Flux cannot substitute variables: %v: %s", applied.Err, remedy)))
 	case applied.GroupVersionKind() != o.GroupVersionKind() || hasVariableType(o):
 		problems = append(problems,
 			problem.OfObject(o,
@@ -180,6 +216,9 @@ func (c *Checker) explainVariables(o manifest.Object, problems []manifest.Proble
 		case c.PostBuild == nil:
 			problems[i].Message += ": write the value or, where Flux substitutes variables, say so by the annotation " +
 				flux.Annotation + " of the environment's kustomization"
+		case c.PostBuild.In != "" && len(c.PostBuild.Values) == 0:
+			problems[i].Message += ": write the value, or set a variable in " + c.PostBuild.In +
+				": without any Flux substitutes nothing"
 		}
 	}
 	return problems

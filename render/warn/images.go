@@ -1,9 +1,7 @@
 package warn
 
 import (
-	"strings"
-
-	"github.com/distribution/reference"
+	"slices"
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/references"
@@ -11,15 +9,14 @@ import (
 
 // invalidImages warns of images that the kubelet cannot parse: their Pods stay in InvalidImageName.
 func invalidImages(in Input) (warnings []manifest.Problem) {
-	for _, o := range in.Objects {
+	for _, o := range slices.Concat(in.Objects, in.Installed) {
 		for path, key := range map[string]string{
 			"containers|initContainers[]": "image", "volumes[].image": "reference",
 		} {
 			references.VisitPods(o, path, func(content map[string]any, at []string) {
 				image, _ := content[key].(string)
-				_, err := reference.ParseNormalizedNamed(image)
-				if image == "" || err == nil || strings.Contains(image, "${") || // of Flux
-					strings.HasPrefix(image, "ko://") {
+				err := manifest.CheckImage(image)
+				if err == nil {
 					return
 				}
 				warnings = append(warnings, warningAt(o, append(at, key), "%q is no image, so no Pod starts: %v: "+

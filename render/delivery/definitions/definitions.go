@@ -10,10 +10,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
 
 	"example.com/gatehouse/kind/crd"
 )
@@ -49,4 +51,20 @@ func Of(gvk schema.GroupVersionKind) *unstructured.Unstructured {
 		return definition
 	}
 	return nil
+}
+
+// Instead returns the newest version of a kind that its tool serves in place of one that it does not serve, and the
+// release of the tool; empty if it serves that one, or the kind is of no such tool.
+func Instead(gvk schema.GroupVersionKind) (served, release string) {
+	definition := all()[gvk.GroupKind()]
+	if definition == nil || crd.Serves(definition, gvk.Version) {
+		return "", ""
+	}
+	for _, v := range crd.Versions(definition) {
+		if v.Served && version.CompareKubeAwareVersionStrings(v.Name, served) > 0 {
+			served = v.Name
+		}
+	}
+	release, _, _ = strings.Cut(definition.GetAnnotations()[ReleaseAnnotation], ",")
+	return served, release
 }

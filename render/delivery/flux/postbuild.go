@@ -39,20 +39,32 @@ type PostBuild struct {
 	Always bool
 	// In says where the values are written; empty for the file that Annotation names.
 	In string
+	// Unset is what Flux does with a variable without a value.
+	Unset Unset
+
+	joined map[string]bool // the names of values with several lines
 }
 
 // Place says where to write a value.
 func (b *PostBuild) Place() string { return cmp.Or(b.In, "the file that "+Annotation+" names") }
 
-// Add adds values over the others, as Flux reads them.
+// Add adds values over the others, as Flux reads them: without the ends of their lines (kustomize/kustomize_varsub.go
+// of fluxcd/pkg).
 func (b *PostBuild) Add(values map[string]string) {
 	for name, value := range values {
 		b.Values[name] = strings.ReplaceAll(value, "\n", "")
+		if b.joined == nil {
+			b.joined = map[string]bool{}
+		}
+		b.joined[name] = strings.Contains(strings.TrimSpace(value), "\n")
 	}
 }
 
 // variableName matches the names that Flux allows.
 var variableName = regexp.MustCompile("^[_[:alpha:]][_[:alpha:][:digit:]]*$")
+
+// IsName reports whether Flux allows the name of a value. It refuses all objects with any other, used or not.
+func IsName(name string) bool { return variableName.MatchString(name) }
 
 // errNoValues is the error of a file with other objects than ConfigMaps.
 var errNoValues = errors.New("has something other than ConfigMaps with metadata.name and data of text, as Flux " +
@@ -61,26 +73,32 @@ var errNoValues = errors.New("has something other than ConfigMaps with metadata.
 // Read reads the values from the documents of a file.
 func Read(documents [][]byte) (*PostBuild, error) {
 	b := &PostBuild{Values: map[string]string{}}
+	isEncrypted := false
 	for _, document := range documents {
 		var o struct {
 			Kind     string
 			Metadata struct{ Name string }
 			Data     map[string]text
+			SOPS     yaml.Node `yaml:"sops"`
 		}
 		if err := yaml.Unmarshal(document, &o); err != nil || o.Kind != "ConfigMap" || o.Metadata.Name == "" {
 			return nil, errNoValues
 		}
 		b.ConfigMaps = append(b.ConfigMaps, o.Metadata.Name)
+		isEncrypted = isEncrypted || !o.SOPS.IsZero()
 		for name, value := range o.Data {
 			b.Add(map[string]string{name: string(value)})
 		}
 	}
 	for name := range b.Values {
-		if !variableName.MatchString(name) {
+		if !IsName(name) {
 			return nil,
 				fmt.Errorf("has the variable %q, and Flux refuses this name: write letters, digits and underscores",
 					name)
 		}
+	}
+	if isEncrypted { // by SOPS: only the cluster has the values
+		b.Values = nil
 	}
 	return b, nil
 }

@@ -25,15 +25,17 @@ type Result struct {
 	manifest.Object
 	// IsSubstituted reports whether Flux substitutes variables in the object.
 	IsSubstituted bool
-	// Missing are the variables with neither a value nor a default. Flux refuses them, and with them the whole
-	// Kustomization (StrictPostBuildSubstitutions in internal/features of kustomize-controller 1.9).
+	// Missing are the variables with neither a value nor a default, see Unset.
 	Missing []Use
-	// Err prevents a substitution. The object is unchanged. Culprit, if not nil, is the variable whose value does.
-	Err     error
-	Culprit *Use
+	// Joined are the variables whose values lose the ends of their lines.
+	Joined []Use
+	// Err prevents a substitution. The object is unchanged. Culprit, if not nil, is the variable whose value does, and
+	// Unreadable the first expression that Flux cannot read.
+	Err                 error
+	Culprit, Unreadable *Use
 }
 
-// Use is a variable in a text of an object.
+// Use is a variable, or an expression, in a text of an object.
 type Use struct {
 	Name  string
 	Field []string // the path of the text
@@ -68,6 +70,9 @@ func (b *PostBuild) Substitute(objects []manifest.Object, skip func(manifest.Obj
 		if b.Substitutes(objects[i]) && (skip == nil || !skip(objects[i])) {
 			results[i].IsSubstituted = true
 			templates[i], sizes[i], results[i].Err = b.template(objects[i])
+			if results[i].Err != nil {
+				results[i].Unreadable = unreadable(objects[i])
+			}
 		}
 	})
 	growth := 0
@@ -81,6 +86,7 @@ func (b *PostBuild) Substitute(objects []manifest.Object, skip func(manifest.Obj
 	parallel.For(len(objects), func(i int) {
 		if r := &results[i]; r.IsSubstituted && r.Err == nil && b.Values != nil {
 			var isMissing bool
+			r.Joined = b.usesOf(objects[i], func(name string) bool { return b.joined[name] })
 			if r.Object, isMissing, r.Err = b.evaluate(objects[i], templates[i]); isMissing {
 				r.Missing = b.missing(objects[i])
 			} else if r.Err != nil {
@@ -204,13 +210,79 @@ func (b *PostBuild) culprit(o manifest.Object, template string) *Use {
 		if _, _, err := plain.evaluate(o, template); err != nil {
 			continue
 		}
-		for _, use := range uses(o) {
-			if strings.Contains(use.text, "${"+name) {
-				return &Use{name, use.Field}
-			}
+		if found := b.usesOf(o, func(other string) bool { return other == name }); len(found) > 0 {
+			return &found[0]
 		}
 	}
 	return nil
+}
+
+// usesOf returns the variables of an object whose names match, one for each text.
+func (b *PostBuild) usesOf(o manifest.Object, matches func(name string) bool) (found []Use) {
+	for _, use := range uses(o) {
+		for _, name := range VariablesIn(use.text) {
+			if matches(name) {
+				found = append(found, Use{name, use.Field})
+			}
+		}
+	}
+	return found
+}
+
+// unreadable returns the first expression of an object that Flux cannot read, or nil if it can read each of them.
+func unreadable(o manifest.Object) *Use {
+	for _, use := range uses(o) {
+		text := use.text
+		for start := indexOfExpression(text); start >= 0; start = indexOfExpression(text) {
+			text = text[start:]
+			end := endOfExpression(text)
+			if end < 0 {
+				line, _, _ := strings.Cut(text, "\n")
+				if brace := strings.Index(line, "}"); brace > 0 {
+					line = line[:brace+1]
+				}
+				return &Use{line, use.Field}
+			}
+			text = text[end:]
+		}
+	}
+	return nil
+}
+
+// indexOfExpression returns the index of the first expression in a text, or a negative one. $$ stands for a $.
+func indexOfExpression(text string) int {
+	for i := 0; i+1 < len(text); i++ {
+		switch {
+		case text[i] != '$':
+		case text[i+1] == '{':
+			return i
+		case text[i+1] == '$':
+			i++
+		}
+	}
+	return -1
+}
+
+// endOfExpression returns the length of the expression that a text starts with, or a negative one if Flux cannot
+// read it.
+func endOfExpression(text string) int {
+	const longest = 1000 // the parser reads the text once for each brace
+	for i := range min(len(text), longest) {
+		if text[i] == '}' && reads(text[:i+1]) {
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// reads reports whether Flux can read a text.
+func reads(text string) bool {
+	var err error
+	func() {
+		defer fault.Catch(&err)
+		_, err = parse.Parse(text)
+	}()
+	return err == nil
 }
 
 type use struct {

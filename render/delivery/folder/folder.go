@@ -32,12 +32,27 @@ type Place struct {
 	IsPart bool
 	// IsDecrypted reports whether Flux decrypts files and objects.
 	IsDecrypted bool
-	// IsElsewhere reports whether another cluster or nobody gets the objects.
-	IsElsewhere bool
+	// IsElsewhere reports whether another cluster or nobody gets the objects, and IsSuspended the latter.
+	IsElsewhere, IsSuspended bool
 	// DefaultNamespace is the namespace of objects without one, as Argo CD applies them.
 	DefaultNamespace string
 
 	directory *directory // of Argo CD
+	keeps     bool       // Flux keeps objects that leave git
+}
+
+// Prunes reports whether the tool deletes objects that leave git, or asks to.
+func (p Place) Prunes() bool { return !p.keeps }
+
+// Elsewhere returns the reason why this cluster does not get the objects, or nothing.
+func (p Place) Elsewhere() string {
+	switch {
+	case !p.IsElsewhere:
+		return ""
+	case p.IsSuspended:
+		return "suspended: the cluster gets a change when somebody resumes it"
+	}
+	return "other cluster"
 }
 
 // directory has the fields of an Application for a folder without a kustomization.
@@ -78,6 +93,7 @@ func placeOfKustomization(o manifest.Object) []Place {
 		SourceRef  struct{ Kind, Name, Namespace string }
 		KubeConfig *struct{}
 		Suspend    bool
+		Prune      bool
 		Decryption *struct{}
 	}
 	if err := manifest.Decode(o.Object["spec"], &spec); err != nil {
@@ -89,7 +105,8 @@ func placeOfKustomization(o manifest.Object) []Place {
 		Folder: path.Join("/", spec.Path), IsFlux: true,
 		Source: manifest.ID{Group: "source.toolkit.fluxcd.io", Kind: ref.Kind,
 			Namespace: cmp.Or(ref.Namespace, o.GetNamespace()), Name: ref.Name},
-		IsElsewhere: spec.Suspend || spec.KubeConfig != nil,
+		IsElsewhere: spec.Suspend || spec.KubeConfig != nil, IsSuspended: spec.Suspend && spec.KubeConfig == nil,
+		keeps:       !spec.Prune,
 		IsDecrypted: spec.Decryption != nil,
 	}}
 }

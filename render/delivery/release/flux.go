@@ -7,7 +7,6 @@ import (
 	"path"
 	"strings"
 
-	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"helm.sh/helm/v4/pkg/strvals"
 
 	"example.com/gatehouse/render/decoding"
@@ -25,6 +24,7 @@ type helmRelease struct {
 	Values                       map[string]any
 	ValuesFrom                   []valuesReference
 	PostRenderers                []struct{ Kustomize map[string]any }
+	PostRenderStrategy           string
 	CommonMetadata               delivery.Metadata
 	Install                      struct {
 		CRDs                              string
@@ -43,6 +43,8 @@ type chartTemplate struct {
 	Chart, Version string
 	SourceRef      reference
 	ValuesFiles    []string
+	// IgnoreMissingValuesFiles is about ValuesFiles.
+	IgnoreMissingValuesFiles bool
 }
 
 type reference struct{ Kind, Name, Namespace string }
@@ -60,6 +62,7 @@ func (in index) ofHelmRelease(o manifest.Object) []Release {
 	}
 	r.Origin = map[string]string{helmGroup + "/name": o.GetName(), helmGroup + "/namespace": o.NamespaceOrDefault()}
 	r.Metadata = spec.CommonMetadata
+	r.KeepsHooks = spec.PostRenderStrategy == "nohooks"
 	r.IsSuspended = spec.Suspend
 	if spec.KubeConfig != nil {
 		r.Unjudged = "spec.kubeConfig installs it in another cluster"
@@ -125,29 +128,23 @@ func sourceID(ref reference) manifest.ID {
 	return manifest.ID{Group: "source.toolkit.fluxcd.io", Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
 }
 
-// setChart sets the chart by a template whose source has a namespace.
+// setChart sets the chart by a template whose source has a namespace. source-controller merges its files of values, and
+// they take the place of values.yaml of the chart (internal/helm/chart/builder.go).
 func (in index) setChart(r *Release, t chartTemplate) {
+	r.FilesAreDefaults = len(t.ValuesFiles) > 0
+	r.IgnoreMissing = t.IgnoreMissingValuesFiles
 	if t.SourceRef.Kind != "HelmRepository" {
 		r.setFolder(t.Chart)
 		for _, file := range t.ValuesFiles { // from the top of the source
-			r.addRepositoryFile(path.Join("/", file), file)
+			r.Files = append(r.Files, path.Join("/", file))
 		}
-		r.checkDefaults(path.Join(t.Chart, chartutil.ValuesfileName), t.ValuesFiles)
 		return
 	}
 	r.Chart = t.Chart
 	r.Version = t.Version
 	r.Files = t.ValuesFiles
-	r.checkDefaults(chartutil.ValuesfileName, t.ValuesFiles)
 	r.RepositoryID = sourceID(t.SourceRef)
 	r.setRepository(textAt(in[r.RepositoryID], "spec", "url"))
-}
-
-// checkDefaults makes the values unknown if files take the place of the defaults of a chart.
-func (r *Release) checkDefaults(defaults string, files []string) {
-	if len(files) > 0 && path.Clean(files[0]) != defaults {
-		r.Unknown = append(r.Unknown, "values.yaml of the chart is none of valuesFiles")
-	}
 }
 
 // setPath sets the value at a path, as helm-controller does.

@@ -32,6 +32,8 @@ type Installer struct {
 	Memo    *memo.Memo
 	// PostRender builds objects with a kustomization.
 	PostRender func(kustomization map[string]any, objects []manifest.Object) ([]manifest.Object, error)
+	// IdlePostRender returns the warnings of entries of such a kustomization that change nothing.
+	IdlePostRender func(kustomization map[string]any, objects, built []manifest.Object) []manifest.Problem
 	// BlamePostRender returns the keys in a kustomization that set the field of a problem, and the part of a text
 	// there; none if others set it.
 	BlamePostRender func(kustomization map[string]any, p manifest.Problem) (keys []string, part string)
@@ -118,8 +120,11 @@ func (i Installer) install(r Release, locked []charts.Locked,
 	rendered := i.renderOnce(r, archive, digest)
 	for _, p := range rendered.problems {
 		of := r.problem(manifest.SplitField(p.Field), p.Message)
-		if p.Code == manifest.ValuesFile {
+		switch p.Code {
+		case manifest.ValuesFile:
 			of = manifest.NewProblem(r.Source, r.filesField, p.Value, p.Message)
+		case manifest.NothingChanged:
+			of = manifest.NewProblem(r.Source, p.Field, p.Value, p.Message)
 		}
 		of.Code = p.Code
 		of.Warning = r.isUnsure() || p.Warning
@@ -348,7 +353,8 @@ func (r Release) entry(archive string) charts.Entry {
 		HelmChart: types.HelmChart{Name: cmp.Or(r.Chart, path.Base(r.Folder)), Version: r.Version, ReleaseName: r.Name,
 			Namespace: r.Namespace, IncludeCRDs: !r.SkipCRDs, SkipTests: true, KubeVersion: r.Kubernetes,
 			ApiVersions: r.APIVersions},
-		Installed: &charts.Installed{Archive: archive, Values: r.Values, Files: r.Files, SkipSchemas: r.SkipSchemas},
+		Installed: &charts.Installed{Archive: archive, Values: r.Values, Files: r.Files, SkipSchemas: r.SkipSchemas,
+			IgnoreMissing: r.IgnoreMissing, FilesAreDefaults: r.FilesAreDefaults},
 	}
 }
 
@@ -368,7 +374,7 @@ func (i Installer) render(r Release, archive string) (result rendered) {
 	result.settings = made.Settings
 	var err error
 	if err = result.read(made); err == nil {
-		result.objects, err = i.postRender(r, result.objects)
+		err = i.postRender(r, &result)
 	}
 	if err != nil {
 		return rendered{problems: []manifest.Problem{{Code: manifest.InvalidChart,
@@ -398,23 +404,36 @@ func (r *rendered) read(made charts.Rendered) error {
 
 // postRender builds the objects with the post-renderers of a release, but for files of
 // CustomResourceDefinitions, which Helm installs first.
-func (i Installer) postRender(r Release, objects []manifest.Object) ([]manifest.Object, error) {
-	var crds, others []manifest.Object
+func (i Installer) postRender(r Release, result *rendered) error {
+	var crds, hooks, others []manifest.Object
 	origins := map[manifest.ID]string{}
-	for _, o := range objects {
+	for _, o := range result.objects {
 		origins[o.ID()] = o.Origin
-		if IsCRDFile(o) {
+		_, isHook := o.GetAnnotations()[release.HookAnnotation]
+		switch {
+		case IsCRDFile(o):
 			crds = append(crds, o)
-		} else {
+		case isHook && r.KeepsHooks:
+			hooks = append(hooks, o)
+		default:
 			others = append(others, o)
 		}
 	}
-	for _, p := range r.PostRenderers {
-		var err error
-		if others, err = i.PostRender(p, others); err != nil {
-			return nil, fmt.Errorf("postRenderers: %w", err)
+	for n, p := range r.PostRenderers {
+		built, err := i.PostRender(p, others)
+		if err != nil {
+			return fmt.Errorf("postRenderers: %w", err)
 		}
+		for _, idle := range i.IdlePostRender(p, others, built) {
+			at := fmt.Sprintf("spec.postRenderers[%d].kustomize.", n)
+			idle.Message = at + idle.Message
+			idle.Field = at + idle.Field
+			idle.Code = manifest.NothingChanged
+			result.problems = append(result.problems, idle)
+		}
+		others = built
 	}
+	others = append(others, hooks...)
 	for n, o := range others {
 		others[n].Origin = cmp.Or(o.Origin, origins[o.ID()], "postRenderers")
 		r.addMetadata(o)
@@ -422,7 +441,8 @@ func (i Installer) postRender(r Release, objects []manifest.Object) ([]manifest.
 	for _, o := range crds {
 		delivery.AddEntries(o.GetLabels, o.SetLabels, r.Origin)
 	}
-	return append(crds, others...), nil
+	result.objects = append(crds, others...)
+	return nil
 }
 
 // addMetadata adds the metadata of the release to an object, and the metadata of Helm unless it is a hook.

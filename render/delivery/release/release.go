@@ -38,8 +38,13 @@ type Release struct {
 	// Values are above the Files in the chart or, with a leading slash, in the repository.
 	Values map[string]any
 	Files  []string
-	// PostRenderers are kustomizations of the objects.
+	// IgnoreMissing leaves out Files that the chart does not have.
+	IgnoreMissing bool
+	// FilesAreDefaults reports whether Files take the place of the values of the chart.
+	FilesAreDefaults bool
+	// PostRenderers are kustomizations of the objects, but for hooks if KeepsHooks.
 	PostRenderers []map[string]any
+	KeepsHooks    bool
 	// Metadata is added to all objects but files of CustomResourceDefinitions. Origin has labels for
 	// these, too, and is empty for Argo CD.
 	Metadata delivery.Metadata

@@ -1,8 +1,11 @@
 package guards
 
 import (
+	"path"
 	"regexp"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/review/effect"
@@ -12,7 +15,9 @@ import (
 const (
 	syncs      = "it decides which objects are applied to the cluster, from which source, and with which rights"
 	undelivers = "the objects that it delivers are deleted with it, or no longer updated"
-	unseen     = "no row shows its effect: its chart is not in this repository, or does not read it"
+	// isReinstalled is what helm-controller does for another target: ReleaseTargetChanged in internal/action/verify.go.
+	isReinstalled = "the release is uninstalled, and installed anew: its objects are deleted before, and their data"
+	unseen        = "no row shows its effect: its chart is not in this repository, or does not read it"
 )
 
 // sources guard the sources of deliveries, and other objects whose fields nearly all decide what is delivered.
@@ -55,13 +60,25 @@ var helmReleases = []guard{
 	{fields: at("spec.values"), when: showsNothing, risk: unseen},
 	{fields: at("spec.values")},
 	{fields: at("spec.chart.spec.version"), when: isNewTag},
+	{fields: at("spec.chart.spec.chart"), when: reinstalls, risk: isReinstalled},
+	{fields: at("spec.releaseName", "spec.storageNamespace", "spec.targetNamespace"), risk: isReinstalled},
 	{fields: at(
 		"spec.chart", "spec.chartRef", "spec.commonMetadata", "spec.driftDetection", "spec.install.crds",
 		"spec.install.createNamespace", "spec.install.skipCRDs", "spec.kubeConfig", "spec.postRenderers",
-		"spec.releaseName", "spec.serviceAccountName", "spec.storageNamespace", "spec.suspend", "spec.targetNamespace",
-		"spec.uninstall", "spec.upgrade.crds", "spec.upgrade.force", "spec.upgrade.preserveValues", "spec.valuesFrom",
+		"spec.postRenderStrategy", "spec.serviceAccountName", "spec.suspend", "spec.uninstall",
+		"spec.upgrade.chartNameChangeStrategy", "spec.upgrade.crds", "spec.upgrade.force",
+		"spec.upgrade.preserveValues", "spec.valuesFrom",
 	), risk: syncs},
 	{lost: undelivers},
+}
+
+// reinstalls reports whether another chart takes the place of that of a release: by default not within the release.
+func reinstalls(_ *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
+	if f.Before == nil || f.After == nil || path.Base(*f.Before) == path.Base(*f.After) {
+		return false
+	}
+	strategy, _, _ := unstructured.NestedString(c.After.Object, "spec", "upgrade", "chartNameChangeStrategy")
+	return strategy != "InPlaceUpdate"
 }
 
 // applications guard the fields of an Application that decide beyond the objects in git.

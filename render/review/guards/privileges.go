@@ -7,6 +7,7 @@ import (
 	"k8s.io/pod-security-admission/policy"
 
 	"example.com/gatehouse/render/compare"
+	"example.com/gatehouse/render/manifest"
 )
 
 // privileges guard the fields of Pod templates of any kind that let Pods do more.
@@ -15,6 +16,8 @@ var privileges = []guard{
 		risk: "each container can read and signal the processes of the others"},
 	{fields: regexp.MustCompile(`\.(fsGroup|runAsGroup|supplementalGroups\[\d+\])$`), isRisk: oneOf("0"),
 		risk: "its Pods can read and change files of the group root"},
+	{fields: regexp.MustCompile(`\.(initC|c)ontainers\[[^\]]*\]\.image$`), risk: "it is no image, so no Pod starts",
+		isRisk: func(_ []string, value string) bool { return manifest.CheckImage(value) != nil }},
 	ofNode(`\.(hostNetwork|hostPID|hostIPC|hostProcess|securityContext\.privileged)$`, except("false")),
 	ofNode(`\.hostPort$`, except("0")),
 	ofNode(`\.hostPath(\.path|\.type)?$`, except()),

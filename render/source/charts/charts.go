@@ -67,6 +67,10 @@ type Installed struct {
 	// value has its keys as the field.
 	Values map[string]any
 	Files  []string
+	// IgnoreMissing leaves out Files that are not there.
+	IgnoreMissing bool
+	// FilesAreDefaults makes the Files take the place of the values of the chart.
+	FilesAreDefaults bool
 	// SkipSchemas leaves values.schema.json alone.
 	SkipSchemas bool
 }

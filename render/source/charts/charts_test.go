@@ -323,6 +323,30 @@ func TestAChartThatAsksTheClusterMayFailHereAlone(t *testing.T) {
 	}
 }
 
+// source-controller puts the merged files of values in the place of the values of a chart.
+func TestFilesOfValuesAreTheDefaults(t *testing.T) {
+	files := tree{"/charts/app/Chart.yaml": "apiVersion: v2\nname: app\nversion: 1.0.0\n",
+		"/charts/app/values.yaml": "own: chart\nset: chart\n", "/charts/app/prod.yaml": "set: prod\n",
+		"/charts/app/templates/a.yaml": "own: {{ .Values.own }}\nset: {{ .Values.set }}\ntop: {{ .Values.top }}\n"}
+	for name, test := range map[string]struct {
+		files       []string
+		areDefaults bool
+		want        string
+	}{
+		"defaults":            {files: []string{"prod.yaml"}, areDefaults: true, want: "own: \nset: prod\ntop: 1"},
+		"defaults of both":    {files: []string{"values.yaml", "prod.yaml"}, areDefaults: true, want: "own: chart\nset: prod\ntop: 1"},
+		"above the defaults":  {files: []string{"prod.yaml"}, want: "own: chart\nset: prod\ntop: 1"},
+		"all of them missing": {files: []string{"none.yaml"}, areDefaults: true, want: "own: \nset: \ntop: 1"},
+	} {
+		rendered, problems := Render(files, Entry{HelmChart: types.HelmChart{Name: "app", ReleaseName: "web"},
+			Installed: &Installed{Archive: "/charts/app", Values: map[string]any{"top": 1}, Files: test.files,
+				FilesAreDefaults: test.areDefaults, IgnoreMissing: true}}, Cluster{Kubernetes: "1.37.0"})
+		if got := string(rendered.Content); len(problems) > 0 || !strings.Contains(got, test.want) {
+			t.Errorf("%s: %s %v, want %q", name, got, problems, test.want)
+		}
+	}
+}
+
 // A library may copy all values and make all objects in one line of a template.
 func TestCopiedValuesAreCauses(t *testing.T) {
 	files := tree{"/charts/app/Chart.yaml": "apiVersion: v2\nname: app\nversion: 1.0.0\n",

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -104,6 +105,9 @@ func (e Entry) checkFile(file string, content []byte) []manifest.Problem {
 func (i *Installed) merge(files Files, c *loaded) (values map[string]any, layers []layer, err error) {
 	for _, name := range i.Files {
 		content, file, err := i.valuesFile(files, c, name)
+		if i.IgnoreMissing && errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return nil, nil, fileError{err, name}
 		}
@@ -116,7 +120,12 @@ func (i *Installed) merge(files Files, c *loaded) (values map[string]any, layers
 			layers = append(layersOf(file, content), layers...)
 		}
 	}
-	return loader.MergeMaps(values, i.Values), append([]layer{{values: i.Values}}, layers...), nil
+	layers = append([]layer{{values: i.Values}}, layers...)
+	if i.FilesAreDefaults {
+		c.Values = values
+		return i.Values, layers, nil
+	}
+	return loader.MergeMaps(values, i.Values), layers, nil
 }
 
 // problemOfValues returns the problem of an error of merge, if there is one.
@@ -136,6 +145,12 @@ type fileError struct {
 	name string
 }
 
+// missingFile is the error of a file that a chart does not have.
+type missingFile struct{ name string }
+
+func (m missingFile) Error() string { return "the chart has no file " + m.name }
+func (missingFile) Unwrap() error   { return fs.ErrNotExist }
+
 // valuesFile returns a file of values, and its path in the repository unless it is in an archive.
 func (i *Installed) valuesFile(files Files, c *loaded, name string) (content []byte, file string, err error) {
 	if path.IsAbs(name) {
@@ -144,7 +159,7 @@ func (i *Installed) valuesFile(files Files, c *loaded, name string) (content []b
 	}
 	content, ok := c.raw(name)
 	if !ok {
-		return nil, "", fmt.Errorf("the chart has no file %s", name)
+		return nil, "", missingFile{name}
 	}
 	if _, isFolder, err := files.Resolve(i.Archive); err == nil && isFolder {
 		file = path.Join(i.Archive, name)

@@ -89,11 +89,22 @@ func (f *frame) filesOf(environment string, rendering *render.Rendering) map[str
 	return files
 }
 
-// isUntold reports whether a part of an environment reads a file, and nobody knows the objects of this part.
-func (f *frame) isUntold(name string) bool {
-	return !isOrdinary(name) && slices.ContainsFunc(f.compared, func(both *compare.Comparison) bool {
-		return both.IsUntold(name)
-	})
+// isUntold reports whether a part of an environment reads a file, and nobody knows the objects of this part, with what
+// is known of their effect.
+func (f *frame) isUntold(name string) (effect kind.Sentence, is bool) {
+	if isOrdinary(name) {
+		return "", false
+	}
+	for _, both := range f.compared {
+		switch part := both.Untold(name); {
+		case part == nil:
+		case part.Reason != "":
+			return kind.Say("%s brings it, and %s", part.Of, kind.Sentence(part.Reason)), true
+		default:
+			return untold, true
+		}
+	}
+	return "", false
 }
 
 // changes returns the changes of the frame: by rank, and then by file.
@@ -190,12 +201,13 @@ func (f *frame) lookAtBase() {
 func (f *frame) isExplained(file git.FileChange) bool {
 	name := f.git.InFolder(file.Path)
 	folder, within, _ := strings.Cut(name, "/")
+	_, isUntold := f.isUntold(name)
 	switch {
 	case !f.git.Holds(file.Path):
 		return false
 	case folder == tree.Folder:
 		return f.isRenderedChange(file, name, within)
-	case isRepository(file), f.isUntold(name):
+	case isRepository(file), isUntold:
 		return false
 	case folder == tree.EnvironmentsFolder:
 		return f.looked.Has(name) || !f.knowsSources(within)
@@ -273,8 +285,8 @@ func (f *frame) judge(file git.FileChange) (kind.Sentence, int) {
 	within, isRendered := strings.CutPrefix(name, tree.Folder+"/")
 	if !isRendered || !f.git.Holds(file.Path) {
 		risk, rank := judgeName(file)
-		if f.isUntold(name) && (risk == "" || risk == maySync) {
-			return untold, rankManifest
+		if effect, isUntold := f.isUntold(name); isUntold && (risk == "" || risk == maySync) {
+			return effect, rankManifest
 		}
 		return risk, rank
 	}

@@ -188,7 +188,8 @@ func (p *target) adopt(o Options, top *render.Repository, prefix string, d *deli
 			"--recursive`", cmp.Or(d.Path, "."))}
 	}
 	annotations := a.annotations(files)
-	if len(d.PostBuild.Substitute)+len(d.PostBuild.SubstituteFrom) > 0 {
+	hasValues := len(d.PostBuild.Substitute)+len(d.PostBuild.SubstituteFrom) > 0
+	if hasValues || d.PostBuild.SubstituteStrategy == "Always" {
 		var err error
 		if annotations[flux.Annotation], a.values, err = p.values(a); err != nil {
 			d.warn(node.Line(d.fields, "postBuild"), "spec.postBuild: the values of variables are unknown: "+

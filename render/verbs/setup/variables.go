@@ -24,6 +24,9 @@ const valuesFile = "values.yaml"
 // values returns the annotation of the environment of an object with variables, with the content of valuesFile
 // if that is necessary. Later ConfigMaps precede earlier ones, and substitute precedes all, as in Flux.
 func (p *target) values(a *adoption) (annotation string, content []byte, err error) {
+	if len(a.PostBuild.Substitute)+len(a.PostBuild.SubstituteFrom) == 0 { // only the defaults count
+		return flux.Unknown, nil, nil
+	}
 	var files []string
 	var documents [][]byte
 	isAlone := len(a.PostBuild.SubstituteFrom) == 1 && len(a.PostBuild.Substitute) == 0
