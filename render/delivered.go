@@ -96,25 +96,21 @@ func (r *Repository) PlainCluster(environment string) (objects []manifest.Object
 	in, _ := readInput(r, environment, nil) // rendering reports the problems
 	p := &pipeline{input: in}
 	p.built, _ = p.build(r)
-	if objects, err = plainObjects(in.sources, in.folder); err != nil {
-		return nil, err
-	}
-	for _, f := range p.followed() {
-		if f.rendered == "" {
-			continue
-		}
-		all, err := plainObjects(f.sources, f.Folder)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.Of, err)
+	for _, d := range p.written() {
+		all, err := plainObjects(d.sources, d.folder)
+		switch {
+		case err != nil && d.isEntry():
+			return nil, err
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", d.Of, err)
 		}
 		for _, o := range all {
-			f.CommonMetadata.SetIn(o)
-			o.Delivery = f
-			objects = append(objects, p.checker.WithNamespace(o, f.DefaultNamespace))
+			d.CommonMetadata.SetIn(o)
+			if !d.isEntry() {
+				o.Delivery = d
+			}
+			objects = append(objects, p.asWritten(p.checker.WithNamespace(o, d.DefaultNamespace)))
 		}
-	}
-	for i := range objects {
-		objects[i] = p.asWritten(objects[i])
 	}
 	return objects, nil
 }

@@ -49,14 +49,14 @@ type laidOut struct {
 	problems []manifest.Problem
 }
 
+// written returns the deliveries with files in rendered/, the entry first.
+func (b *built) written() []*Delivery {
+	return slices.DeleteFunc(b.root.open(), func(d *Delivery) bool { return !d.isEntry() && d.rendered == "" })
+}
+
 // layOut returns the objects of the entry in apply order, and the files of all deliveries: those of the entry first.
 func (p *pipeline) layOut() (objects []manifest.Object, files []tree.File, problems []manifest.Problem) {
-	written := []*Delivery{p.root}
-	for _, d := range p.followed() {
-		if d.rendered != "" {
-			written = append(written, d)
-		}
-	}
+	written := p.written()
 	found := make([]laidOut, len(written))
 	parallel.For(len(written), func(i int) { found[i] = p.layOutOne(written[i]) })
 	for i, d := range written {
