@@ -134,8 +134,8 @@ func (f *frame) changes(ctx context.Context, environments []*compare.Comparison)
 	return all, nil
 }
 
-// withoutOthers leaves out the files whose content deliveries of other environments alone consume: --env is not about
-// these.
+// withoutOthers leaves out the files whose content known deliveries of other environments consume, and no unknown one of
+// the compared ones: --env is not about the others.
 func (f *frame) withoutOthers(changes []change) []change {
 	if f.isAll || len(changes) == 0 {
 		return changes
@@ -153,7 +153,7 @@ func (f *frame) withoutOthers(changes []change) []change {
 	}
 	return slices.DeleteFunc(changes, func(c change) bool {
 		name := f.git.InFolder(c.File)
-		return consumed[name] && !f.isUntold(name) && !f.looked.Has(name)
+		return consumed[name] && !f.isUntold(name)
 	})
 }
 
