@@ -7,8 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/delivery/definitions"
+	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/manifest"
 )
 

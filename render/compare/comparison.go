@@ -122,8 +122,8 @@ func Differ(kinds *registry.Kinds, before, after Input) Differences {
 	d.Unread = append(d.Unread, unread(before.Charts, after.Charts)...)
 	d.Changes, d.Unchanged = changes(kinds, was, is)
 	sources := map[manifest.ID]manifest.Object{}
-	for _, r := range slices.Concat(before.Installed, after.Installed) {
-		sources[r.Source.ID()] = r.Source
+	for _, each := range slices.Concat(before.Deliveries, after.Deliveries) {
+		sources[each.Of.ID()] = each.Of
 	}
 	for i, c := range d.Changes {
 		d.Changes[i].InstalledBy = by[c.Object().IDInNamespace()]
