@@ -8,6 +8,7 @@ import (
 
 	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/render/delivery"
+	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/manifest"
@@ -126,7 +127,7 @@ func (p *pipeline) startingReleases() []*release.Installed {
 			continue
 		}
 		isThere := map[string]bool{}
-		starting, _ := p.install(p.sources.FS, empty, []release.Release{r.Release})
+		starting, _ := p.install(p.sources.FS, empty, application.Origin{}, []release.Release{r.Release})
 		for _, o := range starting[0].Objects {
 			isThere[o.Origin] = true
 		}

@@ -1,8 +1,6 @@
 package warn
 
 import (
-	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +9,7 @@ import (
 
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/delivery"
+	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/references"
 )
@@ -127,11 +126,11 @@ func (p project) refusesSource(mapping map[string]any) string {
 	isAdmitted := false
 	for _, pattern := range p.SourceRepos {
 		rest, isDenied := strings.CutPrefix(pattern, "!")
-		pattern = normalizeURL(rest)
+		pattern = application.NormalizeURL(rest)
 		if isDenied {
 			pattern = "!" + pattern
 		}
-		isMatched := matches(pattern, normalizeURL(repository), '/')
+		isMatched := matches(pattern, application.NormalizeURL(repository), '/')
 		if isDenied && !isMatched {
 			return "repoURL"
 		}
@@ -151,20 +150,4 @@ func matches(pattern, text string, separators ...rune) bool {
 	}
 	compiled, err := glob.Compile(pattern, separators...)
 	return (err == nil && compiled.Match(text)) != isDenied
-}
-
-// sshURL matches a URL of ssh as in util/git/git.go of Argo CD.
-var sshURL = regexp.MustCompile("^(ssh://)?([^/:]*?)@[^@]+$")
-
-// normalizeURL is NormalizeGitURL of Argo CD.
-func normalizeURL(text string) string {
-	text = strings.ToLower(strings.TrimSpace(text))
-	if sshURL.MatchString(text) && !strings.HasPrefix(text, "ssh://") {
-		text = "ssh://" + strings.Replace(text, ":", "/", 1)
-	}
-	parsed, err := url.Parse(strings.TrimSuffix(text, ".git"))
-	if err != nil {
-		return ""
-	}
-	return strings.TrimPrefix(parsed.String(), "ssh://")
 }

@@ -51,7 +51,7 @@ type reference struct{ Kind, Name, Namespace string }
 func (in index) ofHelmRelease(o manifest.Object) []Release {
 	spec := specOf[helmRelease](o)
 	r := Release{
-		Source: o, isChart: true, valuesField: "spec.values", filesField: "spec.chart.spec.valuesFiles[0]",
+		Source: o, valuesField: "spec.values", filesField: "spec.chart.spec.valuesFiles[0]",
 		Values:      map[string]any{},
 		Name:        shorten(cmp.Or(spec.ReleaseName, strings.TrimPrefix(spec.TargetNamespace+"-"+o.GetName(), "-"))),
 		Namespace:   cmp.Or(spec.TargetNamespace, o.NamespaceOrDefault()),
@@ -130,7 +130,7 @@ func (in index) setChart(r *Release, t chartTemplate) {
 	if t.SourceRef.Kind != "HelmRepository" {
 		r.setFolder(t.Chart)
 		for _, file := range t.ValuesFiles { // from the top of the source
-			r.addRepositoryFile(path.Join("/", file), file)
+			r.Files = append(r.Files, path.Join("/", file))
 		}
 		r.checkDefaults(path.Join(t.Chart, chartutil.ValuesfileName), t.ValuesFiles)
 		return

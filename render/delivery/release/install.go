@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 
 	"example.com/gatehouse/render/delivery"
+	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
@@ -29,7 +30,9 @@ type Installer struct {
 	Files *source.FileSystem
 	// Cluster returns the cluster that charts are rendered for.
 	Cluster func() charts.Cluster
-	Memo    *memo.Memo
+	// Elsewhere returns why a source of an Application is not in Files, or nothing.
+	Elsewhere func(application.Source) string
+	Memo      *memo.Memo
 	// PostRender builds objects with a kustomization.
 	PostRender func(kustomization map[string]any, objects []manifest.Object) ([]manifest.Object, error)
 	// BlamePostRender returns the keys in a kustomization that set the field of a problem, and the part of a text
@@ -65,6 +68,12 @@ func (i Installer) Install(releases []Release) (all []*Installed, problems []man
 		part := i
 		files, noted := i.Files.Noting()
 		part.Files = files
+		if r.application != nil {
+			var err error
+			if r, err = r.withFiles(files, i.Elsewhere); err != nil {
+				continue
+			}
+		}
 		installed, found := part.install(r, locked, hasLock)
 		installed.Noted = noted
 		all, problems = append(all, installed), append(problems, found...)
@@ -89,8 +98,7 @@ func (i Installer) install(r Release, locked []charts.Locked,
 	if archive == "" {
 		return result, problems
 	}
-	r.dropMissing(i.Files)
-	result.Release = r
+	problems = append(problems, r.warnings...)
 	if len(r.Unknown) > 0 {
 		unknown := r.Warning("unknown values, so its chart is judged without them: " + manifest.FirstOf(3, r.Unknown))
 		unknown.Field = r.unknownField
@@ -139,7 +147,7 @@ func (r *Installed) UnknownReasons() (reasons []string) {
 		reasons = append(reasons, r.Unjudged)
 	case r.Err != nil:
 		reasons = append(reasons, "values: "+r.Err.Error())
-	case r.Archive == "" && (r.isChart || r.Chart != ""):
+	case r.Archive == "":
 		reasons = append(reasons, fmt.Sprintf("its chart %s is not here", r))
 	}
 	for _, value := range r.Unknown {
@@ -149,20 +157,6 @@ func (r *Installed) UnknownReasons() (reasons []string) {
 		reasons = append(reasons, "it is suspended, so the cluster may have older objects")
 	}
 	return reasons
-}
-
-// dropMissing drops the files of values that the repository does not have: their values are unknown.
-func (r *Release) dropMissing(files charts.Files) {
-	r.Files = slices.DeleteFunc(slices.Clone(r.Files), func(name string) bool {
-		written, mayBeElsewhere := r.elsewhere[name]
-		if _, isFolder, err := files.Resolve(name); !mayBeElsewhere || err == nil && !isFolder {
-			return false
-		}
-		if written != "" && !slices.Contains(r.Unknown, written) {
-			r.Unknown = append(r.Unknown, written)
-		}
-		return true
-	})
 }
 
 // Blame turns a problem of an installed object into a problem of its release: at the value that causes it, as far as
@@ -293,9 +287,6 @@ func (i Installer) find(r Release, locked []charts.Locked, hasLock bool) (archiv
 func (i Installer) findFolder(r Release) (folder string, found *manifest.Problem) {
 	reason := r.Unjudged
 	if _, _, err := i.Files.Resolve(path.Join(r.Folder, chartutil.ChartfileName)); err != nil {
-		if !r.isChart {
-			return "", nil
-		}
 		reason = fmt.Sprintf("its chart %s is in git, and not in this repository", r)
 	}
 	if reason == "" {
@@ -331,7 +322,8 @@ func (r Release) entry(archive string) charts.Entry {
 		HelmChart: types.HelmChart{Name: cmp.Or(r.Chart, path.Base(r.Folder)), Version: r.Version, ReleaseName: r.Name,
 			Namespace: r.Namespace, IncludeCRDs: !r.SkipCRDs, SkipTests: true, KubeVersion: r.Kubernetes,
 			ApiVersions: r.APIVersions},
-		Installed: &charts.Installed{Archive: archive, Values: r.Values, Files: r.Files, SkipSchemas: r.SkipSchemas},
+		Installed: &charts.Installed{Archive: archive, Values: r.Values, Files: r.Files, SkipSchemas: r.SkipSchemas,
+			IgnoreMissing: r.IgnoreMissing},
 	}
 }
 

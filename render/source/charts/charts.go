@@ -67,6 +67,8 @@ type Installed struct {
 	// value has its keys as the field.
 	Values map[string]any
 	Files  []string
+	// IgnoreMissing leaves out Files that are not there.
+	IgnoreMissing bool
 	// SkipSchemas leaves values.schema.json alone.
 	SkipSchemas bool
 }

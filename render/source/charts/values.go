@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -103,6 +104,9 @@ func (e Entry) checkFile(file string, content []byte) []manifest.Problem {
 func (i *Installed) merge(files Files, c *loaded) (values map[string]any, layers []layer, err error) {
 	for _, name := range i.Files {
 		content, file, err := i.valuesFile(files, c, name)
+		if i.IgnoreMissing && errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return nil, nil, fileError{err, name}
 		}
@@ -130,6 +134,12 @@ func problemOfValues(err error) []manifest.Problem {
 	return []manifest.Problem{{Code: manifest.InvalidValues, Message: "values: " + err.Error()}}
 }
 
+// missingFile is the error of a file that a chart does not have.
+type missingFile struct{ name string }
+
+func (m missingFile) Error() string { return "the chart has no file " + m.name }
+func (missingFile) Unwrap() error   { return fs.ErrNotExist }
+
 type fileError struct {
 	error
 	name string
@@ -143,7 +153,7 @@ func (i *Installed) valuesFile(files Files, c *loaded, name string) (content []b
 	}
 	content, ok := c.raw(name)
 	if !ok {
-		return nil, "", fmt.Errorf("the chart has no file %s", name)
+		return nil, "", missingFile{name}
 	}
 	if _, isFolder, err := files.Resolve(i.Archive); err == nil && isFolder {
 		file = path.Join(i.Archive, name)
