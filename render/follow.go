@@ -243,7 +243,7 @@ func (f *following) open(d *Delivery, files *source.FileSystem, own manifest.ID)
 func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest.Problem {
 	s := d.Application
 	if why := f.origin.Elsewhere(s); why != "" {
-		d.unknown("its source is " + s.String() + ", " + why)
+		d.unknown(why + ": " + s.String())
 		f.foreign = append(f.foreign, d.Place)
 		return nil
 	}
@@ -256,22 +256,25 @@ func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest
 		}
 		return warning(d.Of, fmt.Sprintf("%s: no folder %s in this repository%s", d.Field, s.Path, hint))
 	}
+	var problems []manifest.Problem
+	if written, taken := s.Doubled(files); written != "" {
+		problems = warning(d.Of, fmt.Sprintf("argocd.argoproj.io/manifest-generate-paths: Argo CD takes %s for %s, which "+
+			"is not here, and misses changes: write /%s, or a path relative to %s", written, taken, written, s.Path))
+	}
 	place, built, err := d.Merge(files)
 	d.Place = place
 	switch {
 	case err != nil:
-		return d.refuse(s.Field, err)
+		return append(problems, d.refuse(s.Field, err)...)
 	case built == application.OfPlugin:
-		return d.notJudged(strings.TrimRight("a plugin makes its objects: "+place.Application.Plugin.Name, ": "))
+		return append(problems, d.notJudged(
+			strings.TrimRight("a plugin makes its objects: "+place.Application.Plugin.Name, ": "))...)
 	case built == application.OfHelm:
-		return nil
-	case built == application.OfKustomize:
-		return d.build(files)
+		return problems
 	}
-	listed := d.List(files)
-	var problems []manifest.Problem
-	if len(listed.Jsonnet) > 0 {
-		problems = d.notJudged("Argo CD runs jsonnet, and rendering does not: " + manifest.FirstOf(3, listed.Jsonnet))
+	if listed := d.List(files); built == application.OfDirectory && len(listed.Jsonnet) > 0 {
+		problems = append(problems, d.notJudged(
+			"Argo CD runs jsonnet, and rendering does not: "+manifest.FirstOf(3, listed.Jsonnet))...)
 		if len(listed.Resources) == 0 {
 			return problems
 		}

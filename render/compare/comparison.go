@@ -121,8 +121,11 @@ func Differ(kinds *registry.Kinds, before, after Input) Differences {
 	was, is, by := d.joinInstalled(before, after)
 	d.Unread = append(d.Unread, unread(before.Charts, after.Charts)...)
 	d.Changes, d.Unchanged = changes(kinds, was, is)
+	apps := newApplications(was, is, by)
 	for i, c := range d.Changes {
 		d.Changes[i].InstalledBy = by[c.Object().IDInNamespace()]
+		d.Changes[i].keptBy = apps.keeping(d.Changes[i].InstalledBy)
+		d.Changes[i].leftBy = apps.ignore(&d.Changes[i])
 	}
 	if len(before.Objects) > 0 && len(after.Objects) > 0 && before.Kubernetes != after.Kubernetes {
 		d.Kubernetes = &KubernetesChange{before.Kubernetes, after.Kubernetes}

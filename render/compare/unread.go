@@ -52,7 +52,7 @@ func unreadOf(object manifest.ID, chart string, is *charts.Settings) []Unread {
 
 // unreadOfRelease returns the values that a release reads no more.
 func unreadOfRelease(was, is *release.Installed) []Unread {
-	if was.String() == is.String() && reflect.DeepEqual(was.Values, is.Values) {
+	if was.String() == is.String() && reflect.DeepEqual(was.Values, is.Values) && is.Settings.IsEqual(was.Settings) {
 		return nil
 	}
 	return newlyUnread(is.Source.ID(), is.String(), was.Settings, is.Settings)

@@ -159,6 +159,21 @@ func (a Application) Refused() []manifest.Problem {
 			"one of them", a.Name, a.Server)).As(manifest.NotFollowed)}
 }
 
+// Doubled returns a path in the annotation of paths that change what is generated, and where Argo CD looks for it: a
+// path without a slash at its start is below that of the source. It is one that is there from the root alone. See
+// GetSourceRefreshPaths in util/app/path/path.go.
+func (s Source) Doubled(files *source.FileSystem) (written, taken string) {
+	paths := s.of.Of.GetAnnotations()["argocd.argoproj.io/manifest-generate-paths"]
+	for item := range strings.SplitSeq(paths, ";") {
+		item = strings.TrimSpace(item)
+		below := path.Join(s.Folder(), item)
+		if item != "" && !path.IsAbs(item) && !files.Exists(below) && files.Exists("/"+item) && s.Nth < 0 {
+			return item, source.Relative(below)
+		}
+	}
+	return "", ""
+}
+
 // Application returns the Application without its sources.
 func (s Source) Application() Application { return s.of }
 

@@ -26,9 +26,9 @@ func (o Origin) Elsewhere(s Source) string {
 	case s.RepoURL == "" || strings.Contains(s.RepoURL, "{{"):
 		return ""
 	case len(o.URLs) > 0 && !slices.ContainsFunc(o.URLs, isNamed):
-		return "which is not this repository, " + o.URLs[0]
+		return "its source is another repository"
 	case o.isOtherRevision(s.TargetRevision):
-		return "which is another revision than this tree"
+		return "its source is another revision"
 	}
 	return ""
 }
