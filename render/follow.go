@@ -294,8 +294,8 @@ func (d *Delivery) refuse(field string, err error) []manifest.Problem {
 		fmt.Sprintf("%s: %v", field, err)).As(manifest.NotFollowed))}
 }
 
-// sourceOrigin returns what tells whether a source of an Application is the tree: git or, without it, an Application that
-// syncs the folder of the environment.
+// sourceOrigin returns what tells whether a source of an Application is the tree: git or, without it, an Application
+// that syncs the folder of the environment.
 func (in *input) sourceOrigin(repository *Repository, objects []manifest.Object) (origin application.Origin) {
 	if repository.Origin != nil {
 		origin = repository.Origin()

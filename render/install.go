@@ -56,7 +56,8 @@ func (e *Environment) Install(objects []manifest.Object, repository *Repository)
 	for _, d := range root.followed() {
 		d.setNamespace(b.checker)
 	}
-	installed, more := in.install(files, b.cluster, in.sourceOrigin(repository, objects), release.Find(slices.Concat(objects, root.delivered())))
+	installed, more := in.install(files, b.cluster, in.sourceOrigin(repository, objects),
+		release.Find(slices.Concat(objects, root.delivered())))
 	for _, r := range installed {
 		for j, o := range r.Objects {
 			r.Objects[j] = b.checker.WithNamespace(o, r.Namespace)

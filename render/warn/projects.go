@@ -72,16 +72,18 @@ func (in Input) missingProject(o manifest.Object) []manifest.Problem {
 	isProject := func(o manifest.Object) bool {
 		return o.GetKind() == id.Kind && manifest.Group(o.GetAPIVersion()) == id.Group
 	}
-	if !delivery.IsApplication(o) || id.Name == "" || strings.Contains(id.Name, "{{") || in.index.Has(id) ||
+	if !delivery.IsApplication(o) || id.Name == "" || hasVariable(id.Name) || in.index.Has(id) ||
 		in.Elsewhere.Has(id) || in.index.Similar(id) != "" || !slices.ContainsFunc(in.Objects, isProject) {
 		return nil
 	}
-	return []manifest.Problem{warning(o, "spec.project", "there is no %s here, while other projects are, and without it "+
-		"Argo CD syncs nothing of the Application: add it, %s", id, orAnnotate(id))}
+	return []manifest.Problem{warning(o, "spec.project", "there is no %s here, while other projects are, and without "+
+		"it Argo CD syncs nothing of the Application: add it, %s", id, orAnnotate(id))}
 }
 
-// projects returns a function that finds the AppProject of an Application, if it is known.
-func (in Input) projects() func(o manifest.Object) (p project, of manifest.Object, isKnown bool) {
+// projectOf finds the AppProject of an Application, if it is known.
+type projectOf func(o manifest.Object) (p project, of manifest.Object, isKnown bool)
+
+func (in Input) projects() projectOf {
 	hasGlobalProjects := sync.OnceValue(in.hasGlobalProjects)
 	return func(o manifest.Object) (p project, of manifest.Object, isKnown bool) {
 		if !delivery.IsApplication(o) {
@@ -99,7 +101,7 @@ func (in Input) projects() func(o manifest.Object) (p project, of manifest.Objec
 
 // refusedObjects warns of objects that the AppProject of their Application does not admit, once for each kind or
 // namespace of an Application: the sync fails. See validateSyncPermissions in controller/sync.go of Argo CD.
-func (in Input) refusedObjects(projects func(manifest.Object) (project, manifest.Object, bool)) (all []manifest.Problem) {
+func (in Input) refusedObjects(projects projectOf) (all []manifest.Problem) {
 	isSaid := map[string]bool{}
 	for _, o := range slices.Concat(in.Objects, in.Installed) {
 		if o.Delivery == nil {

@@ -25,7 +25,7 @@ func (o Origin) Elsewhere(s Source) string {
 	switch {
 	case s.RepoURL == "" || strings.Contains(s.RepoURL, "{{"):
 		return ""
-	case len(o.URLs) > 0 && !slices.ContainsFunc(o.URLs, isNamed):
+	case strings.HasPrefix(s.RepoURL, "oci://"), len(o.URLs) > 0 && !slices.ContainsFunc(o.URLs, isNamed):
 		return "its source is another repository"
 	case o.isOtherRevision(s.TargetRevision):
 		return "its source is another revision"

@@ -202,30 +202,34 @@ func (r *Release) addFile(files *source.FileSystem, f valueFile) {
 	}
 }
 
-// matching returns the files that a pattern selects, in lexical order. A * stands for no slash, and ** for any folders,
-// also none.
+// matching returns the files that a pattern selects, in lexical order. A part ** stands for any folders, also none, as
+// in doublestar.
 func matching(files *source.FileSystem, pattern string) (matched []string) {
-	compiled, err := glob.Compile(strings.ReplaceAll(pattern, "/**/", "{/,/**/}"), '/')
-	if err != nil {
-		return nil
-	}
-	fixed := path.Dir(pattern[:strings.IndexAny(pattern, "*?[{")] + "x")
-	isDeep := strings.Contains(pattern, "**")
-	var visit func(folder string)
-	visit = func(folder string) {
-		names, _ := files.List(folder)
+	parts := strings.Split(strings.TrimPrefix(pattern, "/"), "/")
+	var visit func(at string, parts []string)
+	visit = func(at string, parts []string) {
+		isWhole := len(parts) == 0 || len(parts) == 1 && parts[0] == "**"
+		switch isDir := files.IsDir(at); {
+		case !isDir && isWhole && !slices.Contains(matched, at):
+			matched = append(matched, at)
+			return
+		case !isDir, len(parts) == 0:
+			return
+		case parts[0] == "**":
+			visit(at, parts[1:])
+		}
+		compiled, err := glob.Compile(strings.ReplaceAll(parts[0], "[^", "[!"))
+		names, _ := files.List(at)
 		for _, name := range names {
-			at := path.Join(folder, name)
-			isDir := files.IsDir(at)
-			switch {
-			case isDir && (isDeep || strings.Count(at, "/") < strings.Count(pattern, "/")):
-				visit(at)
-			case !isDir && compiled.Match(at):
-				matched = append(matched, at)
+			switch below := path.Join(at, name); {
+			case parts[0] == "**":
+				visit(below, parts)
+			case err == nil && compiled.Match(name):
+				visit(below, parts[1:])
 			}
 		}
 	}
-	visit(fixed)
+	visit("/", parts)
 	slices.Sort(matched)
 	return matched
 }
