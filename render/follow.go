@@ -250,11 +250,16 @@ func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest
 	if !files.IsDir(d.Folder) {
 		d.unknown("its folder is not in this repository")
 		missing, others := folder.Near(files, d.Folder)
-		hint := manifest.DidYouMean(missing, others)
+		hint := ""
+		if len(path.Base(missing)) > 3 {
+			hint = manifest.DidYouMean(missing, others)
+		}
 		if parameter.MatchString(d.Folder) || hint == "" && !f.origin.IsThis(s.RepoURL) {
 			return nil // of another repository, perhaps
 		}
-		return warning(d.Of, fmt.Sprintf("%s: no folder %s in this repository%s", d.Field, s.Path, hint))
+		problems := d.refuse(d.Field, fmt.Errorf("no folder %s in this repository%s", s.Path, hint))
+		problems[0].Warning = true
+		return problems
 	}
 	var problems []manifest.Problem
 	if written, taken := s.Doubled(files); written != "" {

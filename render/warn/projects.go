@@ -128,8 +128,12 @@ func (in Input) refusedObjects(projects projectOf) (all []manifest.Problem) {
 		}
 		if key := by.ID().String() + what; isRefused && !isSaid[key] {
 			isSaid[key] = true
-			all = append(all, warning(o, field, "%s does not admit %s, so the sync of %s fails: add it to spec.%s there, "+
-				"or remove it there", of, what, by, list))
+			remedy := "add it to"
+			if strings.HasSuffix(list, "Blacklist") {
+				remedy = "remove it from"
+			}
+			all = append(all, warning(o, field, "%s does not admit %s, so the sync of %s fails: %s spec.%s there", of, what,
+				by, remedy, list))
 		}
 	}
 	return all
