@@ -54,22 +54,26 @@ func OriginOf(ctx context.Context, dir, base string) *Origin {
 }
 
 // IsOther reports whether a revision is none that the tree is to become: a tag, or a branch beside the one that is
-// checked out and the default one. Without a default branch that git knows, main and master may be it, and any other
-// name that git does not know.
+// checked out, the default one and the base. If git does not know the default branch, main or master is it. Without
+// such a branch any name that git does not know may be it.
 func (o *Origin) IsOther(revision string) bool {
-	if o.in == nil || len(o.current) == 0 || slices.Contains(o.current, revision) {
+	if o.in == nil || len(o.current) == 0 {
 		return false
 	}
-	isBranch := false
-	for _, ref := range o.known() {
-		if ref == "refs/tags/"+revision {
-			return true
+	own := slices.Clone(o.current)
+	for _, name := range []string{"main", "master"} {
+		if len(o.current) == 1 && o.isBranch(name) {
+			own = append(own, name)
 		}
-		_, name, _ := strings.Cut(strings.TrimPrefix(ref, "refs/remotes/"), "/")
-		isBranch = isBranch || ref == BranchRef(revision) || strings.HasPrefix(ref, "refs/remotes/") && name == revision
 	}
-	if len(o.current) > 1 { // the branch and its target
-		return true
-	}
-	return isBranch && revision != "main" && revision != "master"
+	isTag := slices.Contains(o.known(), "refs/tags/"+revision)
+	return !slices.Contains(own, revision) && (len(own) > 1 || isTag || o.isBranch(revision))
+}
+
+// isBranch reports whether the clone or a remote has a branch.
+func (o *Origin) isBranch(name string) bool {
+	return slices.ContainsFunc(o.known(), func(ref string) bool {
+		_, ofRemote, _ := strings.Cut(strings.TrimPrefix(ref, "refs/remotes/"), "/")
+		return ref == BranchRef(name) || strings.HasPrefix(ref, "refs/remotes/") && ofRemote == name
+	})
 }

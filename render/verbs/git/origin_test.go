@@ -27,11 +27,16 @@ func TestAnotherRevisionIsNoneUnderReview(t *testing.T) {
 	run(t, dir, "branch", "stable")
 	run(t, dir, "tag", "later")
 	run(t, dir, "checkout", "-q", "-b", "change")
+	run(t, dir, "branch", "-m", "main", "trunk")
+	if o := OriginOf(t.Context(), dir, ""); o.IsOther("unknown") || !o.IsOther("trunk") {
+		t.Error("without a default branch an unknown name may be it, and another branch is not")
+	}
+	run(t, dir, "branch", "-m", "trunk", "main")
 	for _, test := range []struct {
 		base, revision string
 		want           bool
 	}{
-		{"", "change", false}, {"", "main", false}, {"", "stable", true}, {"", "later", true}, {"", "unknown", false},
+		{"", "change", false}, {"", "main", false}, {"", "stable", true}, {"", "later", true}, {"", "unknown", true},
 		{"stable", "stable", false}, {"origin/stable", "stable", false}, {"main", "stable", true}, {"main", "unknown", true},
 	} {
 		if got := OriginOf(t.Context(), dir, test.base).IsOther(test.revision); got != test.want {
