@@ -277,6 +277,9 @@ func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest
 	case built == application.OfHelm:
 		return problems
 	}
+	if unknown := place.Application.Unknown; len(unknown) > 0 {
+		d.unknown("the tag of an image is the commit: " + strings.Join(unknown, ", "))
+	}
 	if listed := d.List(files); built == application.OfDirectory && len(listed.Jsonnet) > 0 {
 		problems = append(problems, d.notJudged(
 			"Argo CD runs jsonnet, and rendering does not: "+manifest.FirstOf(3, listed.Jsonnet))...)

@@ -64,8 +64,8 @@ func refusedApplications(in Input) (warnings []manifest.Problem) {
 	return append(warnings, in.refusedObjects(projects)...)
 }
 
-// missingProject warns of an Application whose AppProject is not here while others are, and has no similar name: another
-// rule warns of those.
+// missingProject warns of an Application whose AppProject is not here while others are. Another rule warns of a similar
+// name.
 func (in Input) missingProject(o manifest.Object) []manifest.Problem {
 	id := manifest.ID{Group: "argoproj.io", Kind: "AppProject", Namespace: o.GetNamespace()}
 	id.Name, _ = decoding.At(o.Object, []string{"spec", "project"}).(string)

@@ -38,6 +38,9 @@ type Source struct {
 	Directory *Directory
 	Plugin    *struct{ Name string }
 
+	// Unknown are the images whose tag has the commit, which is not known before the sync.
+	Unknown []string `json:"-"`
+
 	of      Application
 	written map[string]any // with the files that change it, if any
 }
@@ -101,7 +104,8 @@ func Read(o manifest.Object) Application {
 	if !delivery.IsApplication(o) || manifest.Decode(o.Object["spec"], &spec) != nil {
 		return a
 	}
-	a.Project, a.Destination = spec.Project, spec.Destination
+	a.Project = spec.Project
+	a.Destination = spec.Destination
 	made := a
 	a.Sources = spec.Sources
 	field := ""
@@ -221,6 +225,7 @@ func (s Source) Merge(files *source.FileSystem) (Source, Type, error) {
 			return s, "", fmt.Errorf("%s: %w", source.Relative(path.Join(s.Folder(), name)), err)
 		}
 	}
+	s = s.substituted()
 	types := s.types()
 	if len(types) > 1 {
 		return s, "", fmt.Errorf("%s has %s, and a source has one of them", s.Path, strings.Join(types, ", "))
@@ -277,15 +282,17 @@ func (s Source) patched(patch []byte) (Source, error) {
 	if err == nil {
 		content, err = jsonpatch.MergePatch(content, patch)
 	}
-	merged := s
-	merged.Helm, merged.Kustomize, merged.Directory, merged.Plugin = nil, nil, nil, nil
+	var merged Source
 	if err == nil {
 		err = json.Unmarshal(content, &merged)
 	}
+	s.Helm = merged.Helm
+	s.Kustomize = merged.Kustomize
+	s.Directory = merged.Directory
+	s.Plugin = merged.Plugin
+	s.written = nil
 	if err == nil {
-		merged.written = nil
-		err = json.Unmarshal(content, &merged.written)
+		err = json.Unmarshal(content, &s.written)
 	}
-	merged.RepoURL, merged.Path, merged.Chart, merged.TargetRevision = s.RepoURL, s.Path, s.Chart, s.TargetRevision
-	return merged, err
+	return s, err
 }

@@ -127,6 +127,15 @@ func TestBuildEnvironment(t *testing.T) {
 	}
 }
 
+func TestKustomizeHasTheBuildEnvironment(t *testing.T) {
+	_, files := sources.Open(t, t.TempDir(), txtar.Parse([]byte("-- a/kustomization.yaml --\n")).Files)
+	s, _, err := read(t, "", "{source: {path: a, kustomize: {images: ['x:$ARGOCD_APP_NAME', 'y:$ARGOCD_APP_REVISION'], commonLabels: {app: $ARGOCD_APP_NAME}}}}").Sources[0].Merge(files)
+	k := s.Kustomize
+	if err != nil || len(k.Images) != 1 || k.Images[0].NewTag != "web" || k.CommonLabels["app"] != "web" || !slices.Equal(s.Unknown, []string{"y"}) {
+		t.Errorf("%+v %q %v", k, s.Unknown, err)
+	}
+}
+
 // Another repository has another name; with one name it may be a fork or a mirror. See NormalizeGitURL for the rest.
 func TestOriginTellsWhatIsElsewhere(t *testing.T) {
 	const none, repository, revision = "", "its source is another repository", "its source is another revision"

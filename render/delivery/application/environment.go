@@ -2,6 +2,7 @@ package application
 
 import (
 	"cmp"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -41,4 +42,33 @@ func (s Source) Expand(text string) (e Expanded) {
 		return value
 	})
 	return e
+}
+
+// substituted returns the source with the variables in the fields of kustomize that Argo CD expands: see Build in
+// util/kustomize/kustomize.go. An image whose name or tag has the commit is left out.
+func (s Source) substituted() Source {
+	if s.Kustomize == nil {
+		return s
+	}
+	k := *s.Kustomize
+	k.Images = nil
+	for _, image := range s.Kustomize.Images {
+		isUnknown := false
+		for _, text := range []*string{&image.Name, &image.NewName, &image.NewTag, &image.Digest} {
+			expanded := s.Expand(*text)
+			*text = expanded.Text
+			isUnknown = isUnknown || expanded.Unknown
+		}
+		if isUnknown {
+			s.Unknown = append(s.Unknown, image.Name)
+			continue
+		}
+		k.Images = append(k.Images, image)
+	}
+	k.CommonLabels = maps.Clone(k.CommonLabels)
+	for name, value := range k.CommonLabels {
+		k.CommonLabels[name] = s.Expand(value).Text
+	}
+	s.Kustomize = &k
+	return s
 }

@@ -76,9 +76,12 @@ func (r *Release) addSource(s application.Source) {
 	r.Name = cmp.Or(helm.ReleaseName, of.Of.GetName())
 	r.Namespace = cmp.Or(helm.Namespace, of.Namespace, "default")
 	r.IgnoreMissing = helm.IgnoreMissing
-	r.SkipCRDs, r.SkipSchemas = helm.SkipCRDs, helm.SkipSchemaValidation
-	r.Kubernetes, r.APIVersions = helm.KubeVersion, helm.APIVersions
-	r.valuesField, r.filesField = field+"valuesObject", field+"valueFiles[0]"
+	r.SkipCRDs = helm.SkipCRDs
+	r.SkipSchemas = helm.SkipSchemaValidation
+	r.Kubernetes = helm.KubeVersion
+	r.APIVersions = helm.APIVersions
+	r.valuesField = field + "valuesObject"
+	r.filesField = field + "valueFiles[0]"
 	if helm.ValuesObject != nil {
 		r.add(valueSource{object: r.Source, field: r.valuesField, values: helm.ValuesObject})
 	} else {
