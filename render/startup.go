@@ -50,7 +50,8 @@ func (p *pipeline) deliveries(objects []manifest.Object) []warn.Delivery {
 			all[0].Object = o
 			continue
 		}
-		d := warn.Delivery{Object: o, IsOpen: !release.Is(o)}
+		isUnknown := delivery.IsApplication(o) && len(folders[id])+len(installed[id]) == 0
+		d := warn.Delivery{Object: o, IsOpen: !release.Is(o) || isUnknown}
 		for _, f := range folders[id] {
 			addTo(&d, f.whole(), folder.IsKustomization(o))
 			d.IsOpen = false
