@@ -48,6 +48,10 @@ func (d *Delivery) staysFor() string {
 	switch {
 	case d.IsPart:
 		return "its source has a part of the repository"
+	case d.IsOverridden:
+		return "a file .argocd-source in its folder changes its source"
+	case d.Application.IsHydrated():
+		return "a hydrator writes its objects to a branch"
 	case d.overlay.HasBuildMetadata():
 		return "its objects have annotations of their build"
 	case d.IsDecrypted && slices.ContainsFunc(slices.Collect(maps.Values(d.sources.Kustomizations)), generates):

@@ -3,6 +3,7 @@ package render
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -11,10 +12,10 @@ import (
 	"strings"
 	"sync"
 
-	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"example.com/gatehouse/render/delivery"
+	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/fault"
@@ -48,6 +49,7 @@ type following struct {
 	foreign    []folder.Place
 	count      int
 	instances  func() []manifest.Object // what flux-operator makes by all FluxInstances in files
+	origin     application.Origin
 }
 
 // follow adds the deliveries among the applied objects of the entry, and among the objects that these deliver, from the
@@ -57,7 +59,7 @@ func (in *input) follow(repository *Repository, files *source.FileSystem,
 	entry *Delivery) (problems []manifest.Problem) {
 	objects := entry.Applied()
 	f := &following{input: in, repository: repository, files: files, world: newWorld(objects, in),
-		have:      map[manifest.ID]manifest.Object{},
+		have: map[manifest.ID]manifest.Object{}, origin: in.sourceOrigin(repository, objects),
 		instances: sync.OnceValue(func() []manifest.Object { return in.instanceObjects(repository.instances()) })}
 	ignore := ""
 	for _, o := range objects {
@@ -118,6 +120,11 @@ func (f *following) followObjects(parent *Delivery, own manifest.ID) (problems [
 			set := &Delivery{Place: folder.Place{Of: o.Committed(), InCluster: o}, Parent: parent}
 			problems = append(problems, f.add(set, f.files, f.openSet)...)
 		}
+		refused := application.Read(o).Refused()
+		if parent.isSet() {
+			refused = parent.blame(refused)
+		}
+		problems = append(problems, refused...)
 		for _, p := range folder.Places(o) {
 			if f.count == maxFollowed {
 				found := warning(o, fmt.Sprintf("is not followed: the environment delivers more than %d folders",
@@ -185,7 +192,7 @@ func notFollowed(foreign []folder.Place) []manifest.Problem {
 	}
 	var names []string
 	for _, p := range foreign {
-		names = append(names, p.Of.GetName()+" in "+p.Source.String())
+		names = append(names, p.Of.GetName()+" in "+p.From())
 	}
 	return warning(foreign[0].Of, "is not followed, as its objects are in another source than this repository: "+
 		manifest.FirstOf(3, names))
@@ -297,33 +304,121 @@ func (f *following) open(d *Delivery, files *source.FileSystem, own manifest.ID)
 	isRendered := top == tree.Folder && !isBelow(d.Folder, f.renderedFolder()) // below, it is a delivery
 	isThere := files.IsDir(d.Folder)
 	switch {
+	case !d.IsFlux && d.Application.IsAbsolute():
+		return d.refuse(d.Field, fmt.Errorf("%s is absolute, and a path is relative to the root of the repository: "+
+			"write %s", d.Application.Path, source.Relative(d.Folder)))
 	case isRendered, top == tree.EnvironmentsFolder, isOwn: // an environment judges it
 	case d.IsElsewhere:
 		d.unknown(d.Elsewhere())
 		looking := *d // at the files that it would be built of
 		_ = looking.build(files)
-	case !isThere && d.IsFlux && (own != (manifest.ID{}) || IsFolder(f.name)):
+	case !d.IsFlux:
+		return f.openSource(d, files)
+	case !isThere && (own != (manifest.ID{}) || IsFolder(f.name)):
 		message := fmt.Sprintf("spec.path: no folder %s in this repository", source.Relative(d.Folder))
 		d.unknown("no such folder: " + source.Relative(d.Folder))
 		return warning(d.Of, message)
 	case !isThere:
 		d.unknown("no such folder: " + source.Relative(d.Folder))
-	case !d.IsFlux && files.Exists(path.Join(d.Folder, chartutil.ChartfileName)): // see package release
 	default:
 		return d.build(files)
 	}
 	return nil
 }
 
+// openSource builds the folder of a source of an Application, unless a plugin or a chart makes its objects: package
+// release has the charts.
+func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest.Problem {
+	s := d.Application
+	if why := f.origin.Elsewhere(s); why != "" {
+		d.unknown(why + ": " + s.String())
+		f.foreign = append(f.foreign, d.Place)
+		return nil
+	}
+	if !files.IsDir(d.Folder) {
+		d.unknown("no such folder: " + source.Relative(d.Folder))
+		missing, others := folder.Near(files, d.Folder)
+		hint := ""
+		if len(path.Base(missing)) > 3 {
+			hint = manifest.DidYouMean(missing, others)
+		}
+		if parameter.MatchString(d.Folder) || hint == "" && !f.origin.IsThis(s.RepoURL) {
+			return nil // of another repository, perhaps
+		}
+		problems := d.refuse(d.Field, fmt.Errorf("no folder %s in this repository%s", s.Path, hint))
+		problems[0].Warning = true
+		return problems
+	}
+	var problems []manifest.Problem
+	if written, taken := s.Doubled(files); written != "" {
+		problems = warning(d.Of, fmt.Sprintf("argocd.argoproj.io/manifest-generate-paths: Argo CD takes %s for %s, which "+
+			"is not here, and misses changes: write /%s, or a path relative to %s", written, taken, written, s.Path))
+	}
+	place, built, err := d.Merge(files)
+	d.Place = place
+	switch {
+	case err != nil:
+		return append(problems, d.refuse(s.Field, err)...)
+	case built == application.OfPlugin:
+		return append(problems, d.notJudged(
+			strings.TrimSuffix("a plugin makes its objects: "+place.Application.Plugin.Name, ": "))...)
+	case built == application.OfHelm:
+		return problems
+	}
+	if unknown := place.Application.Unknown; len(unknown) > 0 {
+		d.unknown("the tag of an image is the commit: " + strings.Join(unknown, ", "))
+	}
+	if listed := d.List(files); built == application.OfDirectory && len(listed.Jsonnet) > 0 {
+		problems = append(problems, d.notJudged(
+			"Argo CD runs jsonnet, and rendering does not: "+manifest.FirstOf(3, listed.Jsonnet))...)
+		if len(listed.Resources) == 0 {
+			return problems
+		}
+	}
+	return append(problems, d.build(files)...)
+}
+
+// notJudged says why objects of the delivery are not known.
+func (d *Delivery) notJudged(why string) []manifest.Problem {
+	d.unknown(why)
+	return warning(d.Of, "is not judged: "+why)
+}
+
+// refuse returns a problem of a field that keeps the tool from building the folder.
+func (d *Delivery) refuse(field string, err error) []manifest.Problem {
+	return []manifest.Problem{d.locate(manifest.NewProblem(d.Of, field, manifest.Value{},
+		fmt.Sprintf("%s: %v", field, err)).As(manifest.NotFollowed))}
+}
+
+// sourceOrigin returns what tells whether a source of an Application is the tree: git or, without it, an Application
+// that syncs the folder of the environment.
+func (in *input) sourceOrigin(repository *Repository, objects []manifest.Object) (origin application.Origin) {
+	if repository.Origin != nil {
+		origin = repository.Origin()
+	}
+	if len(origin.URLs) > 0 {
+		return origin
+	}
+	for _, o := range objects {
+		for _, s := range application.Read(o).Sources {
+			if s.Path != "" && s.RepoURL != "" && in.isOwn(s.Folder()) {
+				origin.URLs = append(origin.URLs, s.RepoURL)
+			}
+		}
+	}
+	return origin
+}
+
 // build builds the folder of a delivery, with the fields of its object as a kustomization.
 func (d *Delivery) build(files *source.FileSystem) []manifest.Problem {
 	overlay, err := d.Kustomization(files)
 	if err != nil {
-		return []manifest.Problem{d.locate(manifest.NewProblem(d.Of, d.Field, manifest.Value{},
-			fmt.Sprintf("%s: %v", d.Field, err)).As(manifest.NotFollowed))}
+		problems := d.refuse(d.Field, err)
+		problems[0].Warning = !d.IsFlux && errors.Is(err, folder.ErrEmpty) // Argo CD syncs nothing, and is content
+		return problems
 	}
 	if overlay.File != "" {
-		files = files.With(map[string][]byte{overlay.File: overlay.Content})
+		files = files.With(overlay.Others).With(map[string][]byte{overlay.File: overlay.Content})
 	}
 	child := *d.input
 	child.folder = d.Folder

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"example.com/gatehouse/kind/crd"
+	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/delivery/definitions"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/folder"
@@ -26,10 +27,10 @@ import (
 )
 
 // install returns the objects of releases whose charts are in files, as a cluster gets them.
-func (in *input) install(files *source.FileSystem, cluster func() charts.Cluster,
+func (in *input) install(files *source.FileSystem, cluster func() charts.Cluster, origin application.Origin,
 	releases []release.Release) ([]*release.Installed, []manifest.Problem) {
 	return release.Installer{
-		Files: files, Cluster: cluster, Memo: in.shared,
+		Files: files, Cluster: cluster, Elsewhere: origin.Elsewhere, Memo: in.shared,
 		PostRender: func(k map[string]any, objects []manifest.Object) ([]manifest.Object, error) {
 			return kustomize.PostRender(in.sources, k, objects)
 		},
@@ -58,7 +59,8 @@ func (e *Environment) Install(objects []manifest.Object, repository *Repository)
 	for _, d := range root.followed() {
 		d.setNamespace(b.checker)
 	}
-	installed, more := in.install(files, b.cluster, release.Find(slices.Concat(objects, root.delivered())))
+	installed, more := in.install(files, b.cluster, in.sourceOrigin(repository, objects),
+		release.Find(slices.Concat(objects, root.delivered())))
 	for _, r := range installed {
 		root.addChart(r)
 	}
@@ -96,7 +98,8 @@ func (b *built) deliver(in *input, repository *Repository) {
 		judged = append(judged, d.withDefaults()...)
 	}
 	b.releases = release.Find(judged)
-	installed, problems := in.install(in.sources.FS, b.cluster, b.releases)
+	origin := in.sourceOrigin(repository, b.root.Applied())
+	installed, problems := in.install(in.sources.FS, b.cluster, origin, b.releases)
 	b.invalid = append(b.invalid, blameDeliveries(problems)...)
 	all := slices.Concat(b.root.known(), delivered)
 	for _, r := range installed {

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
@@ -42,6 +43,8 @@ type Repository struct {
 	Memo *memo.Memo
 	// IsLeftOut, if not nil, reports whether a sparse checkout leaves out an environment.
 	IsLeftOut func(environment string) bool
+	// Origin, if not nil, returns what git knows about the place of the tree.
+	Origin func() application.Origin
 
 	kinds   *registry.Kinds
 	root    *os.Root

@@ -8,6 +8,7 @@ import (
 
 	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/render/delivery"
+	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/manifest"
@@ -49,7 +50,8 @@ func (p *pipeline) deliveries(objects []manifest.Object) []warn.Delivery {
 			all[0].Object = o
 			continue
 		}
-		d := warn.Delivery{Object: o, IsOpen: !release.Is(o)}
+		isUnknown := delivery.IsApplication(o) && len(folders[id])+len(installed[id]) == 0
+		d := warn.Delivery{Object: o, IsOpen: !release.Is(o) || isUnknown}
 		for _, f := range folders[id] {
 			addTo(&d, f.whole(), folder.IsKustomization(o))
 			d.IsOpen = false
@@ -126,7 +128,7 @@ func (p *pipeline) startingCharts() []*Delivery {
 			continue
 		}
 		isThere := map[string]bool{}
-		starting, _ := p.install(p.sources.FS, empty, []release.Release{d.Chart.Release})
+		starting, _ := p.install(p.sources.FS, empty, application.Origin{}, []release.Release{d.Chart.Release})
 		for _, o := range starting[0].Objects {
 			isThere[o.Origin] = true
 		}

@@ -51,6 +51,7 @@ type Change struct {
 
 	generator string            // see GeneratorOf
 	keptBy    *delivery.Setting // of the delivery; nil if it prunes the object
+	leftBy    *delivery.Setting // of the delivery; nil if it applies the change
 }
 
 // Action is the kind of a change.

@@ -4,6 +4,7 @@
 package compare
 
 import (
+	"cmp"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -125,9 +126,12 @@ func Differ(kinds *registry.Kinds, before, after Input) Differences {
 	for _, each := range slices.Concat(before.Deliveries, after.Deliveries) {
 		sources[each.Of.ID()] = each.Of
 	}
+	apps := newApplications(was, is, by)
 	for i, c := range d.Changes {
-		d.Changes[i].InstalledBy = by[c.Object().IDInNamespace()]
-		d.Changes[i].keptBy = keeping(sources[d.Changes[i].InstalledBy])
+		by := by[c.Object().IDInNamespace()]
+		d.Changes[i].InstalledBy = by
+		d.Changes[i].keptBy = cmp.Or(apps.keeping(by), keeping(sources[by]))
+		d.Changes[i].leftBy = apps.ignore(&d.Changes[i])
 	}
 	if len(before.Objects) > 0 && len(after.Objects) > 0 && before.Kubernetes != after.Kubernetes {
 		d.Kubernetes = &KubernetesChange{before.Kubernetes, after.Kubernetes}

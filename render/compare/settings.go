@@ -48,7 +48,7 @@ func LeftBy(c Change) *delivery.Setting {
 	if ignored := delivery.Find(settings, delivery.Ignored); ignored != nil || c.Action() != Changed {
 		return ignored
 	}
-	return delivery.Find(settings, delivery.CreatedOnce)
+	return cmp.Or(delivery.Find(settings, delivery.CreatedOnce), c.leftBy)
 }
 
 // Live returns the object of a change in the cluster afterwards, or nil. A removed object may stay, and a changed one

@@ -58,7 +58,7 @@ func unreadOfDelivery(was, is *render.Delivery) []Unread {
 	case was == nil:
 		return unreadOf(is.Of.ID(), is.Chart.String(), is.Chart.Settings)
 	case was.Chart == nil || was.Chart.String() == is.Chart.String() &&
-		reflect.DeepEqual(was.Chart.Values, is.Chart.Values):
+		reflect.DeepEqual(was.Chart.Values, is.Chart.Values) && is.Chart.Settings.IsEqual(was.Chart.Settings):
 		return nil
 	}
 	return newlyUnread(is.Of.ID(), is.Chart.String(), was.Chart.Settings, is.Chart.Settings)

@@ -60,9 +60,10 @@ type Setting struct {
 }
 
 const (
-	flux            = "kustomize.toolkit.fluxcd.io/"
-	syncOptions     = "argocd.argoproj.io/sync-options"
-	argoHook        = "argocd.argoproj.io/hook"
+	flux        = "kustomize.toolkit.fluxcd.io/"
+	syncOptions = "argocd.argoproj.io/sync-options"
+	// ArgoHook is the annotation of a hook of Argo CD.
+	ArgoHook        = "argocd.argoproj.io/hook"
 	argoHookDeleted = "argocd.argoproj.io/hook-delete-policy"
 	helmHook        = "helm.sh/hook"
 	helmHookDeleted = "helm.sh/hook-delete-policy"
@@ -205,13 +206,13 @@ var (
 
 // argoHooks returns the settings of a hook of Argo CD, which reads the hooks of Helm unless it has its own.
 func argoHooks(o *unstructured.Unstructured) []Setting {
-	own, isOwn := o.GetAnnotations()[argoHook]
+	own, isOwn := o.GetAnnotations()[ArgoHook]
 	of, isHelm := o.GetAnnotations()[helmHook]
 	isHelm = isHelm && of != "crd-install"
 	isKnown := func(known ...string) func(string) bool {
 		return func(hook string) bool { return slices.Contains(known, hook) }
 	}
-	hook := Setting{Tool: Argo, Key: argoHook, Value: own}
+	hook := Setting{Tool: Argo, Key: ArgoHook, Value: own}
 	runs := slices.ContainsFunc(items(own), isKnown(argoHookTypes...))
 	isSkipped := !runs && slices.Contains(items(own), "Skip")
 	switch {
@@ -268,7 +269,7 @@ func RunsAgain(job *unstructured.Unstructured) bool {
 	}
 	_, hasTTL, _ := unstructured.NestedFieldNoCopy(job.Object, "spec", "ttlSecondsAfterFinished")
 	isSuspended, _, _ := unstructured.NestedBool(job.Object, "spec", "suspend")
-	_, isArgoHook := job.GetAnnotations()[argoHook]
+	_, isArgoHook := job.GetAnnotations()[ArgoHook]
 	_, isHelmHook := job.GetAnnotations()[helmHook]
 	return hasTTL && !isSuspended && !isArgoHook && !isHelmHook && Find(Settings(job, Flux), Ignored) == nil
 }

@@ -15,6 +15,8 @@ func sayKept(by delivery.Setting) kind.Effect {
 	switch by.Treatment {
 	case delivery.Confirmed:
 		what = kind.Say("stays in the cluster until somebody confirms its removal: %s is %s", by.Key, by.Value)
+	case delivery.Outlasting:
+		what = kind.Say("stays in the cluster: %s", by.Key)
 	case delivery.Ignored:
 		what = kind.Say("stays in the cluster, if %s is %s there, too", by.Key, by.Value)
 	}

@@ -1,25 +1,32 @@
 package warn
 
 import (
-	"net/url"
-	"regexp"
+	"path"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/gobwas/glob"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/delivery"
+	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/references"
 )
 
-// project has the fields of an AppProject that admit Applications.
+// project has the fields of an AppProject that admit Applications and their objects.
 type project struct {
 	SourceRepos  []string
 	Destinations []destination
+
+	ClusterResourceWhitelist, ClusterResourceBlacklist     []admittedKind
+	NamespaceResourceWhitelist, NamespaceResourceBlacklist []admittedKind
 }
+
+// admittedKind has patterns of objects.
+type admittedKind struct{ Group, Kind, Name string }
 
 // destination is where an Application goes, or the patterns of it in an AppProject.
 type destination struct{ Name, Server, Namespace string }
@@ -27,23 +34,18 @@ type destination struct{ Name, Server, Namespace string }
 // refusedApplications warns of Applications whose AppProject does not admit their destination or repository:
 // Argo CD syncs nothing of them. See ValidatePermissions in util/argo/argo.go of Argo CD.
 func refusedApplications(in Input) (warnings []manifest.Problem) {
-	hasGlobalProjects := sync.OnceValue(in.hasGlobalProjects)
+	projects := in.projects()
 	for _, o := range in.Objects {
-		if !delivery.IsApplication(o) {
-			continue
-		}
-		name, _ := decoding.At(o.Object, []string{"spec", "project"}).(string)
-		found := in.index.Find(manifest.ID{Group: "argoproj.io", Kind: "AppProject", Namespace: o.GetNamespace(),
-			Name: name})
-		var p project
-		if len(found) != 1 || manifest.Decode(found[0].Object["spec"], &p) != nil || hasGlobalProjects() {
+		warnings = append(warnings, in.missingProject(o)...)
+		p, of, isKnown := projects(o)
+		if !isKnown {
 			continue
 		}
 		say := func(at []string, field, what, list string) {
 			if field != "" {
 				warnings = append(warnings, warningAt(o, append(at, field),
 					"%s does not admit this %s, so Argo CD does not sync it: add it to spec.%s there, or correct it",
-					found[0], what, list))
+					of, what, list))
 			}
 		}
 		references.Visit(o.Object, []string{"spec", "destination"}, nil, func(to map[string]any, at []string) {
@@ -52,8 +54,113 @@ func refusedApplications(in Input) (warnings []manifest.Problem) {
 		references.Visit(o.Object, []string{"spec", "source|sources"}, nil, func(s map[string]any, at []string) {
 			say(at, p.refusesSource(s), "repository", "sourceRepos")
 		})
+		options, _ := decoding.At(o.Object, []string{"spec", "syncPolicy", "syncOptions"}).([]any)
+		_, isMissing := p.refusesKind(schema.GroupKind{Kind: "Namespace"}, "", false)
+		if slices.Contains(options, any("CreateNamespace=true")) && isMissing {
+			warnings = append(warnings, warning(o, "spec.syncPolicy.syncOptions", "%s does not admit a Namespace, so "+
+				"Argo CD does not create one by CreateNamespace=true: add it to spec.clusterResourceWhitelist there", of))
+		}
 	}
-	return warnings
+	return append(warnings, in.refusedObjects(projects)...)
+}
+
+// missingProject warns of an Application whose AppProject is not here while others are. Another rule warns of a similar
+// name.
+func (in Input) missingProject(o manifest.Object) []manifest.Problem {
+	id := manifest.ID{Group: "argoproj.io", Kind: "AppProject", Namespace: o.GetNamespace()}
+	id.Name, _ = decoding.At(o.Object, []string{"spec", "project"}).(string)
+	isProject := func(o manifest.Object) bool {
+		return o.GetKind() == id.Kind && manifest.Group(o.GetAPIVersion()) == id.Group
+	}
+	if !delivery.IsApplication(o) || id.Name == "" || hasVariable(id.Name) || in.index.Has(id) ||
+		in.Elsewhere.Has(id) || in.index.Similar(id) != "" || !slices.ContainsFunc(in.Objects, isProject) {
+		return nil
+	}
+	return []manifest.Problem{warning(o, "spec.project", "there is no %s here, while other projects are, and without "+
+		"it Argo CD syncs nothing of the Application: add it, %s", id, orAnnotate(id))}
+}
+
+// projectOf finds the AppProject of an Application, if it is known.
+type projectOf func(o manifest.Object) (p project, of manifest.Object, isKnown bool)
+
+func (in Input) projects() projectOf {
+	hasGlobalProjects := sync.OnceValue(in.hasGlobalProjects)
+	return func(o manifest.Object) (p project, of manifest.Object, isKnown bool) {
+		if !delivery.IsApplication(o) {
+			return p, of, false
+		}
+		name, _ := decoding.At(o.Object, []string{"spec", "project"}).(string)
+		found := in.index.Find(manifest.ID{Group: "argoproj.io", Kind: "AppProject", Namespace: o.GetNamespace(),
+			Name: name})
+		if len(found) != 1 || manifest.Decode(found[0].Object["spec"], &p) != nil || hasGlobalProjects() {
+			return p, of, false
+		}
+		return p, found[0], true
+	}
+}
+
+// refusedObjects warns of objects that the AppProject of their Application does not admit, once for each kind or
+// namespace of an Application: the sync fails. See validateSyncPermissions in controller/sync.go of Argo CD.
+func (in Input) refusedObjects(projects projectOf) (all []manifest.Problem) {
+	isSaid := map[string]bool{}
+	for _, o := range slices.Concat(in.Objects, in.Installed) {
+		if o.Delivery == nil {
+			continue
+		}
+		by := o.Delivery.Object()
+		isNamespaced, isKind := in.IsNamespaced(o.GroupVersionKind())
+		p, of, isKnown := projects(by)
+		if !isKnown || !isKind {
+			continue
+		}
+		gk := o.GroupVersionKind().GroupKind()
+		to := application.Read(by).Destination
+		namespace := o.GetNamespace()
+		list, isRefused := p.refusesKind(gk, o.GetName(), isNamespaced)
+		what := "kind " + gk.String()
+		field := "kind"
+		if !isRefused && isNamespaced && namespace != "" && namespace != to.Namespace {
+			list = "destinations"
+			what = "namespace " + namespace
+			field = "metadata.namespace"
+			isRefused = p.refusesDestination(map[string]any{"name": to.Name, "server": to.Server,
+				"namespace": namespace}) != ""
+		}
+		if key := by.ID().String() + what; isRefused && !isSaid[key] {
+			isSaid[key] = true
+			remedy := "add it to"
+			if strings.HasSuffix(list, "Blacklist") {
+				remedy = "remove it from"
+			}
+			all = append(all, warning(o, field, "%s does not admit %s, so the sync of %s fails: %s spec.%s there", of, what,
+				by, remedy, list))
+		}
+	}
+	return all
+}
+
+// refusesKind reports whether a project does not admit an object of a kind, and the list that decides. Without a name
+// it is any object. See IsGroupKindNamePermitted in pkg/apis/application/v1alpha1/app_project_types.go of Argo CD.
+func (p project) refusesKind(gk schema.GroupKind, name string, isNamespaced bool) (list string, isRefused bool) {
+	has := func(items []admittedKind) bool {
+		return slices.ContainsFunc(items, func(item admittedKind) bool {
+			matches := func(pattern, text string) bool {
+				ok, err := path.Match(pattern, text)
+				return ok && err == nil
+			}
+			return matches(item.Kind, gk.Kind) && matches(item.Group, gk.Group) &&
+				(isNamespaced || item.Name == "" || name != "" && matches(item.Name, name))
+		})
+	}
+	switch {
+	case isNamespaced && has(p.NamespaceResourceBlacklist):
+		return "namespaceResourceBlacklist", true
+	case isNamespaced:
+		return "namespaceResourceWhitelist", p.NamespaceResourceWhitelist != nil && !has(p.NamespaceResourceWhitelist)
+	case has(p.ClusterResourceBlacklist):
+		return "clusterResourceBlacklist", true
+	}
+	return "clusterResourceWhitelist", !has(p.ClusterResourceWhitelist)
 }
 
 // hasGlobalProjects reports whether the settings of Argo CD may extend projects by others.
@@ -127,11 +234,11 @@ func (p project) refusesSource(mapping map[string]any) string {
 	isAdmitted := false
 	for _, pattern := range p.SourceRepos {
 		rest, isDenied := strings.CutPrefix(pattern, "!")
-		pattern = normalizeURL(rest)
+		pattern = application.NormalizeURL(rest)
 		if isDenied {
 			pattern = "!" + pattern
 		}
-		isMatched := matches(pattern, normalizeURL(repository), '/')
+		isMatched := matches(pattern, application.NormalizeURL(repository), '/')
 		if isDenied && !isMatched {
 			return "repoURL"
 		}
@@ -151,20 +258,4 @@ func matches(pattern, text string, separators ...rune) bool {
 	}
 	compiled, err := glob.Compile(pattern, separators...)
 	return (err == nil && compiled.Match(text)) != isDenied
-}
-
-// sshURL matches a URL of ssh as in util/git/git.go of Argo CD.
-var sshURL = regexp.MustCompile("^(ssh://)?([^/:]*?)@[^@]+$")
-
-// normalizeURL is NormalizeGitURL of Argo CD.
-func normalizeURL(text string) string {
-	text = strings.ToLower(strings.TrimSpace(text))
-	if sshURL.MatchString(text) && !strings.HasPrefix(text, "ssh://") {
-		text = "ssh://" + strings.Replace(text, ":", "/", 1)
-	}
-	parsed, err := url.Parse(strings.TrimSuffix(text, ".git"))
-	if err != nil {
-		return ""
-	}
-	return strings.TrimPrefix(parsed.String(), "ssh://")
 }

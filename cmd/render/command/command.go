@@ -1,9 +1,11 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/tree"
@@ -201,6 +204,9 @@ func renderOnce(cmd *cobra.Command, kinds *registry.Kinds, f flags, look func(na
 	return inRepository(cmd, kinds, root, lock, func(repository *render.Repository, p *progress) error {
 		repository.Look = look
 		repository.Memo = f.memo
+		if root != f.root { // a copy of the index
+			repository.Origin = originOf(cmd.Context(), cmp.Or(f.root, "."), "")
+		}
 		if f.output == "github" {
 			folder := folderInWorkspace(repository.Dir())
 			ending.report(func(problem manifest.Problem) {
@@ -297,6 +303,7 @@ func inRepository(cmd *cobra.Command, kinds *registry.Kinds, root string,
 	defer repository.Close()
 	repository.Now = time.Now()
 	repository.IsLeftOut = git.LeftOutOf(cmd.Context(), repository.Dir(), tree.EnvironmentsFolder)
+	repository.Origin = originOf(cmd.Context(), repository.Dir(), "")
 	if lock != nil {
 		waiting := time.AfterFunc(setup.Patience, func() { p.step("waiting for another run") })
 		unlock, err := lock(repository, cmd.Context())
@@ -307,6 +314,15 @@ func inRepository(cmd *cobra.Command, kinds *registry.Kinds, root string,
 		defer unlock()
 	}
 	return do(repository, p)
+}
+
+// originOf returns what git knows about the place of a folder, once somebody asks. A change from a base is to become
+// the branch of that name.
+func originOf(ctx context.Context, dir, base string) func() application.Origin {
+	return sync.OnceValue(func() application.Origin {
+		o := git.OriginOf(ctx, dir, base)
+		return application.Origin{URLs: o.URLs, IsOther: o.IsOther}
+	})
 }
 
 // openRepository opens the repository at root or, if root is empty, the nearest one at or above the

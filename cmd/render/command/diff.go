@@ -109,6 +109,7 @@ func runDiff(cmd *cobra.Command, kinds *registry.Kinds, f diffFlags) error {
 		func(repository *render.Repository, p *progress) error {
 			var d *compare.Diff
 			var err error
+			repository.Origin = originOf(cmd.Context(), repository.Dir(), f.base)
 			switch {
 			case f.live:
 				d, err = diffLive(cmd, repository, f, p)

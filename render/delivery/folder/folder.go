@@ -4,12 +4,11 @@ package folder
 
 import (
 	"cmp"
-	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	"example.com/gatehouse/render/delivery"
+	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 )
@@ -37,8 +36,11 @@ type Place struct {
 	// DefaultNamespace is the namespace of objects without one, as Argo CD applies them.
 	DefaultNamespace string
 
-	directory *directory // of Argo CD
-	keeps     bool       // Flux keeps objects that leave git
+	// Application is the source of Argo CD. IsOverridden reports whether a file in the folder changes it.
+	Application  application.Source
+	IsOverridden bool
+	isDirectory  bool // of Argo CD: no kustomization counts
+	keeps        bool // Flux keeps objects that leave git
 }
 
 // Prunes reports whether the tool deletes objects that leave git, or asks to.
@@ -53,12 +55,6 @@ func (p Place) Elsewhere() string {
 		return "suspended: the cluster gets a change when somebody resumes it"
 	}
 	return "other cluster"
-}
-
-// directory has the fields of an Application for a folder without a kustomization.
-type directory struct {
-	Recurse          bool
-	Include, Exclude string
 }
 
 // IsKustomization reports whether an object is a Kustomization of Flux.
@@ -111,47 +107,45 @@ func placeOfKustomization(o manifest.Object) []Place {
 	}}
 }
 
+// placesOfApplication returns the folders of an Application, also those of charts and plugins: files decide.
 func placesOfApplication(o manifest.Object) (all []Place) {
-	type applicationSource struct {
-		Path, Chart  string
-		Helm, Plugin *struct{}
-		Kustomize    delivery.Overlay
-		Directory    *directory
-	}
-	var spec struct {
-		Source      *applicationSource
-		Sources     []applicationSource
-		Destination struct{ Name, Server, Namespace string }
-	}
-	if err := manifest.Decode(o.Object["spec"], &spec); err != nil {
-		return nil
-	}
-	isAlone := len(spec.Sources) == 0 && spec.Source != nil
-	if isAlone {
-		spec.Sources = append(spec.Sources, *spec.Source)
-	}
-	to := spec.Destination
-	of := o.Committed()
-	if IsApplicationSet(of) { // it made the Application
-		of = o
-	}
-	for i, s := range spec.Sources {
-		if s.Path == "" || s.Chart != "" || s.Helm != nil || s.Plugin != nil {
+	a := application.Read(o)
+	for _, s := range a.Sources {
+		if s.Path == "" || s.Chart != "" {
 			continue
 		}
-		field := fmt.Sprintf("spec.sources[%d].path", i)
-		nth := i
-		if isAlone {
-			field = "spec.source.path"
-			nth = -1
+		p := Place{
+			Of: a.Of, InCluster: o, Field: s.Field + ".path", Nth: s.Nth, Folder: s.Folder(),
+			IsElsewhere: !delivery.IsInCluster(a.Name, a.Server), DefaultNamespace: a.Namespace, Application: s,
 		}
-		all = append(all, Place{
-			Overlay: s.Kustomize, Of: of, InCluster: o, Field: field, Nth: nth, Folder: path.Join("/", s.Path),
-			IsElsewhere: !delivery.IsInCluster(to.Name, to.Server), DefaultNamespace: to.Namespace,
-			directory: cmp.Or(s.Directory, &directory{}),
-		})
+		all = append(all, p.with(s))
 	}
 	return all
+}
+
+// From names the source of the place.
+func (p Place) From() string {
+	if p.IsFlux {
+		return p.Source.String()
+	}
+	return p.Application.String()
+}
+
+// with returns the place with the fields of a source.
+func (p Place) with(s application.Source) Place {
+	p.Application = s
+	if s.Kustomize != nil {
+		p.Overlay = *s.Kustomize
+	}
+	return p
+}
+
+// Merge returns a place of Argo CD with the files in its folder that change it, and the tool that builds it.
+func (p Place) Merge(files *source.FileSystem) (Place, application.Type, error) {
+	s, built, err := p.Application.Merge(files)
+	p.IsOverridden = s.IsOverridden(files)
+	p.isDirectory = built == application.OfDirectory
+	return p.with(s), built, err
 }
 
 // Resolve returns a place of Flux with its folder from the root of the repository. File has the object, relative to the
@@ -177,37 +171,4 @@ func Resolve(files *source.FileSystem, sourceKind, above, name string) string {
 		}
 	}
 	return name
-}
-
-// manifests returns the resources of the folder, which has no kustomization, as the tool lists them.
-func (p Place) manifests(files *source.FileSystem) (resources []string) {
-	if p.IsFlux {
-		return files.Manifests(p.Folder)
-	}
-	var visit func(within string)
-	visit = func(within string) {
-		names, _ := files.List(path.Join(p.Folder, within)) // an unreadable folder has no files to build
-		for _, name := range names {
-			name = path.Join(within, name)
-			switch isDir := files.IsDir(path.Join(p.Folder, name)); {
-			case isDir && p.directory.Recurse && path.Base(name)[0] != '.':
-				visit(name)
-			case !isDir && (source.IsYAML(name) || path.Ext(name) == ".json") && p.directory.takes(name):
-				resources = append(resources, "./"+name)
-			}
-		}
-	}
-	visit("")
-	return resources
-}
-
-// takes reports whether Argo CD takes a file. It takes none whose patterns are not only of package path.
-func (d directory) takes(name string) bool {
-	matches := func(patterns string) bool {
-		return slices.ContainsFunc(strings.Split(strings.Trim(patterns, "{}"), ","), func(pattern string) bool {
-			ok, err := path.Match(pattern, name)
-			return ok && err == nil
-		})
-	}
-	return (d.Include == "" || matches(d.Include)) && (d.Exclude == "" || !matches(d.Exclude))
 }

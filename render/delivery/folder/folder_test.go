@@ -19,7 +19,7 @@ import (
 
 const kustomization = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps, namespace: flux-system}\n"
 
-const application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: apps, namespace: argocd}\n"
+const anApplication = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: apps, namespace: argocd}\n"
 
 func object(t *testing.T, content string) manifest.Object {
 	t.Helper()
@@ -48,12 +48,12 @@ func TestPlacesAreTheFoldersThatAToolBuilds(t *testing.T) {
 		"Flux, another":       {kustomization + "spec: {path: apps, kubeConfig: {}}", []string{"/apps spec.path /flux-system/ elsewhere"}},
 		"Flux, out of git":    {kustomization + "spec: {path: ../../apps}", []string{"/apps spec.path /flux-system/"}},
 		"Flux, a wrong type":  {kustomization + "spec: {path: []}", nil},
-		"Argo CD":             {application + "spec: {source: {path: apps}, destination: {namespace: shop}}", []string{"/apps spec.source.path in shop"}},
-		"Argo CD, sources":    {application + "spec: {source: {path: a}, sources: [{chart: c}, {path: b}, {ref: v}]}", []string{"/b spec.sources[1].path"}},
-		"Argo CD, a chart":    {application + "spec: {source: {path: apps, helm: {}}}", nil},
-		"Argo CD, a plugin":   {application + "spec: {source: {path: apps, plugin: {}}}", nil},
-		"Argo CD, a cluster":  {application + "spec: {source: {path: apps}, destination: {name: other}}", []string{"/apps spec.source.path elsewhere"}},
-		"another group":       {strings.Replace(application, "argoproj.io", "app.k8s.io", 1) + "spec: {source: {path: apps}}", nil},
+		"Argo CD":             {anApplication + "spec: {source: {path: apps}, destination: {namespace: shop}}", []string{"/apps spec.source.path in shop"}},
+		"Argo CD, sources":    {anApplication + "spec: {source: {path: a}, sources: [{chart: c}, {path: b}, {ref: v}]}", []string{"/b spec.sources[1].path"}},
+		"Argo CD, a chart":    {anApplication + "spec: {source: {path: apps, chart: a}}", nil},
+		"Argo CD, hydrated":   {anApplication + "spec: {sourceHydrator: {drySource: {path: apps}, syncSource: {targetBranch: b}}}", []string{"/apps spec.sourceHydrator.drySource.path"}},
+		"Argo CD, a cluster":  {anApplication + "spec: {source: {path: apps}, destination: {name: other}}", []string{"/apps spec.source.path elsewhere"}},
+		"another group":       {strings.Replace(anApplication, "argoproj.io", "app.k8s.io", 1) + "spec: {source: {path: apps}}", nil},
 		"a file of kustomize": {"apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nspec: {path: a}", nil},
 	} {
 		var got []string
@@ -92,7 +92,7 @@ patches:: spec.patches[0]
 - patch: 'a: b': spec.patches[0] patch
 - path: p.yaml: spec.patches[1] path
 `},
-		"an image of the file and another": {application + `spec: {source: {path: apps, kustomize: {images: ["a:v2", "b:v3"], namespace: shop}}}`, inGit, `images:: spec.source.kustomize.images
+		"an image of the file and another": {anApplication + `spec: {source: {path: apps, kustomize: {images: ["a:v2", "b:v3"], namespace: shop}}}`, inGit, `images:: spec.source.kustomize.images
 - name: a: 3
 newTag: v2: spec.source.kustomize.images newTag
 - name: b: spec.source.kustomize.images[0] name
@@ -163,10 +163,10 @@ func TestADeliveryPointsToItsRenderedObjects(t *testing.T) {
 		"Flux": {kustomization + `spec: {path: a, namePrefix: x-, images: [], patches: [], targetNamespace: shop, commonMetadata: {labels: {a: b}},
  prune: true, postBuild: {substitute: {A: b}}, dependsOn: [{name: b}], interval: 1m}`,
 			"dependsOn: [{name: b}], interval: 1m, path: ./rendered/a, postBuild: {substitute: {A: b}}, prune: true"},
-		"Argo CD": {application + "spec: {project: p, source: {path: a, repoURL: r, directory: {recurse: true}, kustomize: {images: [a=b], namePrefix: x}}}",
+		"Argo CD": {anApplication + "spec: {project: p, source: {path: a, repoURL: r, directory: {recurse: true}, kustomize: {images: [a=b], namePrefix: x}}}",
 			"project: p, source: {path: rendered/a, repoURL: r}"},
-		"Argo CD, another field": {application + "spec: {source: {path: a, kustomize: {images: [a=b], version: v5}}}", "source: {kustomize: {version: v5}, path: rendered/a}"},
-		"Argo CD, sources":       {application + "spec: {sources: [{chart: c}, {path: a, directory: {}}]}", "sources: [{chart: c}, {path: rendered/a}]"},
+		"Argo CD, another field": {anApplication + "spec: {source: {path: a, kustomize: {images: [a=b], version: v5}}}", "source: {kustomize: {version: v5}, path: rendered/a}"},
+		"Argo CD, sources":       {anApplication + "spec: {sources: [{chart: c}, {path: a, directory: {}}]}", "sources: [{chart: c}, {path: rendered/a}]"},
 	} {
 		o := object(t, test.object)
 		places := Places(o)
@@ -197,7 +197,7 @@ func TestUnsureNamesAFieldOfUnknownValue(t *testing.T) {
 		"a variable of known ones": {kustomization + "spec: {path: a, namePrefix: '${X}-'}", false, ""},
 		"another field":            {kustomization + "spec: {path: a, interval: '${X}'}", true, ""},
 		"metadata":                 {kustomization + "spec: {path: a, commonMetadata: {labels: {a: '${X}'}}}", false, "commonMetadata has a variable or kustomize.toolkit.fluxcd.io/substitute"},
-		"Argo CD":                  {application + "spec: {source: {path: a, kustomize: {namePrefix: $ARGOCD_APP_NAME-}}}", false, "namePrefix has variables of Argo CD"},
+		"Argo CD":                  {anApplication + "spec: {source: {path: a, kustomize: {namePrefix: $ARGOCD_APP_NAME-}}}", false, "namePrefix has variables of Argo CD"},
 	} {
 		if got := Places(object(t, test.object))[0].Unsure(test.hasUnknown); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)

@@ -2,6 +2,8 @@ package folder
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -26,6 +28,8 @@ type Kustomization struct {
 	// File is its path from the root, and Content its YAML. Both are empty if it is the file in git.
 	File    string
 	Content []byte
+	// Others are the files that differ from those in git as well, by their paths.
+	Others map[string][]byte
 
 	place Place
 	// lines counts the first lines of Content that are those of the file in git, document.
@@ -41,10 +45,13 @@ func (p Place) Kustomization(files *source.FileSystem) (*Kustomization, error) {
 	var before types.Kustomization
 	file := files.KustomizationFile(p.Folder)
 	content := []byte(nil)
-	if file == "" {
-		file = path.Join(p.Folder, konfig.DefaultKustomizationFileName())
-		if before.Resources = p.manifests(files); len(before.Resources) == 0 {
-			return nil, fmt.Errorf("%s has no YAML files", source.Relative(p.Folder))
+	if file == "" || p.isDirectory {
+		file = cmp.Or(file, path.Join(p.Folder, konfig.DefaultKustomizationFileName()))
+		listed := p.List(files)
+		before.Resources = listed.Resources
+		made.Others = listed.named
+		if len(before.Resources) == 0 {
+			return nil, fmt.Errorf("%s %w", source.Relative(p.Folder), ErrEmpty)
 		}
 	} else {
 		var err error
@@ -70,6 +77,9 @@ func (p Place) Kustomization(files *source.FileSystem) (*Kustomization, error) {
 	made.write(file, content)
 	return made, nil
 }
+
+// ErrEmpty is the error of a folder without manifests.
+var ErrEmpty = errors.New("has no YAML files")
 
 func fieldsOf(k types.Kustomization) (fields map[string]any, err error) {
 	err = manifest.Decode(k, &fields)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/manifest"
 )
@@ -23,11 +24,7 @@ func (p Place) shown(o manifest.Object) (at, fields map[string]any) {
 	if p.IsFlux {
 		return spec, spec
 	}
-	at, _ = spec["source"].(map[string]any)
-	if p.Nth >= 0 {
-		sources, _ := spec["sources"].([]any)
-		at, _ = sources[p.Nth].(map[string]any)
-	}
+	at, _ = decoding.At(o.Object, manifest.SplitField(p.Application.Field)).(map[string]any)
 	fields, _ = at["kustomize"].(map[string]any)
 	return at, fields
 }

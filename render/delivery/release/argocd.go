@@ -2,145 +2,239 @@ package release
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
+	"github.com/gobwas/glob"
 	"helm.sh/helm/v4/pkg/strvals"
 
-	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/delivery"
+	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
 )
 
-// application has the fields of an Application that select its objects. Their names do not depend on case.
-type application struct {
-	Source      applicationSource
-	Sources     []applicationSource
-	Destination struct{ Name, Server, Namespace string }
-}
-
-type applicationSource struct {
-	RepoURL, Path, Chart, Ref, TargetRevision string
-	Helm                                      struct {
-		ReleaseName, Namespace string
-		ValueFiles             []string
-		IgnoreMissing          bool `json:"ignoreMissingValueFiles"`
-		Values                 string
-		ValuesObject           map[string]any
-		Parameters             []struct {
-			Name, Value string
-			ForceString bool
-		}
-		FileParameters       []any
-		SkipCRDs             bool
-		SkipSchemaValidation bool
-		KubeVersion          string
-		APIVersions          []string
-	}
-}
-
-// ofApplication returns the releases of an Application.
+// ofApplication returns the releases of an Application. Whether a folder has a chart, and which values, files tell: see
+// withFiles.
 func ofApplication(o manifest.Object) (all []Release) {
-	spec := specOf[application](o)
-	field := "spec.sources[%d]"
-	if len(spec.Sources) == 0 {
-		spec.Sources = []applicationSource{spec.Source}
-		field = "spec.source%.0d"
-	}
-	refs := map[string]bool{} // names by which sources refer to the repositories of others
-	for _, s := range spec.Sources {
-		refs["$"+s.Ref] = s.Ref != ""
-	}
-	for i, s := range spec.Sources {
+	a := application.Read(o)
+	for _, s := range a.Sources {
 		if s.Chart == "" && s.Path == "" {
 			continue
 		}
-		helm := fmt.Sprintf(field, i) + ".helm."
-		r := Release{
-			Source: o, isChart: decoding.At(o.Object, manifest.SplitField(strings.TrimSuffix(helm, "."))) != nil,
-			valuesField: helm + "valuesObject", filesField: helm + "valueFiles[0]",
-			Chart: s.Chart, Version: s.TargetRevision,
-			Name:      cmp.Or(s.Helm.ReleaseName, o.GetName()),
-			Namespace: cmp.Or(s.Helm.Namespace, spec.Destination.Namespace, "default"),
-			SkipCRDs:  s.Helm.SkipCRDs, SkipSchemas: s.Helm.SkipSchemaValidation, Kubernetes: s.Helm.KubeVersion,
-			APIVersions: s.Helm.APIVersions,
-		}
-		if r.setRepository(s.RepoURL); !strings.Contains(s.RepoURL, "://") {
-			r.setRepository("oci://" + s.RepoURL)
+		r := Release{Source: o, application: &s, Chart: s.Chart, Version: s.TargetRevision}
+		if r.setRepository(s.RepoURL); !strings.Contains(s.RepoURL, "://") { // of OCI: the chart may have folders
+			r.Chart = strings.TrimPrefix(path.Base("/"+s.Chart), "/")
+			r.setRepository("oci://" + path.Join(s.RepoURL, path.Dir(s.Chart)))
 		}
 		if s.Chart == "" {
 			r.setFolder(s.Path)
 		}
-		if to := spec.Destination; !delivery.IsInCluster(to.Name, to.Server) {
-			r.Unjudged = "spec.destination is another cluster: " + cmp.Or(to.Name, to.Server)
+		if !delivery.IsInCluster(a.Name, a.Server) {
+			r.Unjudged = "spec.destination is another cluster: " + cmp.Or(a.Name, a.Server)
 		}
-		r.refs = refs
-		r.addSource(s, helm)
+		r.addSource(s)
 		all = append(all, r)
 	}
 	return all
 }
 
-// addSource adds the values of a source, whose fields begin with helm.
-func (r *Release) addSource(s applicationSource, helm string) {
-	if s.Helm.ValuesObject != nil {
-		r.add(valueSource{object: r.Source, field: r.valuesField, values: s.Helm.ValuesObject})
+// errNoChart is the error of a source that has no chart.
+var errNoChart = errors.New("no chart")
+
+// withFiles returns the release of a source of an Application with the files of the repository: those that change the
+// source, and those of values. Without a chart there the error is errNoChart, and package render has the reason.
+func (r Release) withFiles(files *source.FileSystem, elsewhere func(application.Source) string) (Release, error) {
+	s := *r.application
+	if s.Chart == "" {
+		merged, built, err := s.Merge(files)
+		if err != nil || built != application.OfHelm || elsewhere(s) != "" {
+			return r, errNoChart
+		}
+		s = merged
+	}
+	made := Release{Source: r.Source, ID: r.ID, application: &s, Chart: r.Chart, Version: r.Version,
+		Repository: r.Repository, Folder: r.Folder, Unjudged: r.Unjudged, locate: r.locate}
+	made.addSource(s)
+	made.addValueFiles(files, s, elsewhere)
+	return made, nil
+}
+
+// addSource adds the options and values of a source.
+func (r *Release) addSource(s application.Source) {
+	helm := application.Helm{}
+	if s.Helm != nil {
+		helm = *s.Helm
+	}
+	field := s.Field + ".helm."
+	of := s.Application()
+	r.Name = cmp.Or(helm.ReleaseName, of.Of.GetName())
+	r.Namespace = cmp.Or(helm.Namespace, of.Namespace, "default")
+	r.IgnoreMissing = helm.IgnoreMissing
+	r.SkipCRDs = helm.SkipCRDs
+	r.SkipSchemas = helm.SkipSchemaValidation
+	r.Kubernetes = helm.KubeVersion
+	r.APIVersions = helm.APIVersions
+	r.valuesField = field + "valuesObject"
+	r.filesField = field + "valueFiles[0]"
+	if helm.ValuesObject != nil {
+		r.add(valueSource{object: r.Source, field: r.valuesField, values: helm.ValuesObject})
 	} else {
-		r.addText(valueSource{object: r.Source, field: helm + "values"}, s.Helm.Values)
+		r.addText(valueSource{object: r.Source, field: field + "values"}, helm.Values)
 	}
-	for _, file := range s.Helm.ValueFiles {
-		r.addValueFile(s, file)
+	for i, p := range helm.Parameters {
+		r.addParameter(s, p, fmt.Sprintf("%sparameters[%d].value", field, i))
 	}
-	for i, p := range s.Helm.Parameters {
-		set := strvals.ParseInto
-		if p.ForceString {
-			set = strvals.ParseIntoString
-		}
-		r.addScalar(valueSource{object: r.Source, field: fmt.Sprintf("%sparameters[%d].value", helm, i)},
-			func(values map[string]any) error { return set(p.Name+"="+escapeCommas(p.Value), values) })
-	}
-	if len(s.Helm.FileParameters) > 0 {
+	if len(helm.FileParameters) > 0 {
 		r.Unknown = append(r.Unknown, "fileParameters")
-		r.unknownField = helm + "fileParameters"
+		r.unknownField = field + "fileParameters"
 	}
 }
 
-// addValueFile adds a file of values, as Argo CD resolves its name: in the chart, or anywhere in the repository of the
-// chart or of another source (ResolveValueFilePathOrUrl in util/io/path/resolved.go).
-func (r *Release) addValueFile(s applicationSource, file string) {
-	ref, within, _ := strings.Cut(file, "/")
-	add := func(name, written string) {
-		if s.Helm.IgnoreMissing {
-			written = ""
+// addParameter adds a parameter, with the variables of the build environment. The commit is unknown.
+func (r *Release) addParameter(s application.Source, p application.Parameter, field string) {
+	value := r.expand(s, p.Value, field)
+	if value.Unknown {
+		r.Unknown = append(r.Unknown, p.Name+" ("+p.Value+")")
+		r.unknownField = cmp.Or(r.unknownField, field)
+		return
+	}
+	set := strvals.ParseInto
+	if p.ForceString {
+		set = strvals.ParseIntoString
+	}
+	r.addScalar(valueSource{object: r.Source, field: field},
+		func(values map[string]any) error { return set(p.Name+"="+escapeCommas(value.Text), values) })
+}
+
+// expand replaces the variables of a text, and warns of those that Argo CD does not know.
+func (r *Release) expand(s application.Source, text, field string) application.Expanded {
+	expanded := s.Expand(text)
+	if len(expanded.Unset) > 0 {
+		w := r.Warning(fmt.Sprintf("%s: Argo CD takes $%s out of %q, as it is no variable of its build environment: "+
+			"write $$ for a dollar sign, or the value", field, strings.Join(expanded.Unset, " and $"), text))
+		w.Field = field
+		r.warnings = append(r.warnings, w)
+	}
+	return expanded
+}
+
+// addValueFiles adds the files of values, as getResolvedValueFiles in reposerver/repository/repository.go of Argo CD
+// does: patterns give their files in lexical order, without those that are listed by name, and each file counts once.
+func (r *Release) addValueFiles(files *source.FileSystem, s application.Source,
+	elsewhere func(application.Source) string) {
+	if s.Helm == nil {
+		return
+	}
+	listed := make([]valueFile, len(s.Helm.ValueFiles))
+	for i, name := range s.Helm.ValueFiles {
+		listed[i] = r.valueFile(s, name, fmt.Sprintf("%s.helm.valueFiles[%d]", s.Field, i), elsewhere)
+	}
+	isListed := func(name string) bool {
+		return slices.ContainsFunc(listed, func(f valueFile) bool { return f.name == name })
+	}
+	for _, f := range listed {
+		switch {
+		case f.name == "":
+		case !strings.ContainsAny(f.name, "*?["):
+			r.addFile(files, f)
+		case !path.IsAbs(f.name): // in an archive
+			r.Unknown = append(r.Unknown, f.written)
+		default:
+			matched := matching(files, f.name)
+			for _, name := range matched {
+				if !isListed(name) {
+					r.addFile(files, valueFile{name, name})
+				}
+			}
+			if len(matched) == 0 {
+				r.addFile(files, f)
+			}
 		}
-		r.addRepositoryFile(name, written)
-	}
-	switch {
-	case strings.Contains(file, "://"):
-		r.Unknown = append(r.Unknown, file)
-	case r.refs[ref]:
-		add(path.Join("/", within), file)
-	case strings.HasPrefix(file, "$"), s.Chart != "" && !filepath.IsLocal(file):
-		r.Unknown = append(r.Unknown, file)
-	case path.IsAbs(file):
-		add(path.Clean(file), file)
-	case !filepath.IsLocal(file):
-		add(path.Join("/", s.Path, file), file)
-	default:
-		r.Files = append(r.Files, file)
 	}
 }
 
-// addRepositoryFile adds a file of a repository that may be another one: as written, or empty if it may be missing.
-func (r *Release) addRepositoryFile(name, written string) {
-	r.Files = append(r.Files, name)
-	if r.elsewhere == nil {
-		r.elsewhere = map[string]string{}
+// valueFile is a file of values: in an archive or, with a leading slash, in the repository. It has no name if it is
+// elsewhere.
+type valueFile struct{ name, written string }
+
+// valueFile returns the place of a file of values: in the chart, or anywhere in the repository of the chart or of
+// another source. See ResolveValueFilePathOrUrl in util/io/path/resolved.go.
+func (r *Release) valueFile(s application.Source, written, field string,
+	elsewhere func(application.Source) string) valueFile {
+	first, within, _ := strings.Cut(written, "/")
+	ref, isRef := s.Refs[first]
+	text := written
+	if isRef {
+		text = "/" + within // Argo CD finds the source before it replaces variables
 	}
-	r.elsewhere[name] = written
+	expanded := r.expand(s, text, field)
+	name := expanded.Text
+	if strings.HasPrefix(written, "$") && !isRef && len(expanded.Unset) > 0 {
+		r.warnings = r.warnings[:len(r.warnings)-1] // the name of a source that is not here
+		expanded.Unknown = true
+	}
+	isInArchive := s.Chart != "" && !isRef
+	switch {
+	case expanded.Unknown, strings.Contains(name, "://"), isRef && elsewhere(ref) != "",
+		isInArchive && !filepath.IsLocal(name):
+		r.Unknown = append(r.Unknown, written)
+		return valueFile{written: written}
+	case isInArchive, path.IsAbs(name):
+		return valueFile{path.Clean(name), written}
+	}
+	return valueFile{path.Join("/", s.Path, name), written}
+}
+
+// addFile adds a file of values. A missing one is an error of the chart, unless it may be in the repository of another
+// source.
+func (r *Release) addFile(files *source.FileSystem, f valueFile) {
+	_, isFolder, err := files.Resolve(f.name)
+	isMissing := path.IsAbs(f.name) && (err != nil || isFolder)
+	switch {
+	case slices.Contains(r.Files, f.name), isMissing && r.IgnoreMissing:
+	case isMissing && strings.HasPrefix(f.written, "$"):
+		r.Unknown = append(r.Unknown, f.written)
+	default:
+		r.Files = append(r.Files, f.name)
+	}
+}
+
+// matching returns the files that a pattern selects, in lexical order. A part ** stands for any folders, also none, as
+// in doublestar.
+func matching(files *source.FileSystem, pattern string) (matched []string) {
+	parts := strings.Split(strings.TrimPrefix(pattern, "/"), "/")
+	var visit func(at string, parts []string)
+	visit = func(at string, parts []string) {
+		isWhole := len(parts) == 0 || len(parts) == 1 && parts[0] == "**"
+		switch isDir := files.IsDir(at); {
+		case !isDir && isWhole && !slices.Contains(matched, at):
+			matched = append(matched, at)
+			return
+		case !isDir, len(parts) == 0:
+			return
+		case parts[0] == "**":
+			visit(at, parts[1:])
+		}
+		compiled, err := glob.Compile(strings.ReplaceAll(parts[0], "[^", "[!"))
+		names, _ := files.List(at)
+		for _, name := range names {
+			switch below := path.Join(at, name); {
+			case parts[0] == "**":
+				visit(below, parts)
+			case err == nil && compiled.Match(name):
+				visit(below, parts[1:])
+			}
+		}
+	}
+	visit("/", parts)
+	slices.Sort(matched)
+	return matched
 }
 
 var comma = regexp.MustCompile(`(^|[^\\]),`)

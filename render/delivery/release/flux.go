@@ -53,7 +53,7 @@ type reference struct{ Kind, Name, Namespace string }
 func (in index) ofHelmRelease(o manifest.Object) []Release {
 	spec := specOf[helmRelease](o)
 	r := Release{
-		Source: o, isChart: true, valuesField: "spec.values", filesField: "spec.chart.spec.valuesFiles[0]",
+		Source: o, valuesField: "spec.values", filesField: "spec.chart.spec.valuesFiles[0]",
 		Values:      map[string]any{},
 		Name:        shorten(cmp.Or(spec.ReleaseName, strings.TrimPrefix(spec.TargetNamespace+"-"+o.GetName(), "-"))),
 		Namespace:   cmp.Or(spec.TargetNamespace, o.NamespaceOrDefault()),

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 
 	"example.com/gatehouse/render/delivery"
+	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
@@ -29,7 +30,9 @@ type Installer struct {
 	Files *source.FileSystem
 	// Cluster returns the cluster that charts are rendered for.
 	Cluster func() charts.Cluster
-	Memo    *memo.Memo
+	// Elsewhere returns why a source of an Application is not in Files, or nothing.
+	Elsewhere func(application.Source) string
+	Memo      *memo.Memo
 	// PostRender builds objects with a kustomization.
 	PostRender func(kustomization map[string]any, objects []manifest.Object) ([]manifest.Object, error)
 	// IdlePostRender returns the warnings of entries of such a kustomization that change nothing.
@@ -68,6 +71,12 @@ func (i Installer) Install(releases []Release) (all []*Installed, problems []man
 		part := i
 		files, noted := i.Files.Noting()
 		part.Files = files
+		if r.application != nil {
+			var err error
+			if r, err = r.withFiles(files, i.Elsewhere); err != nil {
+				continue
+			}
+		}
 		installed, found := part.install(r, locked, hasLock)
 		installed.Noted = noted
 		all = append(all, installed)
@@ -104,8 +113,7 @@ func (i Installer) install(r Release, locked []charts.Locked,
 	if archive == "" {
 		return result, problems
 	}
-	r.dropMissing(i.Files)
-	result.Release = r
+	problems = append(problems, r.warnings...)
 	if len(r.Unknown) > 0 {
 		unknown := r.Warning("unknown values, so its chart is judged without them: " + manifest.FirstOf(3, r.Unknown))
 		unknown.Field = r.unknownField
@@ -160,7 +168,7 @@ func (r *Installed) UnknownReasons() (reasons []string) {
 		reasons = append(reasons, r.Unjudged)
 	case r.Err != nil:
 		reasons = append(reasons, "wrong values: "+r.Err.Error())
-	case r.Archive == "" && (r.isChart || r.Chart != ""):
+	case r.Archive == "":
 		reasons = append(reasons, ChartNotHere+": chart "+r.String())
 	}
 	for _, value := range r.Unknown {
@@ -170,20 +178,6 @@ func (r *Installed) UnknownReasons() (reasons []string) {
 		reasons = append(reasons, "suspended: the cluster may have older objects")
 	}
 	return reasons
-}
-
-// dropMissing drops the files of values that the repository does not have: their values are unknown.
-func (r *Release) dropMissing(files charts.Files) {
-	r.Files = slices.DeleteFunc(slices.Clone(r.Files), func(name string) bool {
-		written, mayBeElsewhere := r.elsewhere[name]
-		if _, isFolder, err := files.Resolve(name); !mayBeElsewhere || err == nil && !isFolder {
-			return false
-		}
-		if written != "" && !slices.Contains(r.Unknown, written) {
-			r.Unknown = append(r.Unknown, written)
-		}
-		return true
-	})
 }
 
 // Blame turns a problem of an installed object into a problem of its release: at the value that causes it, as far as
@@ -315,9 +309,6 @@ func (i Installer) find(r Release, locked []charts.Locked, hasLock bool) (archiv
 func (i Installer) findFolder(r Release) (folder string, found *manifest.Problem) {
 	reason := r.Unjudged
 	if _, _, err := i.Files.Resolve(path.Join(r.Folder, chartutil.ChartfileName)); err != nil {
-		if !r.isChart {
-			return "", nil
-		}
 		reason = fmt.Sprintf("its chart %s is in git, and not in this repository", r)
 	}
 	if reason == "" {

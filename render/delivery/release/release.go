@@ -19,6 +19,7 @@ import (
 
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/delivery"
+	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source/charts"
 	"example.com/gatehouse/render/source/text"
@@ -71,13 +72,12 @@ type Release struct {
 	// Err prevents rendering.
 	Err error `json:"-"`
 
-	refs        map[string]bool   // of an Application
-	elsewhere   map[string]string // Files that may be in another repository, as written; empty for optional ones
-	isChart     bool              // and not perhaps other files in Folder
-	sources     []valueSource     // the weakest first
-	errSource   valueSource       // of Err
-	valuesField string            // of Source
-	filesField  string            // the first of Files
+	application *application.Source // of an Application
+	warnings    []manifest.Problem
+	sources     []valueSource // the weakest first
+	errSource   valueSource   // of Err
+	valuesField string        // of Source
+	filesField  string        // the first of Files
 	locate      Locate
 }
 
@@ -129,7 +129,7 @@ func Find(objects []manifest.Object) (all []Release) {
 // Misfits returns the fields of a HelmRelease or an Application whose values have a wrong type. Its controller
 // cannot read the object, and its definition, if it is there, refuses it.
 func Misfits(o manifest.Object) (problems []manifest.Problem) {
-	t := reflect.TypeFor[application]()
+	t := reflect.TypeFor[application.Spec]()
 	if isHelmRelease(o) {
 		t = reflect.TypeFor[helmRelease]()
 	}

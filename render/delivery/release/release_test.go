@@ -5,10 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/tools/txtar"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/test/sources"
 )
 
 func objects(t *testing.T, text string) (all []manifest.Object) {
@@ -60,13 +63,17 @@ func TestFindFollowsTheControllers(t *testing.T) {
 		"application elsewhere": {strings.ReplaceAll(application("  source: {repoURL: https://example.com, chart: app, targetRevision: 1.2.3}"), "{namespace: shop}", "{namespace: shop, name: edge}"),
 			`app 1.2.3 https://example.com web shop {} unjudged: spec.destination is another cluster: edge`},
 		"application in git": {application("  source: {repoURL: https://example.com/git, path: a/app, helm: {valueFiles: [../b.yaml]}}"),
-			`https://example.com/git web shop {} files: /a/b.yaml folder: /a/app inexact`},
+			`https://example.com/git web shop {} folder: /a/app inexact`},
 		"application": {application("  source: {repoURL: example.com/charts, chart: app, targetRevision: 1.2.3, helm: {releaseName: db, values: 'a: 1', parameters: [{name: b.c, value: 'x,y'}, {name: num, value: '7', forceString: true}]}}"),
 			`app 1.2.3 oci://example.com/charts db shop {"a":1,"b":{"c":"x,y"},"num":"7"}`},
 		"values object": {application("  source: {repoURL: https://example.com, chart: app, targetRevision: 1.2.3, helm: {values: 'a: 1', valuesObject: {b: 2}}}"),
 			`app 1.2.3 https://example.com web shop {"b":2}`},
 		"sources": {application("  sources:\n  - {repoURL: https://example.com/git, ref: v}\n  - {repoURL: https://example.com, chart: app, targetRevision: 1.2.3, helm: {valueFiles: [a.yaml, $v/b.yaml]}}\n  - {repoURL: https://example.com, chart: db, targetRevision: 2.x}"),
-			"app 1.2.3 https://example.com web shop {} files: a.yaml, /b.yaml\ndb 2.x https://example.com web shop {} inexact"},
+			"app 1.2.3 https://example.com web shop {}\ndb 2.x https://example.com web shop {} inexact"},
+		"a chart in folders of OCI": {application("  source: {repoURL: example.com, chart: a/b/app, targetRevision: 1.2.3}"),
+			`app 1.2.3 oci://example.com/a/b web shop {}`},
+		"build environment": {application("  source: {repoURL: https://example.com, chart: app, targetRevision: 1.2.3, helm: {parameters: [{name: a, value: $ARGOCD_APP_NAME}, {name: b, value: '${NODE}'}, {name: c, value: $ARGOCD_APP_REVISION}]}}"),
+			`app 1.2.3 https://example.com web shop {"a":"web","b":""} unknown: c ($ARGOCD_APP_REVISION)`},
 		"a wrong type": {application("  source: [1]"), ``},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -98,6 +105,40 @@ func TestFindFollowsTheControllers(t *testing.T) {
 				t.Errorf("is\n%s\nwant\n%s", is, test.want)
 			}
 		})
+	}
+}
+
+// As getResolvedValueFiles of Argo CD.
+func TestFilesOfValues(t *testing.T) {
+	_, files := sources.Open(t, t.TempDir(), txtar.Parse([]byte("-- app/Chart.yaml --\n-- app/a.yaml --\n-- app/b.yaml --\n-- app/sub/c.yaml --\n-- app/web.yaml --\n-- top.yaml --\n")).Files)
+	for name, test := range map[string]struct{ helm, want string }{
+		"in the chart":          {"{valueFiles: [b.yaml, a.yaml, b.yaml]}", "/app/b.yaml /app/a.yaml"},
+		"beside it":             {"{valueFiles: [../top.yaml]}", "/top.yaml"},
+		"from the root":         {"{valueFiles: [/app/sub/c.yaml]}", "/app/sub/c.yaml"},
+		"of another source":     {"{valueFiles: [$v/top.yaml]}", "/top.yaml"},
+		"of another, missing":   {"{valueFiles: [$v/none.yaml]}", " unknown $v/none.yaml"},
+		"of another repository": {"{valueFiles: [$o/top.yaml]}", " unknown $o/top.yaml"},
+		"of no source":          {"{valueFiles: [$x/top.yaml]}", " unknown $x/top.yaml"},
+		"of a host":             {"{valueFiles: ['https://example.com/a.yaml']}", " unknown https://example.com/a.yaml"},
+		"the build environment": {"{valueFiles: [$ARGOCD_APP_NAME.yaml]}", "/app/web.yaml"},
+		"missing":               {"{valueFiles: [none.yaml, a.yaml]}", "/app/none.yaml /app/a.yaml"},
+		"missing, as declared":  {"{valueFiles: [none.yaml, a.yaml], ignoreMissingValueFiles: true}", "/app/a.yaml"},
+		"a pattern":             {"{valueFiles: ['?.yaml']}", "/app/a.yaml /app/b.yaml"},
+		"a pattern and a file":  {"{valueFiles: ['[ab].yaml', a.yaml]}", "/app/b.yaml /app/a.yaml"},
+		"folders":               {"{valueFiles: ['**/*.yaml']}", "/app/Chart.yaml /app/a.yaml /app/b.yaml /app/sub/c.yaml /app/web.yaml"},
+		"nothing":               {"{valueFiles: ['x*.yaml']}", "/app/x*.yaml"},
+		"nothing, as declared":  {"{valueFiles: ['x*.yaml'], ignoreMissingValueFiles: true}", ""},
+	} {
+		o := objects(t, "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web}\nspec: {sources: [{path: app, repoURL: u, helm: "+test.helm+"}, {ref: v, repoURL: u}, {ref: o, repoURL: other}]}")
+		elsewhere := func(s application.Source) string { return strings.TrimPrefix(s.RepoURL, "u") }
+		r, err := Find(o)[0].withFiles(files, elsewhere)
+		got := strings.Join(r.Files, " ")
+		if len(r.Unknown) > 0 {
+			got += " unknown " + strings.Join(r.Unknown, " ")
+		}
+		if err != nil || got != test.want || len(r.warnings) > 0 {
+			t.Errorf("%s: %s, want %s; %v, %v", name, got, test.want, err, r.warnings)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -24,6 +25,11 @@ type Settings struct {
 	layers []layer
 	values map[string]any
 	run    *run
+}
+
+// IsEqual reports whether the values that users set are equal. Those of a chart with problems are not known.
+func (s *Settings) IsEqual(other *Settings) bool {
+	return s == nil || other == nil || reflect.DeepEqual(s.values, other.values)
 }
 
 // Setting is a value that users set. A value that is in no file of the repository has no position.

@@ -1,0 +1,140 @@
+package compare
+
+import (
+	"slices"
+
+	"github.com/gobwas/glob"
+
+	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/delivery"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source/node"
+)
+
+// applications are the Applications of Argo CD before and after a change, and what delivers each object.
+type applications struct {
+	was, is map[manifest.ID]manifest.Object
+	by      map[manifest.ID]manifest.ID
+}
+
+func newApplications(was, is []manifest.Object, by map[manifest.ID]manifest.ID) applications {
+	find := func(objects []manifest.Object) map[manifest.ID]manifest.Object {
+		found := map[manifest.ID]manifest.Object{}
+		for _, o := range objects {
+			if delivery.IsApplication(o) {
+				found[o.IDInNamespace()] = o
+				found[o.Committed().ID()] = o
+			}
+		}
+		return found
+	}
+	return applications{find(was), find(is), by}
+}
+
+// applicationSpec has the fields of an Application that decide what a sync does to live objects.
+type applicationSpec struct {
+	SyncPolicy struct {
+		Automated *struct {
+			Enabled *bool
+			Prune   bool
+		}
+		SyncOptions []string
+	}
+	IgnoreDifferences []struct {
+		Group, Kind, Name, Namespace string
+		JSONPointers                 []string
+	}
+}
+
+func specOf(o manifest.Object) (spec applicationSpec) {
+	if o.Unstructured != nil {
+		_ = manifest.Decode(o.Object["spec"], &spec) // a wrong type is an error of the definition
+	}
+	return spec
+}
+
+// keeping returns the reason, as a setting, why Argo CD leaves an object in the cluster that an Application does not
+// deliver any more, or nil: nobody prunes, or the Application is gone and has no finalizer, or stays itself. See
+// finalizeApplicationDeletion and autoSync in controller/appcontroller.go. The controller of an ApplicationSet adds
+// the finalizer to its Applications.
+func (a applications) keeping(of manifest.ID) *delivery.Setting {
+	for range len(a.was) { // an Application may deliver itself
+		was, isThere := a.was[of]
+		if !isThere || !delivery.IsApplication(was.Committed()) {
+			return nil
+		}
+		keeps := &delivery.Setting{Tool: delivery.Argo, Treatment: delivery.Outlasting}
+		is, stays := a.is[of]
+		automated := specOf(is).SyncPolicy.Automated
+		switch {
+		case !stays && !slices.ContainsFunc(was.GetFinalizers(), isCascading):
+			keeps.Key = was.String() + " has no finalizer " + cascading
+			return keeps
+		case stays && slices.Contains(specOf(is).SyncPolicy.SyncOptions, "Prune=false"),
+			stays && automated != nil && !automated.Prune && (automated.Enabled == nil || *automated.Enabled):
+			keeps.Key = "spec.syncPolicy of " + is.String() + " does not prune"
+			return keeps
+		case stays:
+			return nil
+		}
+		of = a.by[was.IDInNamespace()]
+	}
+	return nil
+}
+
+// cascading is the finalizer by which the objects of an Application are deleted with it.
+const cascading = "resources-finalizer.argocd.argoproj.io"
+
+func isCascading(finalizer string) bool {
+	return slices.Contains([]string{cascading, cascading + "/foreground", cascading + "/background"}, finalizer)
+}
+
+// ignore sets the fields of a changed object that its Application ignores to those of the live object, for which those
+// before stand in: see normalizeTargetResources in controller/sync.go. It returns a setting if nothing else changes,
+// and then the object as it is in git. Pointers alone are read, and no expressions of jq.
+func (a applications) ignore(c *Change) *delivery.Setting {
+	by := a.is[c.InstalledBy]
+	if c.Action() != Changed || by.Unstructured == nil {
+		return nil
+	}
+	spec := specOf(by)
+	if !slices.Contains(spec.SyncPolicy.SyncOptions, "RespectIgnoreDifferences=true") {
+		return nil
+	}
+	applied := c.After.DeepCopy()
+	isIgnored := false
+	for _, entry := range spec.IgnoreDifferences {
+		kind := manifest.ID{Group: entry.Group, Kind: entry.Kind}
+		if !isOfKind(c.Object(), kind) || entry.Name != "" && entry.Name != c.After.GetName() ||
+			entry.Namespace != "" && entry.Namespace != c.After.GetNamespace() {
+			continue
+		}
+		for _, pointer := range entry.JSONPointers {
+			keys := node.JSONPointer(pointer)
+			live := decoding.At(c.Before.Object, keys)
+			if live == nil || decoding.At(applied.Object, keys[:len(keys)-1]) == nil {
+				continue
+			}
+			decoding.Replace(applied.Object, keys, live)
+			isIgnored = true
+		}
+	}
+	switch {
+	case !isIgnored:
+	case Equal(c.Before, applied):
+		return &delivery.Setting{Tool: delivery.Argo, Treatment: delivery.Ignored,
+			Key: "spec.ignoreDifferences of " + by.String(), Value: "respected"}
+	default:
+		c.After = applied
+	}
+	return nil
+}
+
+// isOfKind reports whether patterns select the group and kind of an object.
+func isOfKind(o manifest.Object, patterns manifest.ID) bool {
+	matches := func(pattern, text string) bool {
+		compiled, err := glob.Compile(pattern)
+		return err == nil && compiled.Match(text)
+	}
+	return matches(patterns.Group, o.GroupVersionKind().Group) && matches(patterns.Kind, o.GetKind())
+}

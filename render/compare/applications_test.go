@@ -1,0 +1,92 @@
+package compare
+
+import (
+	"strings"
+	"testing"
+
+	"example.com/gatehouse/kind/gatehouse"
+	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/delivery/release"
+	"example.com/gatehouse/render/manifest"
+)
+
+const web = "---\napiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web, namespace: argocd, finalizers: [FINALIZERS]}\nspec: {SPEC}\n"
+
+// input is an environment with an Application web that delivers objects.
+func input(t *testing.T, application, objects string) Input {
+	t.Helper()
+	in := Input{Objects: read(t, application)}
+	if application != "" {
+		in.Installed = []*release.Installed{{Release: release.Release{Source: in.Objects[0]}, Objects: read(t, objects)}}
+	}
+	return in
+}
+
+func TestArgoCDKeepsWhatItDoesNotPrune(t *testing.T) {
+	kinds, err := registry.New(gatehouse.Kinds...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct{ finalizers, spec, after, want string }{
+		"by hand":                    {"", "", "stays", ""},
+		"automated":                  {"", "syncPolicy: {automated: {}}", "stays", "spec.syncPolicy of Application argocd/web does not prune"},
+		"automated, off":             {"", "syncPolicy: {automated: {enabled: false}}", "stays", ""},
+		"automated, pruning":         {"", "syncPolicy: {automated: {prune: true}}", "stays", ""},
+		"an option":                  {"", "syncPolicy: {automated: {prune: true}, syncOptions: [Prune=false]}", "stays", "spec.syncPolicy of Application argocd/web does not prune"},
+		"removed":                    {"", "syncPolicy: {automated: {prune: true}}", "", "Application argocd/web has no finalizer resources-finalizer.argocd.argoproj.io"},
+		"removed, with a finalizer":  {"resources-finalizer.argocd.argoproj.io", "", "", ""},
+		"removed, in the background": {"resources-finalizer.argocd.argoproj.io/background", "", "", ""},
+	} {
+		application := strings.NewReplacer("FINALIZERS", test.finalizers, "SPEC", test.spec).Replace(web)
+		before := input(t, application, deployment)
+		after := input(t, "", "")
+		if test.after != "" {
+			after = input(t, application, "")
+			after.Installed[0].Objects = []manifest.Object{}
+		}
+		got := ""
+		for _, c := range Differ(kinds, before, after).Changes {
+			if by := KeptBy(c); by != nil && c.Before.GetKind() == "Deployment" {
+				got = by.Key
+			}
+		}
+		if got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+func TestArgoCDLeavesIgnoredFields(t *testing.T) {
+	kinds, err := registry.New(gatehouse.Kinds...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const respected = "syncPolicy: {syncOptions: [RespectIgnoreDifferences=true]}, "
+	const replicas = "ignoreDifferences: [{group: apps, kind: Deployment, jsonPointers: [/spec/replicas]}]"
+	more := strings.Replace(deployment, "replicas: 2", "replicas: 5", 1)
+	newer := strings.Replace(more, "web:1", "web:2", 1)
+	for name, test := range map[string]struct {
+		spec, after string
+		isLeft      bool
+		fields      string
+	}{
+		"alone":              {respected + replicas, more, true, "spec.replicas"},
+		"beside another":     {respected + replicas, newer, false, "spec.template.spec.containers[web].image"},
+		"not respected":      {replicas, more, false, "spec.replicas"},
+		"of another kind":    {respected + strings.Replace(replicas, "Deployment", "StatefulSet", 1), more, false, "spec.replicas"},
+		"of a pattern":       {respected + strings.Replace(replicas, "Deployment", "'*'", 1), more, true, "spec.replicas"},
+		"of another name":    {respected + strings.Replace(replicas, "kind:", "name: api, kind:", 1), more, false, "spec.replicas"},
+		"another field":      {respected + strings.Replace(replicas, "/spec/replicas", "/spec/paused", 1), more, false, "spec.replicas"},
+		"a field below none": {respected + strings.Replace(replicas, "/spec/replicas", "/data/a", 1), more, false, "spec.replicas"},
+	} {
+		application := strings.NewReplacer("FINALIZERS", "", "SPEC", test.spec).Replace(web)
+		changes := Differ(kinds, input(t, application, deployment), input(t, application, test.after)).Changes
+		var paths []string
+		for _, f := range changes[0].Fields() {
+			paths = append(paths, f.Path)
+		}
+		if isLeft := LeftBy(changes[0]) != nil; isLeft != test.isLeft || strings.Join(paths, " ") != test.fields {
+			t.Errorf("%s: left %t, %q", name, isLeft, paths)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package application
+
+import (
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Origin is what tells whether a source is the tree: git and the Applications that sync the entry of an environment.
+type Origin struct {
+	// URLs are those of the repository; none if nobody knows them.
+	URLs []string
+	// IsOther reports whether git knows a name for another branch than the one under review, or for a tag. It may be
+	// nil.
+	IsOther func(revision string) bool
+}
+
+// Elsewhere returns why a source in git is not the tree, or nothing if it is, or may be. Another URL with the same name
+// of a repository may be that of a fork or a mirror.
+func (o Origin) Elsewhere(s Source) string {
+	own := place(s.RepoURL)
+	isNamed := func(known string) bool { return path.Base(place(known)) == path.Base(own) }
+	switch {
+	case s.RepoURL == "" || strings.Contains(s.RepoURL, "{{"):
+		return ""
+	case strings.HasPrefix(s.RepoURL, "oci://"), len(o.URLs) > 0 && !slices.ContainsFunc(o.URLs, isNamed):
+		return "its source is another repository"
+	case o.isOtherRevision(s.TargetRevision):
+		return "its source is another revision"
+	}
+	return ""
+}
+
+// IsThis reports whether a URL is surely that of the repository.
+func (o Origin) IsThis(repository string) bool {
+	return slices.ContainsFunc(o.URLs, func(known string) bool { return place(known) == place(repository) })
+}
+
+// fixed matches what stands for one commit or a range of versions, and is no branch: a commit, perhaps abbreviated, a
+// tag with a version, and a constraint of versions.
+var fixed = regexp.MustCompile(`^([0-9a-fA-F]{7,64}|refs/tags/.*|[<>=~^ ]*v?[0-9]+(\.([0-9]+|[xX*]))*([-+ ].*)?|\*)$`)
+
+func (o Origin) isOtherRevision(revision string) bool {
+	revision = strings.TrimPrefix(revision, "refs/heads/")
+	if revision == "" || revision == "HEAD" || strings.Contains(revision, "{{") {
+		return false
+	}
+	return fixed.MatchString(revision) || o.IsOther != nil && o.IsOther(revision)
+}
+
+// place returns the host and path of a repository: of any protocol, as one host serves several. Beside that it is as
+// NormalizeURL.
+func place(repository string) string {
+	normal := NormalizeURL(repository)
+	if _, after, hasProtocol := strings.Cut(normal, "://"); hasProtocol {
+		normal = after
+	}
+	user, after, hasUser := strings.Cut(normal, "@")
+	if hasUser && !strings.Contains(user, "/") {
+		normal = after
+	}
+	return strings.TrimRight(normal, "/")
+}
+
+// sshURL matches a URL of ssh as in util/git/git.go of Argo CD.
+var sshURL = regexp.MustCompile("^(ssh://)?([^/:]*?)@[^@]+$")
+
+// NormalizeURL is NormalizeGitURL there.
+func NormalizeURL(repository string) string {
+	repository = strings.ToLower(strings.TrimSpace(repository))
+	if sshURL.MatchString(repository) && !strings.HasPrefix(repository, "ssh://") {
+		repository = "ssh://" + strings.Replace(repository, ":", "/", 1)
+	}
+	parsed, err := url.Parse(strings.TrimSuffix(repository, ".git"))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimPrefix(parsed.String(), "ssh://")
+}

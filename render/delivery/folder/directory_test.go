@@ -1,0 +1,53 @@
+package folder
+
+import (
+	"strings"
+	"testing"
+)
+
+// As findManifests of Argo CD: gobwas without separators, hidden folders, and files that are no manifests.
+func TestFilesOfADirectory(t *testing.T) {
+	const manifest = " --\napiVersion: v1\nkind: A\nmetadata: {name: a}\n"
+	archive := "-- a/one.yaml" + manifest + "-- a/two.yml" + manifest + "-- a/three.json --\n{}\n-- a/text.txt" + manifest +
+		"-- a/sub/deep/x.yaml" + manifest + "-- a/sub/y.yaml" + manifest + "-- a/.hidden/z.yaml" + manifest +
+		"-- a/skip.yaml --\n# +argocd:skip-file-rendering\nkind: A\n-- a/main.jsonnet --\n{}\n" +
+		"-- a/values.yaml --\ncopies: 2\n-- a/wrong.yaml --\napiVersion: v1\nkind:\nmetadata: [\n-- a/comment.yaml --\n# none\n" +
+		"-- a/template.yaml --\n{{ if }}\nkind: A\n"
+	for directory, want := range map[string]string{
+		"{}":                                   "one.yaml three.json two.yml wrong.yaml main.jsonnet",
+		"{recurse: true}":                      ".hidden/z.yaml one.yaml sub/deep/x.yaml sub/y.yaml three.json two.yml wrong.yaml main.jsonnet",
+		"{recurse: true, include: '*.yaml'}":   ".hidden/z.yaml one.yaml sub/deep/x.yaml sub/y.yaml wrong.yaml",
+		"{recurse: true, include: '*/?.yaml'}": ".hidden/z.yaml sub/deep/x.yaml sub/y.yaml",
+		"{recurse: true, exclude: '{sub/*,.hidden/*,*.json*}'}":     "one.yaml two.yml wrong.yaml",
+		"{recurse: true, include: 'sub/**', exclude: 'sub/deep/*'}": "sub/y.yaml",
+		"{include: '['}": "",
+	} {
+		place := Places(object(t, anApplication+"spec: {source: {path: a, directory: "+directory+"}}"))[0]
+		listed := place.List(repository(t, archive))
+		got := strings.ReplaceAll(strings.Join(append(listed.Resources, listed.Jsonnet...), " "), "./", "")
+		if got != want {
+			t.Errorf("%s: %s, want %s", directory, got, want)
+		}
+	}
+}
+
+// Argo CD creates a hook with the name that the API server makes. Lines stay.
+func TestHooksGetNames(t *testing.T) {
+	const hook = "annotations: {argocd.argoproj.io/hook: Sync}"
+	for content, want := range map[string]string{
+		"kind: Job\nmetadata:\n  generateName: sweep-\n  " + hook + "\n": "metadata:\n  name: sweep-",
+		"metadata: {generateName: 'sweep-', " + hook + "}\n":             "metadata: {name: 'sweep-",
+		"metadata: {generateName: sweep-}\n":                             "",
+		"metadata: {generateName: sweep-, name: sweep, " + hook + "}\n":  "",
+	} {
+		got := string(nameHooks("/a.yaml", []byte(content)))
+		if !strings.Contains(got, want) || (got == "") != (want == "") || strings.Contains(got, "sweep-\n") {
+			t.Errorf("%s: %s", content, got)
+		}
+	}
+	two := "metadata: {generateName: a-, " + hook + "}\n---\nmetadata: {generateName: a-, " + hook + "}\n"
+	lines := strings.Split(string(nameHooks("/a.yaml", []byte(two))), "\n")
+	if len(lines) != 4 || lines[0] == lines[2] {
+		t.Errorf("%q", lines)
+	}
+}

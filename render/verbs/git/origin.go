@@ -1,0 +1,79 @@
+package git
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Origin is what a clone knows about the place of its tree.
+type Origin struct {
+	// URLs are those of the remotes on other hosts, that of origin first. A folder is not the top of a repository in
+	// them, and has none.
+	URLs []string
+
+	in      *Repository
+	current []string // names of the branch under review: of HEAD, the default one, and the base
+	known   func() []string
+}
+
+// OriginOf returns what git knows about the place of a folder: nothing without git. Base, if not empty, is the revision
+// that the change is made from.
+func OriginOf(ctx context.Context, dir, base string) *Origin {
+	in, err := Open(ctx, dir)
+	if err != nil {
+		return &Origin{}
+	}
+	o := &Origin{in: in}
+	out, _ := in.git(ctx, nil, "config", "--get-regexp", `^remote\..*\.url$`)
+	for line := range strings.Lines(out) {
+		name, url, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch isLocal := strings.HasPrefix(url, "file://") || !strings.Contains(url, ":") || strings.Contains(url, `\`); {
+		case isLocal || in.prefix != "":
+		case name == "remote.origin.url":
+			o.URLs = slices.Insert(o.URLs, 0, url)
+		default:
+			o.URLs = append(o.URLs, url)
+		}
+	}
+	for _, ref := range []string{Head, "refs/remotes/origin/HEAD"} {
+		out, _ := in.git(ctx, nil, "symbolic-ref", "--quiet", "--short", ref)
+		if branch := strings.TrimPrefix(strings.TrimSpace(out), "origin/"); branch != "" {
+			o.current = append(o.current, branch)
+		}
+	}
+	if base != "" {
+		o.current = append(o.current, strings.TrimPrefix(base, "origin/"))
+	}
+	o.known = sync.OnceValue(func() []string {
+		out, _ := in.git(ctx, nil, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes", "refs/tags")
+		return strings.Fields(out)
+	})
+	return o
+}
+
+// IsOther reports whether a revision is none that the tree is to become: a tag, or a branch beside the one that is
+// checked out, the default one and the base. If git does not know the default branch, main or master is it. Without
+// such a branch any name that git does not know may be it.
+func (o *Origin) IsOther(revision string) bool {
+	if o.in == nil || len(o.current) == 0 {
+		return false
+	}
+	own := slices.Clone(o.current)
+	for _, name := range []string{"main", "master"} {
+		if len(o.current) == 1 && o.isBranch(name) {
+			own = append(own, name)
+		}
+	}
+	isTag := slices.Contains(o.known(), "refs/tags/"+revision)
+	return !slices.Contains(own, revision) && (len(own) > 1 || isTag || o.isBranch(revision))
+}
+
+// isBranch reports whether the clone or a remote has a branch.
+func (o *Origin) isBranch(name string) bool {
+	return slices.ContainsFunc(o.known(), func(ref string) bool {
+		_, ofRemote, _ := strings.Cut(strings.TrimPrefix(ref, "refs/remotes/"), "/")
+		return ref == BranchRef(name) || strings.HasPrefix(ref, "refs/remotes/") && ofRemote == name
+	})
+}
