@@ -155,7 +155,8 @@ func (d *Delivery) delivered() (all []manifest.Object) {
 // asInstalled returns the objects of the folders and sets below the delivery as those of releases.
 func (d *Delivery) asInstalled() (all []*release.Installed) {
 	for _, each := range d.followed() {
-		all = append(all, &release.Installed{Release: release.Release{Source: each.Of}, Objects: each.Applied()})
+		of := release.Release{Source: each.Of, ID: each.InCluster.IDInNamespace()}
+		all = append(all, &release.Installed{Release: of, Objects: each.Applied()})
 	}
 	return all
 }

@@ -4,6 +4,7 @@
 package compare
 
 import (
+	"cmp"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -194,7 +195,7 @@ func keysOf(all []*release.Installed) []releaseKey {
 	count := map[manifest.ID]int{}
 	keys := make([]releaseKey, len(all))
 	for i, r := range all {
-		id := r.Source.IDInNamespace()
+		id := cmp.Or(r.ID, r.Source.IDInNamespace())
 		keys[i] = releaseKey{id, count[id]}
 		count[id]++
 	}
