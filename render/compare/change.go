@@ -16,6 +16,7 @@ import (
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
 )
@@ -48,7 +49,9 @@ type Change struct {
 	// InstalledBy is the HelmRelease or Application of an object that is in no rendered file.
 	InstalledBy manifest.ID
 
-	generator string // see GeneratorOf
+	generator string            // see GeneratorOf
+	keptBy    *delivery.Setting // of the delivery; nil if it prunes the object
+	leftBy    *delivery.Setting // of the delivery; nil if it applies the change
 }
 
 // Action is the kind of a change.

@@ -125,6 +125,7 @@ func Differ(kinds *registry.Kinds, before, after Input) Differences {
 	for i, c := range d.Changes {
 		d.Changes[i].InstalledBy = by[c.Object().IDInNamespace()]
 	}
+	d.heedPolicies(slices.Concat(was, is))
 	if len(before.Objects) > 0 && len(after.Objects) > 0 && before.Kubernetes != after.Kubernetes {
 		d.Kubernetes = &KubernetesChange{before.Kubernetes, after.Kubernetes}
 	}

@@ -1,6 +1,8 @@
 package compare
 
 import (
+	"cmp"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"example.com/gatehouse/render/delivery"
@@ -26,7 +28,7 @@ func KeptBy(c Change) *delivery.Setting {
 	if hook := delivery.Find(settings, delivery.Hooked); hook != nil {
 		return hook
 	}
-	return delivery.Keeping(settings)
+	return cmp.Or(delivery.Keeping(settings), c.keptBy)
 }
 
 // LeftBy returns the setting by which the tool of an added or changed object does not apply the change, or nil.
@@ -35,7 +37,7 @@ func LeftBy(c Change) *delivery.Setting {
 	if ignored := delivery.Find(settings, delivery.Ignored); ignored != nil || c.Action() != Changed {
 		return ignored
 	}
-	return delivery.Find(settings, delivery.CreatedOnce)
+	return cmp.Or(delivery.Find(settings, delivery.CreatedOnce), c.leftBy)
 }
 
 // Live returns the object of a change in the cluster afterwards, or nil. A removed object may stay, and a changed one

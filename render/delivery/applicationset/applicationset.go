@@ -51,8 +51,8 @@ type expansion struct {
 
 type params map[string]any
 
-// Expand returns the Applications of an ApplicationSet. Clusters are the Secrets that register clusters. Beside an error
-// are the Applications that are right.
+// Expand returns the Applications of an ApplicationSet. Clusters are the Secrets that register clusters. Beside an
+// error are the Applications that are right.
 func Expand(set manifest.Object, files Files, clusters []manifest.Object) (all []*unstructured.Unstructured,
 	err error) {
 	e := expansion{files: files, below: map[string][]string{}, clusters: clusters}

@@ -51,8 +51,8 @@ type made struct {
 	template map[string]any
 }
 
-// generate returns what the kinds of a generator make (Transform in applicationset/generators). Outer are the parameters
-// of the generator before it in a matrix.
+// generate returns what the kinds of a generator make (Transform in applicationset/generators). Outer are the
+// parameters of the generator before it in a matrix.
 func (e *expansion) generate(content map[string]any, outer params, at *field.Path) (all []made, err error) {
 	selector, err := selectorOf(content, at)
 	if err == nil && len(outer) > 0 {
@@ -85,8 +85,8 @@ func (e *expansion) generate(content map[string]any, outer params, at *field.Pat
 		kinds["merge"] = func(at *field.Path) ([]params, error) { return e.merge(*g.Merge, at) }
 	}
 	if len(kinds) == 0 {
-		return nil, field.Invalid(at, strings.Join(slices.Sorted(maps.Keys(content)), ", "), "is no kind of generator: "+
-			"write such as clusters: {}, with its fields below it")
+		return nil, field.Invalid(at, strings.Join(slices.Sorted(maps.Keys(content)), ", "),
+			"is no kind of generator: write such as clusters: {}, with its fields below it")
 	}
 	for _, kind := range []string{"list", "clusters", "git", "matrix", "merge"} {
 		if kinds[kind] == nil {
@@ -260,8 +260,8 @@ func texts(element map[string]any, prefix string, at *field.Path) (params, error
 		value := element[key]
 		values, isMap := value.(map[string]any)
 		if _, isText := value.(string); !isText && (prefix != "" || key != "values" || !isMap) {
-			return nil, field.Invalid(at.Child(key), value, "is no text: without goTemplate Argo CD takes only texts here: "+
-				"put it in quotes, or set goTemplate: true")
+			return nil, field.Invalid(at.Child(key), value, "is no text: without goTemplate Argo CD takes only texts "+
+				"here: put it in quotes, or set goTemplate: true")
 		}
 		p[prefix+key] = value
 		if isMap {
@@ -335,8 +335,8 @@ func (e *expansion) matrix(g nested, at *field.Path) (all []params, err error) {
 	return all, nil
 }
 
-// combined returns the parameters of two generators of a matrix: those of the first win with Go templates, and have to be
-// equal without.
+// combined returns the parameters of two generators of a matrix: those of the first win with Go templates, and have to
+// be equal without.
 func (e *expansion) combined(outer, inner params, at *field.Path) (params, error) {
 	both := map[string]any{}
 	if e.GoTemplate {
@@ -351,8 +351,8 @@ func (e *expansion) combined(outer, inner params, at *field.Path) (params, error
 		for _, key := range slices.Sorted(maps.Keys(p)) {
 			text := fmt.Sprint(p[key])
 			if other, isSet := both[key]; isSet && other != text {
-				return nil, field.Invalid(at, key, fmt.Sprintf("both generators have this parameter, with the values %q and "+
-					"%q, and Argo CD refuses that: rename one, or set goTemplate: true", other, text))
+				return nil, field.Invalid(at, key, fmt.Sprintf("both generators have this parameter, with the values "+
+					"%q and %q, and Argo CD refuses that: rename one, or set goTemplate: true", other, text))
 			}
 			both[key] = text
 		}
@@ -378,8 +378,8 @@ func (e *expansion) merge(g nested, at *field.Path) (all []params, err error) {
 		for _, p := range found {
 			key := keyOf(p, g.MergeKeys)
 			if by[key] != nil {
-				return nil, field.Invalid(at.Child("generators").Index(i), key, "two parameters of a generator have these "+
-					"values of the mergeKeys, and Argo CD refuses that: add a key that tells them apart")
+				return nil, field.Invalid(at.Child("generators").Index(i), key, "two parameters of a generator have "+
+					"these values of the mergeKeys, and Argo CD refuses that: add a key that tells them apart")
 			}
 			by[key] = p
 		}
@@ -442,7 +442,8 @@ func (e *expansion) ofClusters(g clusterGenerator, at *field.Path) (all []params
 		if name == "" || strings.HasPrefix(name+server, "ENC[") {
 			return nil, fmt.Errorf("%s, whose values are not known", o)
 		}
-		p := params{"name": name, "nameNormalized": normalize(name), "server": server, "project": secretText(o, "project")}
+		p := params{"name": name, "nameNormalized": normalize(name), "server": server,
+			"project": secretText(o, "project")}
 		e.addMetadata(p, o)
 		hasOwn = hasOwn || delivery.IsInCluster("", server)
 		all = append(all, p)
@@ -464,7 +465,8 @@ func (e *expansion) ofClusters(g clusterGenerator, at *field.Path) (all []params
 // addMetadata adds the labels and annotations of a Secret to the parameters of its cluster.
 func (e *expansion) addMetadata(p params, o manifest.Object) {
 	metadata := map[string]any{}
-	for name, entries := range map[string]map[string]string{"labels": o.GetLabels(), "annotations": o.GetAnnotations()} {
+	all := map[string]map[string]string{"labels": o.GetLabels(), "annotations": o.GetAnnotations()}
+	for name, entries := range all {
 		if len(entries) > 0 {
 			metadata[name] = entries
 		}

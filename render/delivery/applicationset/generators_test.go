@@ -76,7 +76,7 @@ func TestGenerators(t *testing.T) {
 		"a list in elements of a text":           {matrix(list("{all: [{b: x}, {b: z}]}"), "{list: {elementsYaml: \"{{ toJson .all }}\"}}"), "go:{{.b}}", "", "x, z"},
 		"a parameter in a path":                  {matrix(list("{a: north}, {a: none}"), "{git: {directories: [{path: \"docks/{{a}}\"}]}}"), "{{path.basename}}", "", "north"},
 		"a value of both generators":             {matrix(list("{a: north}"), "{git: {directories: [{path: docks/north}], values: {v: \"{{.a}} {{.path.basename}}\", w: \"{{.a}}\"}}}"), "go:{{.a}}", "{{.values.v}} {{.values.w}}", "north <no value> north north"},
-		"a value of three generators":        {matrix(list("{a: x}"), matrix(list("{b: z}"), "{git: {directories: [{path: docks/north}], values: {v: \"{{.a}} {{.b}} {{.path.basename}}\"}}}")), "go:{{.a}}", "{{.values.v}}", "x <no value> <no value> north"},
+		"a value of three generators":            {matrix(list("{a: x}"), matrix(list("{b: z}"), "{git: {directories: [{path: docks/north}], values: {v: \"{{.a}} {{.b}} {{.path.basename}}\"}}}")), "go:{{.a}}", "{{.values.v}}", "x <no value> <no value> north"},
 		"a matrix of three":                      {"{matrix: {generators: [" + list("{}") + "," + list("{}") + "," + list("{}") + "]}}", "x", "", "error: spec.generators[0].matrix.generators: Invalid value: 3"},
 		"a matrix with a generator of two kinds": {matrix(list("{a: x}"), "{list: {elements: [{b: z}]}, git: {files: [{path: one.json}]}}"), "x", "", "error: spec.generators[0].matrix.generators[1]: Invalid value"},
 		"a matrix of another repository":         {matrix(list("{a: x}"), "{git: {directories: [{path: \"elsewhere/{{a}}\"}]}}"), "x", "", "error: no folder of this repository matches elsewhere/x"},

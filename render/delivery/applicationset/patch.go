@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// patch applies a templatePatch, whose text is YAML unless it begins with a brace. An empty one changes nothing, and the
-// project stays (applyTemplatePatch in applicationset/controllers/template).
+// patch applies a templatePatch, whose text is YAML unless it begins with a brace. An empty one changes nothing, and
+// the project stays (applyTemplatePatch in applicationset/controllers/template).
 func patch(application map[string]any, text string) (map[string]any, error) {
 	content := []byte(text)
 	var err error
@@ -31,7 +31,8 @@ func patch(application map[string]any, text string) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	patched, err := strategicpatch.StrategicMergeMapPatchUsingLookupPatchMeta(application, changes, fields{metadata, ""})
+	schema := fields{metadata, ""}
+	patched, err := strategicpatch.StrategicMergeMapPatchUsingLookupPatchMeta(application, changes, schema)
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +60,8 @@ func (f fields) LookupPatchMetadataForStruct(key string) (strategicpatch.LookupP
 	case f.name == "" && key == "metadata":
 		return f.PatchMetaFromStruct.LookupPatchMetadataForStruct(key)
 	case f.name == "valuesObject":
-		return nil, strategicpatch.PatchMeta{}, fmt.Errorf("%s of valuesObject is in the template as well, and Argo CD "+
-			"cannot merge it: write it in one of both", key)
+		return nil, strategicpatch.PatchMeta{}, fmt.Errorf("%s of valuesObject is in the template as well, and Argo "+
+			"CD cannot merge it: write it in one of both", key)
 	}
 	return fields{f.PatchMetaFromStruct, key}, strategicpatch.PatchMeta{}, nil
 }
