@@ -193,7 +193,11 @@ func (f *FileSystem) find(name string) (resolved string, content []byte, err err
 
 // List returns the names in a folder, sorted.
 func (f *FileSystem) List(folder string) (names []string, err error) {
-	f.look(strings.TrimSuffix(folder, "/") + "/")
+	listed := strings.TrimSuffix(folder, "/") + "/"
+	if folder == "/" {
+		listed = "/./" // each reading looks at "/", and few list it
+	}
+	f.look(listed)
 	entries, err := f.revision.ReadDir(nameIn(folder))
 	if err != nil && !f.folders[folder] {
 		return nil, readError(folder, err)

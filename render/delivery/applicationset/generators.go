@@ -24,14 +24,14 @@ import (
 
 // generator is a generator of one kind, or of several.
 type generator struct {
-	List          *listGenerator
-	Clusters      *clusterGenerator
-	Git           *gitGenerator
-	Matrix, Merge *nested
-	Selector      *metav1.LabelSelector
-	// These ask a server.
-	SCMProvider, ClusterDecisionResource, PullRequest, Plugin *struct{}
+	List          listGenerator
+	Clusters      clusterGenerator
+	Git           gitGenerator
+	Matrix, Merge nested
 }
+
+// kinds are those of generators that need no server, in the order of their fields.
+var kinds = []string{"list", "clusters", "git", "matrix", "merge"}
 
 // listGenerator has parameters.
 type listGenerator struct {
@@ -65,41 +65,43 @@ func (e *expansion) generate(content map[string]any, outer params, at *field.Pat
 	if err != nil {
 		return nil, err
 	}
-	if g.SCMProvider != nil || g.ClusterDecisionResource != nil || g.PullRequest != nil || g.Plugin != nil {
-		return nil, errors.New("a generator other than list, git, clusters, matrix and merge")
+	for kind, value := range content {
+		if value != nil && kind != "selector" && !slices.Contains(kinds, kind) {
+			return nil, errors.New("a generator other than list, git, clusters, matrix and merge")
+		}
 	}
-	kinds := map[string]func(at *field.Path) ([]params, error){}
-	if g.List != nil {
-		kinds["list"] = func(at *field.Path) ([]params, error) { return e.ofList(*g.List, at) }
-	}
-	if g.Clusters != nil {
-		kinds["clusters"] = func(at *field.Path) ([]params, error) { return e.ofClusters(*g.Clusters, at) }
-	}
-	if g.Git != nil {
-		kinds["git"] = func(at *field.Path) ([]params, error) { return e.ofGit(*g.Git, at) }
-	}
-	if g.Matrix != nil {
-		kinds["matrix"] = func(at *field.Path) ([]params, error) { return e.matrix(*g.Matrix, at) }
-	}
-	if g.Merge != nil {
-		kinds["merge"] = func(at *field.Path) ([]params, error) { return e.merge(*g.Merge, at) }
-	}
-	if len(kinds) == 0 {
-		return nil, field.Invalid(at, strings.Join(slices.Sorted(maps.Keys(content)), ", "),
-			"is no kind of generator: write such as clusters: {}, with its fields below it")
-	}
-	for _, kind := range []string{"list", "clusters", "git", "matrix", "merge"} {
-		if kinds[kind] == nil {
+	for _, kind := range kinds {
+		own, isSet := content[kind].(map[string]any)
+		if !isSet {
 			continue
 		}
-		found, err := kinds[kind](at.Child(kind))
+		found, err := e.parameters(g, kind, at.Child(kind))
 		if err != nil {
 			return nil, err
 		}
-		own, _, _ := unstructured.NestedMap(content, kind, "template")
-		all = append(all, made{selected(found, selector), own})
+		template, _ := own["template"].(map[string]any)
+		all = append(all, made{selected(found, selector), template})
+	}
+	if len(all) == 0 {
+		return nil, field.Invalid(at, strings.Join(slices.Sorted(maps.Keys(content)), ", "),
+			"is no kind of generator: write such as clusters: {}, with its fields below it")
 	}
 	return all, nil
+}
+
+// parameters returns the parameters of a kind of generator.
+func (e *expansion) parameters(g generator, kind string, at *field.Path) ([]params, error) {
+	switch kind {
+	case "list":
+		return e.ofList(g.List, at)
+	case "clusters":
+		return e.ofClusters(g.Clusters, at)
+	case "git":
+		return e.ofGit(g.Git, at)
+	case "matrix":
+		return e.matrix(g.Matrix, at)
+	}
+	return e.merge(g.Merge, at)
 }
 
 // one returns the parameters of a generator in another one, which is of one kind.
