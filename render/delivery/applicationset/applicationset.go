@@ -124,8 +124,7 @@ func (e *expansion) applications(of made) (all []*unstructured.Unstructured, err
 		if err != nil {
 			return nil, err
 		}
-		u := &unstructured.Unstructured{Object: map[string]any{}}
-		maps.Copy(u.Object, content)
+		u := &unstructured.Unstructured{Object: content}
 		if u.GetName() == "" {
 			return nil, errors.New("spec.template.metadata.name")
 		}
