@@ -32,7 +32,7 @@ func (d *Differences) heedPolicies(objects []manifest.Object) {
 		case c.After == nil && (policy == "create-only" || policy == "create-update"):
 			c.keptBy = cmp.Or(c.keptBy, left)
 			stays[c.Object().ID()] = left
-		case c.After == nil && !slices.ContainsFunc(c.Before.GetFinalizers(), isCascading):
+		case c.After == nil && !slices.ContainsFunc(c.Before.GetFinalizers(), deletesObjects):
 			stays[c.Object().ID()] = &delivery.Setting{Tool: delivery.Argo, Treatment: delivery.Outlasting,
 				Key: "the missing finalizer of " + c.Object().String()}
 		case policy == "create-only" || policy == "create-delete":
@@ -46,7 +46,7 @@ func (d *Differences) heedPolicies(objects []manifest.Object) {
 	}
 }
 
-// isCascading reports whether a finalizer deletes the objects of an Application with it.
-func isCascading(finalizer string) bool {
+// deletesObjects reports whether a finalizer deletes the objects of an Application with it.
+func deletesObjects(finalizer string) bool {
 	return strings.HasPrefix(finalizer, "resources-finalizer.argocd.argoproj.io")
 }
