@@ -3,6 +3,7 @@ package render
 import (
 	"errors"
 	"fmt"
+	"path"
 	"regexp"
 	"strings"
 
@@ -22,22 +23,25 @@ import (
 // openSet makes the Applications that the controller of an ApplicationSet makes.
 func (f *following) openSet(d *Delivery, files *source.FileSystem) []manifest.Problem {
 	o := d.InCluster
-	all, err := applicationset.Expand(o, filesOfSet{f.repository, files}, f.world.clusters)
+	all, err := applicationset.Expand(o, filesOfSet{files}, f.world.clusters)
+	var problems []manifest.Problem
 	if refused := new(field.Error); errors.As(err, &refused) {
-		return problemsOfErrors([]manifest.Object{o.Committed()}, []error{err})
-	}
-	if err != nil {
+		problems = problemsOfErrors([]manifest.Object{o.Committed()}, []error{err})
+	} else if err != nil {
 		message := fmt.Sprintf("is not judged, for its %v: commit the Applications that argocd appset "+
 			"generate prints", err)
 		d.unknown(fmt.Sprintf("generator: %v", err))
 		return warning(o, message)
+	}
+	if len(problems) > 0 && len(all) == 0 {
+		return problems
 	}
 	made := make([]manifest.Object, len(all))
 	for i, u := range all {
 		made[i] = manifest.Object{Unstructured: u, Written: u, InGit: &o, Origin: o.Origin, File: o.Origin, Delivery: d}
 	}
 	d.setBuilt(made)
-	return d.unsetParameters()
+	return append(problems, d.unsetParameters()...)
 }
 
 // blameSet returns a problem of an Application at the line of its ApplicationSet: in its patch, at the value of a
@@ -106,10 +110,10 @@ func (d *Delivery) unsetParameters() []manifest.Problem {
 }
 
 // filesOfSet are the files of a repository, by names from its root.
-type filesOfSet struct {
-	*Repository
-	files *source.FileSystem
-}
+type filesOfSet struct{ *source.FileSystem }
+
+// Below returns the files below a folder.
+func (f filesOfSet) Below(folder string) []string { return f.Files(path.Join("/", folder)) }
 
 // ReadFile follows links within the repository.
-func (f filesOfSet) ReadFile(name string) ([]byte, error) { return f.files.ReadAny("/" + name) }
+func (f filesOfSet) ReadFile(name string) ([]byte, error) { return f.ReadAny("/" + name) }

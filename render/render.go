@@ -14,6 +14,7 @@ package render
 
 import (
 	"cmp"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -496,9 +497,12 @@ func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) [
 	environment := warn.Input{Kinds: p.kinds, Objects: all, Local: p.local, IsNamespaced: p.checker.IsNamespaced,
 		Now: repository.Now, Deliveries: p.deliveries(objects)}
 	environment.IsPrepared = sync.OnceValue(func() bool { // it reads all folders
-		return len(repository.Find(func(name string, _ bool) bool {
-			return strings.HasPrefix(path.Base(name), "helmfile")
-		})) > 0
+		isPrepared := false
+		source.Walk(repository.files, func(name string, _ fs.DirEntry) (enter bool) {
+			isPrepared = isPrepared || strings.HasPrefix(path.Base(name), "helmfile")
+			return !isPrepared
+		})
+		return isPrepared
 	})
 	for _, d := range p.root.charts() {
 		environment.Installed = append(environment.Installed, d.Applied()...)

@@ -325,14 +325,3 @@ func (r *Repository) NeededCharts(environment string, progress func(step string)
 	}
 	return all, manifest.SortProblems(p.problems)
 }
-
-// Find returns the names in the repository that match, but hidden ones.
-func (r *Repository) Find(matches func(name string, isDir bool) bool) (names []string) {
-	source.Walk(r.files, func(name string, entry fs.DirEntry) (enter bool) {
-		if matches(name, entry.IsDir()) {
-			names = append(names, name)
-		}
-		return true
-	})
-	return names
-}

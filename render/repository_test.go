@@ -10,6 +10,7 @@ import (
 
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
 )
 
 // kustomize builds the rendered environments of this repository to the same number of objects.
@@ -55,5 +56,34 @@ func TestRLockWorksWithoutLocks(t *testing.T) {
 	}
 	if _, err := repository.Lock(t.Context()); err == nil {
 		t.Error("locked what cannot be locked")
+	}
+}
+
+// A reading that lists a folder looks at each file that comes to it, also at the root.
+func TestListedFolderLooksAtNewFiles(t *testing.T) {
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	files := func(look func(string)) *source.FileSystem {
+		return source.NewFileSystem(source.Disk(root, dir), dir, look)
+	}
+	for folder, want := range map[string][3]bool{"": {}, "/": {true, true, false}, "/apps": {false, true, true}} {
+		looks := &source.Looks{}
+		reading := files(looks.Add)
+		_, _ = reading.ReadFile("/other.yaml")
+		if folder != "" {
+			_, _ = reading.List(folder)
+		}
+		for i, file := range []string{"new.yaml", "apps/new.yaml", "apps/web/new.yaml"} {
+			if i == 2 && folder == "/" {
+				continue // the folder that comes to the root is the one of apps/new.yaml
+			}
+			if got := isLookedAt(looks, files(nil), file); got != want[i] {
+				t.Errorf("%q: %s: %t", folder, file, got)
+			}
+		}
 	}
 }

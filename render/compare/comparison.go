@@ -133,6 +133,7 @@ func Differ(kinds *registry.Kinds, before, after Input) Differences {
 		d.Changes[i].keptBy = cmp.Or(apps.keeping(by), keeping(sources[by]))
 		d.Changes[i].leftBy = apps.ignore(&d.Changes[i])
 	}
+	d.heedPolicies(slices.Concat(was, is))
 	if len(before.Objects) > 0 && len(after.Objects) > 0 && before.Kubernetes != after.Kubernetes {
 		d.Kubernetes = &KubernetesChange{before.Kubernetes, after.Kubernetes}
 	}
@@ -205,7 +206,10 @@ func keysOf(all []*render.Delivery) []deliveryKey {
 	count := map[manifest.ID]int{}
 	keys := make([]deliveryKey, len(all))
 	for i, d := range all {
-		id := d.Of.IDInNamespace()
+		id := d.InCluster.IDInNamespace() // that of the Application, and not of the set that makes it
+		if d.Chart != nil {
+			id = cmp.Or(d.Chart.ID, id)
+		}
 		keys[i] = deliveryKey{id, count[id]}
 		count[id]++
 	}

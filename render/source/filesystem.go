@@ -208,7 +208,11 @@ func (f *FileSystem) find(name string) (resolved string, content []byte, err err
 
 // List returns the names in a folder, sorted.
 func (f *FileSystem) List(folder string) (names []string, err error) {
-	f.look(strings.TrimSuffix(folder, "/") + "/")
+	listed := strings.TrimSuffix(folder, "/") + "/"
+	if folder == "/" {
+		listed = "/./" // each reading looks at "/", and few list it
+	}
+	f.look(listed)
 	entries, err := f.revision.ReadDir(nameIn(folder))
 	if err != nil && !f.folders[folder] {
 		return nil, readError(folder, err)
@@ -226,6 +230,23 @@ func (f *FileSystem) List(folder string) (names []string, err error) {
 	}
 	slices.Sort(names)
 	return slices.Compact(names), nil
+}
+
+// Files returns the files below a folder, from the root, as git has them: hidden ones too, and links as files.
+func (f *FileSystem) Files(folder string) (files []string) {
+	names, _ := f.List(folder) // an unreadable folder has none
+	for _, name := range names {
+		at := path.Join(folder, name)
+		info, err := f.revision.Lstat(nameIn(at))
+		switch {
+		case regular.IsGit(name):
+		case err == nil && info.IsDir() || f.folders[at]:
+			files = append(files, f.Files(at)...)
+		default:
+			files = append(files, Relative(at))
+		}
+	}
+	return files
 }
 
 // Manifests returns the resources of a folder without a kustomization, as Flux lists them: the files of YAML below it,

@@ -2,9 +2,6 @@ package applicationset
 
 import (
 	"fmt"
-	"maps"
-	"path"
-	"slices"
 	"strings"
 	"testing"
 
@@ -42,23 +39,20 @@ func filesOf(text string) archive {
 
 func (a archive) ReadFile(name string) ([]byte, error) { return a[name], nil }
 
-func (a archive) Find(matches func(name string, isDir bool) bool) []string {
-	found := map[string]bool{}
+func (a archive) Below(folder string) (files []string) {
 	for name := range a {
-		for at, isDir := name, false; at != "."; at, isDir = path.Dir(at), true {
-			if matches(at, isDir) {
-				found[at] = true
-			}
+		if folder == "." || strings.HasPrefix(name, folder+"/") {
+			files = append(files, name)
 		}
 	}
-	return slices.Sorted(maps.Keys(found))
+	return files
 }
 
 // Each ApplicationSet makes the Applications that the controller of Argo CD makes: their name, and one field.
 func TestApplicationSetMakesApplications(t *testing.T) {
 	for name, test := range map[string]struct{ spec, want string }{
 		"list": {
-			spec: `{generators: [{list: {elements: [{a: x, k: 1}, {a: z, k: true}]}}], template: {metadata: {name: "{{a}}-{{ k }}"}, spec: {project: "{{none}} $"}}}`,
+			spec: `{generators: [{list: {elements: [{a: x, k: "1"}, {a: z, k: "true"}]}}], template: {metadata: {name: "{{a}}-{{ k }}"}, spec: {project: "{{none}} $"}}}`,
 			want: "x-1 {{none}} $, z-true {{none}} $",
 		},
 		"folders": {
@@ -84,17 +78,18 @@ func TestApplicationSetMakesApplications(t *testing.T) {
 		"a missing key":     {spec: `{goTemplate: true, goTemplateOptions: [missingkey=error], generators: [{list: {elements: [{a: x}]}}], template: {metadata: {name: "{{.b}}"}}}`, want: "error: spec.template"},
 		"an unknown option": {spec: `{goTemplate: true, goTemplateOptions: [missingkey=error, missingkey=eror], generators: [{list: {elements: [{a: x}]}}], template: {metadata: {name: "{{.a}}"}}}`, want: `error: spec.goTemplateOptions[1]: Unsupported value: "missingkey=eror": supported values: "missingkey=default"`},
 		"an unknown option, which no Go template reads": {spec: `{goTemplateOptions: [missingkey=eror], generators: [{list: {elements: [{a: x}]}}], template: {metadata: {name: "{{a}}"}, spec: {project: p}}}`, want: "x p"},
-		"a growing Go template":                         {spec: `{goTemplate: true, generators: [{list: {elements: [{a: x}]}}], template: {metadata: {name: '{{ repeat 10000000000000 "x" | len }}'}}}`, want: "error: spec.template: template: :1:3: executing"},
-		"a growing template":                            {spec: `{generators: [{list: {elements: [{a: ` + strings.Repeat("x", 10_000) + `}]}}], template: {metadata: {name: "` + strings.Repeat("{{a}}", 10_000) + `"}}}`, want: "error: spec.template: makes over 32 MiB"},
-		"a clock":                                       {spec: `{goTemplate: true, generators: [{list: {elements: [{a: x}]}}], template: {metadata: {name: '{{ now | date "2006" }}'}}}`, want: "error: spec.template: now makes another value on each run"},
+		"a growing Go template":                         {spec: `{goTemplate: true, generators: [{list: {elements: [{a: x}]}}], template: {metadata: {name: '{{ repeat 10000000000000 "x" | len }}'}}}`, want: "error: spec.template.metadata.name: template: :1:3: executing"},
+		"a growing template":                            {spec: `{generators: [{list: {elements: [{a: ` + strings.Repeat("x", 10_000) + `}]}}], template: {metadata: {name: "` + strings.Repeat("{{a}}", 10_000) + `"}}}`, want: "error: spec.template.metadata.name: makes over 32 MiB"},
+		"a clock":                                       {spec: `{goTemplate: true, generators: [{list: {elements: [{a: x}]}}], template: {metadata: {name: '{{ now | date "2006" }}'}}}`, want: "error: spec.template.metadata.name: now makes another value on each run"},
 		"YAML in a parameter":                           {spec: `{goTemplate: true, generators: [{list: {elements: [{a: "b: [x, z]", c: "[q]"}]}}], template: {metadata: {name: "{{index (fromYaml .a).b 1}}"}, spec: {project: "{{first (fromYamlArray .c)}} {{toYaml (list 1)}}"}}}`, want: "z q - 1"},
 		"no environment":                                {spec: `{goTemplate: true, generators: [{list: {elements: [{a: x}]}}], template: {metadata: {name: '{{env "HOME"}}'}}}`, want: "error: spec.template"},
 		"other repository":                              {spec: `{generators: [{git: {directories: [{path: none/*}]}}], template: {metadata: {name: x}}}`, want: "error: no folder of this repository matches none/*"},
 		"clusters":                                      {spec: `{generators: [{clusters: {}}], template: {metadata: {name: x}}}`, want: "error: clusters that no Secret"},
 		"another":                                       {spec: `{generators: [{scmProvider: {}}], template: {metadata: {name: x}}}`, want: "error: a generator other than"},
-		"an own template":                               {spec: `{generators: [{list: {elements: [{}], template: {metadata: {name: x}}}}], template: {metadata: {name: x}}}`, want: "error: template of a generator"},
-		"a selector":                                    {spec: `{generators: [{list: {elements: [{a: x}, {a: z}]}, selector: {matchLabels: {a: z}}}], template: {metadata: {name: "{{a}}"}, spec: {project: p}}}`, want: "z p"},
-		"values":                                        {spec: `{generators: [{git: {directories: [{path: apps/web}], values: {at: "{{path.basename}}-1"}}}], template: {metadata: {name: x}, spec: {project: "{{values.at}}"}}}`, want: "x web-1"},
+		"an own template, above the other one":          {spec: `{generators: [{list: {elements: [{a: x}], template: {metadata: {name: "own-{{a}}"}, spec: {project: ""}}}}], template: {metadata: {name: x, labels: {a: b}}, spec: {project: "p-{{a}}"}}}`, want: "own-x p-x"},
+		"a matrix, without the templates of its generators": {spec: `{generators: [{matrix: {generators: [{list: {elements: [{a: x}], template: {metadata: {name: y}}}}, {list: {elements: [{b: z}]}}]}}], template: {metadata: {name: "{{a}}"}, spec: {project: "{{b}}"}}}`, want: "x z"},
+		"a selector": {spec: `{generators: [{list: {elements: [{a: x}, {a: z}]}, selector: {matchLabels: {a: z}}}], template: {metadata: {name: "{{a}}"}, spec: {project: p}}}`, want: "z p"},
+		"values":     {spec: `{generators: [{git: {directories: [{path: apps/web}], values: {at: "{{path.basename}}-1"}}}], template: {metadata: {name: x}, spec: {project: "{{values.at}}"}}}`, want: "x web-1"},
 		"a patch, which keeps the project": {
 			spec: `{goTemplate: true, generators: [{list: {elements: [{a: x}, {a: z}]}}], template: {metadata: {name: "{{.a}}"}, spec: {project: p}}, templatePatch: "metadata: {name: {{.a}}{{if eq .a \"z\"}}-more{{end}}}\nspec: {project: other}"}`,
 			want: "x p, z-more p"},
@@ -107,7 +102,7 @@ func TestApplicationSetMakesApplications(t *testing.T) {
 			want: "x 3"},
 		"a repeated key of merge": {
 			spec: `{generators: [{merge: {mergeKeys: [a], generators: [{list: {elements: [{a: x}, {a: x}]}}, {list: {elements: []}}]}}], template: {metadata: {name: x}}}`,
-			want: "error: two parameters of a merge"},
+			want: "error: spec.generators[0].merge.generators[0]: Invalid value"},
 		"too many":           {spec: `{generators: [{list: {elements: [` + strings.Repeat("{},", 1001) + `]}}], template: {metadata: {name: x}}}`, want: "error: over 1000"},
 		"a name of a number": {spec: `{generators: [{list: {elements: [{}]}}], template: {metadata: {name: 1}}}`, want: "error: spec.template.metadata.name"},
 	} {
@@ -148,6 +143,7 @@ func TestApplicationSetOfClusters(t *testing.T) {
 	east := secret("east", "stringData: {name: East_1, server: 'https://east'}", "env: prod")
 	west := secret("west", "data: {name: d2VzdA==, server: aHR0cHM6Ly93ZXN0}", "env: dev")
 	own := secret("own", "stringData: {name: own, server: 'https://kubernetes.default.svc', project: p}")
+	name := map[bool]string{false: "x{{name}}", true: "x{{.name}}"}
 	for _, test := range []struct {
 		clusters            []manifest.Object
 		generator, template string
@@ -164,7 +160,7 @@ func TestApplicationSetOfClusters(t *testing.T) {
 	} {
 		o := manifest.Object{Unstructured: &unstructured.Unstructured{}}
 		content := fmt.Sprintf("apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: set, namespace: argocd}\n"+
-			"spec: {goTemplate: %t, generators: [{clusters: %s}], template: {metadata: {name: x}, spec: {project: %q}}}", test.isGo, test.generator, test.template)
+			"spec: {goTemplate: %t, generators: [{clusters: %s}], template: {metadata: {name: %q}, spec: {project: %q}}}", test.isGo, test.generator, name[test.isGo], test.template)
 		if err := yaml.Unmarshal([]byte(content), &o.Object); err != nil {
 			t.Fatal(err)
 		}

@@ -7,112 +7,391 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"dario.cat/mergo"
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
 	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/manifest"
 )
 
-// application returns the Application of the template and its patch. This keeps the project.
-func (e expansion) application(p params) (map[string]any, error) {
-	content, err := e.fill(e.Template, p)
-	application, _ := content.(map[string]any)
-	if err != nil || e.TemplatePatch == "" {
-		return application, err
+// generator is a generator of one kind, or of several.
+type generator struct {
+	List          listGenerator
+	Clusters      clusterGenerator
+	Git           gitGenerator
+	Matrix, Merge nested
+}
+
+// kinds are those of generators that need no server, in the order of their fields.
+var kinds = []string{"list", "clusters", "git", "matrix", "merge"}
+
+// listGenerator has parameters.
+type listGenerator struct {
+	Elements     []map[string]any
+	ElementsYAML string
+}
+
+// nested joins the parameters of generators.
+type nested struct {
+	Generators []map[string]any
+	MergeKeys  []string
+}
+
+// made are the parameters of a kind of generator, and its own template.
+type made struct {
+	params   []params
+	template map[string]any
+}
+
+// generate returns what the kinds of a generator make (Transform in applicationset/generators). Outer are the
+// parameters of the generator before it in a matrix.
+func (e *expansion) generate(content map[string]any, outer params, at *field.Path) (all []made, err error) {
+	selector, err := selectorOf(content, at)
+	if err == nil && len(outer) > 0 {
+		content, err = e.interpolate(content, outer, at)
 	}
-	text, err := e.text(e.TemplatePatch, p)
+	var g generator
+	if err == nil {
+		err = manifest.Decode(content, &g)
+	}
 	if err != nil {
 		return nil, err
 	}
-	project, isSet, _ := unstructured.NestedString(application, "spec", "project")
-	patch, err := yaml.YAMLToJSON([]byte(text))
-	var patched []byte
-	if err == nil {
-		patched, err = jsonpatch.MergePatch(asJSON(application), patch)
+	for kind, value := range content {
+		if value != nil && kind != "selector" && !slices.Contains(kinds, kind) {
+			return nil, errors.New("a generator other than list, git, clusters, matrix and merge")
+		}
 	}
-	application = nil
-	if err == nil {
-		err = json.Unmarshal(patched, &application)
+	for _, kind := range kinds {
+		own, isSet := content[kind].(map[string]any)
+		if !isSet {
+			continue
+		}
+		found, err := e.parameters(g, kind, at.Child(kind))
+		if err != nil {
+			return nil, err
+		}
+		template, _ := own["template"].(map[string]any)
+		all = append(all, made{selected(found, selector), template})
 	}
-	if err == nil && isSet {
-		err = unstructured.SetNestedField(application, project, "spec", "project")
+	if len(all) == 0 {
+		return nil, field.Invalid(at, strings.Join(slices.Sorted(maps.Keys(content)), ", "),
+			"is no kind of generator: write such as clusters: {}, with its fields below it")
 	}
+	return all, nil
+}
+
+// parameters returns the parameters of a kind of generator.
+func (e *expansion) parameters(g generator, kind string, at *field.Path) ([]params, error) {
+	switch kind {
+	case "list":
+		return e.ofList(g.List, at)
+	case "clusters":
+		return e.ofClusters(g.Clusters, at)
+	case "git":
+		return e.ofGit(g.Git, at)
+	case "matrix":
+		return e.matrix(g.Matrix, at)
+	}
+	return e.merge(g.Merge, at)
+}
+
+// one returns the parameters of a generator in another one, which is of one kind.
+func (e *expansion) one(content map[string]any, outer params, at *field.Path) ([]params, error) {
+	all, err := e.generate(content, outer, at)
 	if err != nil {
-		return nil, fmt.Errorf("spec.templatePatch: %w", err)
+		return nil, err
 	}
-	return application, nil
+	if len(all) > 1 {
+		return nil, field.Invalid(at, field.OmitValueType{}, "has two kinds of generator: write one")
+	}
+	return all[0].params, nil
 }
 
-func asJSON(content any) []byte {
-	encoded, _ := json.Marshal(content) // plain data
-	return encoded
+// interpolate returns a generator with the parameters of the one before it in a matrix. A value that needs others stays
+// as it is (RenderGeneratorParams in applicationset/utils).
+func (e *expansion) interpolate(content map[string]any, outer params, at *field.Path) (map[string]any, error) {
+	interpolated := map[string]any{}
+	for _, kind := range slices.Sorted(maps.Keys(content)) {
+		own, _ := content[kind].(map[string]any)
+		rest := maps.Clone(own)
+		delete(rest, "values")
+		delete(rest, "generators")
+		filled, err := e.fill(rest, outer, at.Child(kind))
+		if err != nil {
+			return nil, err
+		}
+		of, _ := filled.(map[string]any)
+		if values, isMap := own["values"].(map[string]any); isMap {
+			of["values"] = e.known(values, outer)
+		}
+		if generators, isList := own["generators"].([]any); isList {
+			below := make([]any, len(generators))
+			for i, g := range generators {
+				g, _ := g.(map[string]any)
+				if below[i], err = e.interpolate(g, outer, at.Child(kind, "generators").Index(i)); err != nil {
+					return nil, err
+				}
+			}
+			of["generators"] = below
+		}
+		if own != nil {
+			interpolated[kind] = of
+		}
+	}
+	return interpolated, nil
 }
 
-// addValues adds the values of a generator to its parameters.
-func (e expansion) addValues(all []params, values map[string]string) error {
+// known returns values with parameters in place of their templates, but for those that need others.
+func (e *expansion) known(values map[string]any, p params) map[string]any {
+	filled := maps.Clone(values)
+	for key, value := range values {
+		text, _ := value.(string)
+		made, err := e.strict.replace(text, p)
+		if err == nil && text != "" {
+			filled[key] = made
+		}
+	}
+	return filled
+}
+
+// selectorOf returns the selector of a generator.
+func selectorOf(content map[string]any, at *field.Path) (selector *metav1.LabelSelector, err error) {
+	if err := manifest.Decode(content["selector"], &selector); err != nil || selector == nil {
+		return nil, err
+	}
+	options := metav1validation.LabelSelectorValidationOptions{AllowInvalidLabelValueInSelector: true}
+	checked := selector.DeepCopy()
+	for key := range checked.MatchLabels {
+		checked.MatchLabels[key] = "" // any text is right
+	}
+	var errs []error
+	for _, refused := range metav1validation.ValidateLabelSelector(checked, options, at.Child("selector")) {
+		errs = append(errs, refused)
+	}
+	return selector, errors.Join(errs...)
+}
+
+// selected returns the parameters that a selector selects by their joined names. Unlike those of labels, its values are
+// any texts (applicationset/utils/selector.go).
+func selected(all []params, by *metav1.LabelSelector) []params {
+	if by == nil {
+		return all
+	}
+	return slices.DeleteFunc(all, func(p params) bool {
+		texts := flat(p)
+		for key, value := range by.MatchLabels {
+			if text, isSet := texts[key]; !isSet || text != value {
+				return true
+			}
+		}
+		return slices.ContainsFunc(by.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool {
+			text, isSet := texts[r.Key]
+			isListed := isSet && slices.Contains(r.Values, text)
+			switch r.Operator {
+			case metav1.LabelSelectorOpIn:
+				return !isListed
+			case metav1.LabelSelectorOpNotIn:
+				return isListed
+			case metav1.LabelSelectorOpExists:
+				return !isSet
+			}
+			return isSet
+		})
+	})
+}
+
+// flat returns the texts of values by their joined names, of items by their index (flattenParameters in
+// applicationset/generators, and github.com/jeremywohl/flatten).
+func flat(values map[string]any) map[string]string {
+	texts := map[string]string{}
+	var add func(name string, value any)
+	add = func(name string, value any) {
+		switch value := value.(type) {
+		case map[string]any:
+			for key, below := range value {
+				add(name+"."+key, below)
+			}
+		case map[string]string:
+			for key, below := range value {
+				add(name+"."+key, below)
+			}
+		case []any:
+			for i, below := range value {
+				add(name+"."+strconv.Itoa(i), below)
+			}
+		default:
+			texts[strings.TrimPrefix(name, ".")] = fmt.Sprint(value)
+		}
+	}
+	add("", values)
+	return texts
+}
+
+// ofList returns the parameters of a list. Without Go templates each is a text (applicationset/generators/list.go).
+func (e *expansion) ofList(g listGenerator, at *field.Path) (all []params, err error) {
+	for i, element := range g.Elements {
+		p := params(element)
+		if !e.GoTemplate {
+			p, err = texts(element, "", at.Child("elements").Index(i))
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	var more []params
+	if err := yaml.Unmarshal([]byte(g.ElementsYAML), &more); err != nil {
+		return nil, field.Invalid(at.Child("elementsYaml"), g.ElementsYAML, err.Error())
+	}
+	return append(all, more...), nil
+}
+
+// texts returns the texts of an element, and those of its values by joined names.
+func texts(element map[string]any, prefix string, at *field.Path) (params, error) {
+	p := params{}
+	for _, key := range slices.Sorted(maps.Keys(element)) {
+		value := element[key]
+		values, isMap := value.(map[string]any)
+		if _, isText := value.(string); !isText && (prefix != "" || key != "values" || !isMap) {
+			return nil, field.Invalid(at.Child(key), value, "is no text: without goTemplate Argo CD takes only texts "+
+				"here: put it in quotes, or set goTemplate: true")
+		}
+		p[prefix+key] = value
+		if isMap {
+			delete(p, key)
+			below, err := texts(values, "values.", at.Child(key))
+			if err != nil {
+				return nil, err
+			}
+			maps.Copy(p, below)
+		}
+	}
+	return p, nil
+}
+
+// addValues adds the values of a generator to its parameters (appendTemplatedValues in applicationset/generators).
+func (e *expansion) addValues(all []params, values map[string]string, at *field.Path) error {
 	for _, p := range all {
-		filled := map[string]any{}
-		for key, value := range values {
-			text, err := e.text(value, p)
+		filled := map[string]string{}
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			text, err := e.text(values[key], p, at.Child(key))
 			if err != nil {
 				return err
 			}
 			filled[key] = text
 		}
-		if len(filled) > 0 {
-			maps.Copy(p, e.flat(map[string]any{"values": filled}, ""))
+		for key, text := range filled {
+			if e.GoTemplate {
+				p["values"] = filled
+			} else {
+				p["values."+key] = text
+			}
 		}
 	}
 	return nil
 }
 
-// selected returns the parameters that a selector selects by their joined names.
-func selected(all []params, of *metav1.LabelSelector) ([]params, error) {
-	selector, err := metav1.LabelSelectorAsSelector(of)
-	return slices.DeleteFunc(all, func(p params) bool {
-		set := labels.Set{}
-		for name, value := range (expansion{}).flat(p, "") {
-			set[name] = fmt.Sprint(value)
+// matrix returns each pair of parameters of two generators (applicationset/generators/matrix.go).
+func (e *expansion) matrix(g nested, at *field.Path) (all []params, err error) {
+	at = at.Child("generators")
+	if len(g.Generators) != 2 {
+		return nil, field.Invalid(at, len(g.Generators), "a matrix has two generators: write one in another for more")
+	}
+	first, err := e.one(g.Generators[0], nil, at.Index(0))
+	if err != nil {
+		return nil, err
+	}
+	var unmatched error
+	for _, outer := range first {
+		second, err := e.one(g.Generators[1], outer, at.Index(1))
+		if none := (noMatchError{}); errors.As(err, &none) {
+			unmatched = err
+			continue
 		}
-		return err == nil && !selector.Matches(set)
-	}), err
+		if err != nil {
+			return nil, err
+		}
+		for _, inner := range second {
+			both, err := e.combined(outer, inner, at)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, both)
+		}
+		if len(all) > maxGenerated {
+			return nil, errTooMany
+		}
+	}
+	if len(all) == 0 {
+		return nil, unmatched
+	}
+	return all, nil
 }
 
-// merge returns the parameters of the first generator, with those of others that have the same values of keys.
-func (e expansion) merge(generators []generator, keys []string) (all []params, err error) {
-	keyOf := func(p params) string {
-		values := make([]any, len(keys))
-		for i, key := range keys {
-			values[i] = p[key]
+// combined returns the parameters of two generators of a matrix: those of the first win with Go templates, and have to
+// be equal without.
+func (e *expansion) combined(outer, inner params, at *field.Path) (params, error) {
+	both := map[string]any{}
+	if e.GoTemplate {
+		for _, p := range []params{inner, outer} {
+			if err := mergo.Merge(&both, map[string]any(p), mergo.WithOverride); err != nil {
+				return nil, err
+			}
 		}
-		return string(asJSON(values))
+		return both, nil
 	}
-	for i, g := range generators {
-		found, err := e.generate(g, nil)
+	for _, p := range []params{outer, inner} {
+		for _, key := range slices.Sorted(maps.Keys(p)) {
+			text := fmt.Sprint(p[key])
+			if other, isSet := both[key]; isSet && other != text {
+				return nil, field.Invalid(at, key, fmt.Sprintf("both generators have this parameter, with the values "+
+					"%q and %q, and Argo CD refuses that: rename one, or set goTemplate: true", other, text))
+			}
+			both[key] = text
+		}
+	}
+	return both, nil
+}
+
+// merge returns the parameters of the first generator, with those of others that have the same values of keys
+// (applicationset/generators/merge.go).
+func (e *expansion) merge(g nested, at *field.Path) (all []params, err error) {
+	if len(g.Generators) < 2 {
+		return nil, field.Invalid(at.Child("generators"), len(g.Generators), "a merge has two generators or more")
+	}
+	if len(g.MergeKeys) == 0 {
+		return nil, field.Required(at.Child("mergeKeys"), "name the parameters that tell which of them belong together")
+	}
+	for i, content := range g.Generators {
+		found, err := e.one(content, nil, at.Child("generators").Index(i))
 		if err != nil {
 			return nil, err
 		}
 		by := map[string]params{}
 		for _, p := range found {
-			if by[keyOf(p)] != nil {
-				return nil, fmt.Errorf("two parameters of a merge with %s", keyOf(p))
+			key := keyOf(p, g.MergeKeys)
+			if by[key] != nil {
+				return nil, field.Invalid(at.Child("generators").Index(i), key, "two parameters of a generator have "+
+					"these values of the mergeKeys, and Argo CD refuses that: add a key that tells them apart")
 			}
-			by[keyOf(p)] = p
+			by[key] = p
 		}
 		if i == 0 {
 			all = found
 			continue
 		}
 		for _, p := range all {
-			over := map[string]any(by[keyOf(p)])
 			base := map[string]any(p)
+			over := map[string]any(by[keyOf(p, g.MergeKeys)])
 			if !e.GoTemplate {
 				maps.Copy(base, over)
 			} else if err := mergo.Merge(&base, over, mergo.WithOverride); err != nil {
@@ -123,12 +402,21 @@ func (e expansion) merge(generators []generator, keys []string) (all []params, e
 	return all, nil
 }
 
+// keyOf returns the values of keys in parameters, as one text.
+func keyOf(p params, keys []string) string {
+	values := map[string]any{}
+	for _, key := range keys {
+		values[key] = p[key]
+	}
+	encoded, _ := json.Marshal(values) // plain data
+	return string(encoded)
+}
+
 // clusterGenerator makes parameters of the clusters that Argo CD knows.
 type clusterGenerator struct {
 	Selector metav1.LabelSelector
 	Values   map[string]string
 	FlatList bool
-	Template map[string]any
 }
 
 // IsCluster reports whether a Secret registers a cluster.
@@ -136,24 +424,17 @@ func IsCluster(o manifest.Object) bool {
 	return o.GetKind() == "Secret" && o.GetLabels()["argocd.argoproj.io/secret-type"] == "cluster"
 }
 
-// ofClusters returns the parameters of the clusters in the repository, and of the one that Argo CD runs in.
-func (e expansion) ofClusters(g clusterGenerator) (all []params, err error) {
+// ofClusters returns the parameters of the clusters in the repository, and of the one that Argo CD runs in
+// (applicationset/generators/cluster.go).
+func (e *expansion) ofClusters(g clusterGenerator, at *field.Path) (all []params, err error) {
 	selector, err := metav1.LabelSelectorAsSelector(&g.Selector)
 	if err != nil {
-		return nil, err
+		return nil, field.Invalid(at.Child("selector"), field.OmitValueType{}, err.Error())
 	}
 	if len(e.clusters) == 0 {
 		return nil, errors.New("clusters that no Secret of the environment lists")
 	}
-	add := func(name, server, project string, metadata map[string]any) {
-		p := e.flat(map[string]any{"metadata": metadata}, "")
-		p["name"] = name
-		p["server"] = server
-		p["project"] = project
-		p["nameNormalized"] = normalize(name)
-		all = append(all, p)
-	}
-	hasOwn := g.Selector.Size() > 0
+	hasOwn := len(g.Selector.MatchLabels)+len(g.Selector.MatchExpressions) > 0
 	for _, o := range e.clusters {
 		if !selector.Matches(labels.Set(o.GetLabels())) {
 			continue
@@ -163,25 +444,42 @@ func (e expansion) ofClusters(g clusterGenerator) (all []params, err error) {
 		if name == "" || strings.HasPrefix(name+server, "ENC[") {
 			return nil, fmt.Errorf("%s, whose values are not known", o)
 		}
-		metadata := map[string]any{}
-		both := map[string]map[string]string{"labels": o.GetLabels(), "annotations": o.GetAnnotations()}
-		for field, entries := range both {
-			texts := map[string]any{}
-			for key, value := range entries {
-				texts[key] = value
-			}
-			metadata[field] = texts
-		}
+		p := params{"name": name, "nameNormalized": normalize(name), "server": server,
+			"project": secretText(o, "project")}
+		e.addMetadata(p, o)
 		hasOwn = hasOwn || delivery.IsInCluster("", server)
-		add(name, server, secretText(o, "project"), metadata)
+		all = append(all, p)
 	}
 	if !hasOwn {
-		add("in-cluster", delivery.InCluster, "", nil)
+		all = append(all, params{"name": "in-cluster", "nameNormalized": "in-cluster", "server": delivery.InCluster,
+			"project": ""})
 	}
-	if err := e.addValues(all, g.Values); err != nil || !g.FlatList {
+	if err := e.addValues(all, g.Values, at.Child("values")); err != nil || !g.FlatList {
 		return all, err
 	}
-	return []params{{"clusters": all}}, nil
+	clusters := make([]map[string]any, len(all))
+	for i, p := range all {
+		clusters[i] = p
+	}
+	return []params{{"clusters": clusters}}, nil
+}
+
+// addMetadata adds the labels and annotations of a Secret to the parameters of its cluster.
+func (e *expansion) addMetadata(p params, o manifest.Object) {
+	metadata := map[string]any{}
+	all := map[string]map[string]string{"labels": o.GetLabels(), "annotations": o.GetAnnotations()}
+	for name, entries := range all {
+		if len(entries) > 0 {
+			metadata[name] = entries
+		}
+	}
+	if e.GoTemplate {
+		p["metadata"] = metadata
+		return
+	}
+	for key, text := range flat(map[string]any{"metadata": metadata}) {
+		p[key] = text
+	}
 }
 
 // secretText returns a value of a Secret.

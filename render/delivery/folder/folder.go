@@ -52,9 +52,9 @@ func (p Place) Elsewhere() string {
 	case !p.IsElsewhere:
 		return ""
 	case p.IsSuspended:
-		return "suspended: the cluster gets a change when somebody resumes it"
+		return "it is suspended: the cluster gets a change when somebody resumes it"
 	}
-	return "other cluster"
+	return "another cluster gets it"
 }
 
 // IsKustomization reports whether an object is a Kustomization of Flux.

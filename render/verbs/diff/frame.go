@@ -153,7 +153,8 @@ func (f *frame) withoutOthers(changes []change) []change {
 	}
 	return slices.DeleteFunc(changes, func(c change) bool {
 		name := f.git.InFolder(c.File)
-		return consumed[name] && !f.isUntold(name)
+		_, isUntold := f.isUntold(name)
+		return consumed[name] && !isUntold
 	})
 }
 

@@ -1,0 +1,52 @@
+package compare
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"example.com/gatehouse/render/delivery"
+	"example.com/gatehouse/render/manifest"
+)
+
+// heedPolicies sets what ApplicationSets leave alone, by their applicationsSync: Applications that they do not update
+// or delete (ApplicationsSyncPolicy of Argo CD, which the flags of its controller may overrule), and the objects of an
+// Application that stays, or goes without the finalizer that deletes them. Objects are those before and after a change.
+func (d *Differences) heedPolicies(objects []manifest.Object) {
+	policies := map[manifest.ID]string{} // after the change, or of a removed ApplicationSet
+	for _, o := range objects {
+		if o.GetKind() == "ApplicationSet" {
+			policies[o.Committed().ID()] = Text(o.Unstructured, "spec", "syncPolicy", "applicationsSync")
+		}
+	}
+	stays := map[manifest.ID]*delivery.Setting{} // objects of removed Applications
+	for i := range d.Changes {
+		c := &d.Changes[i]
+		policy, isMade := policies[c.InstalledBy]
+		if !delivery.IsApplication(c.Object()) || !isMade {
+			continue
+		}
+		left := &delivery.Setting{Tool: delivery.Argo, Treatment: delivery.Kept, Value: policy,
+			Key: "spec.syncPolicy.applicationsSync of " + c.InstalledBy.String()}
+		switch {
+		case c.After == nil && (policy == "create-only" || policy == "create-update"):
+			c.keptBy = cmp.Or(c.keptBy, left)
+			stays[c.Object().ID()] = left
+		case c.After == nil && !slices.ContainsFunc(c.Before.GetFinalizers(), deletesObjects):
+			stays[c.Object().ID()] = &delivery.Setting{Tool: delivery.Argo, Treatment: delivery.Outlasting,
+				Key: "the missing finalizer of " + c.Object().String()}
+		case policy == "create-only" || policy == "create-delete":
+			c.leftBy = cmp.Or(c.leftBy, left)
+		}
+	}
+	for i := range d.Changes {
+		if c := &d.Changes[i]; c.After == nil {
+			c.keptBy = cmp.Or(c.keptBy, stays[c.InstalledBy])
+		}
+	}
+}
+
+// deletesObjects reports whether a finalizer deletes the objects of an Application with it.
+func deletesObjects(finalizer string) bool {
+	return strings.HasPrefix(finalizer, "resources-finalizer.argocd.argoproj.io")
+}
