@@ -13,6 +13,7 @@ import (
 
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/folder"
+	"example.com/gatehouse/render/entry"
 	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
@@ -207,11 +208,11 @@ func (f *following) dropRepeated(d *Delivery) (warnings []manifest.Problem) {
 func (f *following) open(d *Delivery, files *source.FileSystem, own manifest.ID) []manifest.Problem {
 	top, _, _ := strings.Cut(source.Relative(d.Folder), "/")
 	above := strings.TrimSuffix(d.Folder, "/")
-	isOwn := f.isOwn(d.Folder) || isBelow(f.folder, above) || isBelow(f.entry, above)
+	isOwn := !f.isByHand && (f.isOwn(d.Folder) || isBelow(f.folder, above)) || isBelow(f.entry, above)
 	isRendered := top == tree.Folder && !isBelow(d.Folder, f.renderedFolder()) // below, it is a delivery
 	isThere := files.IsDir(d.Folder)
 	switch {
-	case isRendered, top == tree.EnvironmentsFolder, isOwn: // an environment judges it
+	case isRendered, entry.EnvironmentOf(f.files, d.Folder) != "", isOwn: // an environment judges it
 	case d.IsElsewhere:
 		d.unknown("another cluster gets it")
 	case !isThere && d.IsFlux && (own != (manifest.ID{}) || IsFolder(f.name)):

@@ -92,14 +92,17 @@ kind: Component
 		"flux-instance":      {fleet + instance, []string{"./apps"}},
 		"Kustomization":      {fleet + sync, []string{"./cluster"}},
 		"own Kustomization":  {fleet + own + sync, []string{"./cluster", "./own"}},
-		"an app of apps":     {apps, []string{"./argocd"}},
-		"an ApplicationSet":  {strings.Replace(apps, "kind: Application", "kind: ApplicationSet", 1), []string{"apps/shop"}},
+		"an app of apps":     {apps, []string{"./argocd argocd/apps.yaml"}},
 		"overlays":           {overlays, []string{"shop/prod", "shop/test"}},
 		"nothing":            {"-- notes.txt --\n", nil},
-		"apps alone":         {fleet, []string{"./gone", "./off", "apps/listed"}},
+		"apps alone":         {fleet, []string{"./apps", "./gone", "./off"}},
 		"one in its own app": {fleet + sync + "-- apps/listed/self.yaml --\n" + strings.Split(strings.Replace(sync, "path: ./apps", "path: ./apps/listed", 1), "--\n")[1], []string{"./cluster"}},
 	} {
-		if got := open(t, test.files).All(); !slices.Equal(got, test.want) {
+		var got []string
+		for _, e := range open(t, test.files).All() {
+			got = append(got, strings.TrimSpace(e.Name+" "+strings.Join(e.Resources, " ")))
+		}
+		if !slices.Equal(got, test.want) {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}

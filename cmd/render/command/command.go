@@ -219,6 +219,7 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 		if err := repository.CheckRendered(f.Selection); err != nil {
 			return err
 		}
+		f.Written = true
 		ctx, interrupted = interruptible(cmd, p)
 		defer interrupted.end()
 	}
