@@ -83,15 +83,20 @@ func (g *graph) roots() (all []root, seen map[vertex]bool) {
 // entries returns the entries of the roots, perhaps several of a name.
 func (g *graph) entries() (all []Entry) {
 	roots, seen := g.roots()
-	byFlux := g.byFlux(roots)
+	synced := map[string]bool{}
+	for _, r := range roots {
+		if folder := g.syncedBy(r); folder != "" && !g.isListed(folder) { // of a listed one, another cluster has all
+			synced[folder] = true
+			all = append(all, Entry{Name: CleanName("./" + folder), isSynced: true, isDelivered: true})
+		}
+	}
+	byFlux, off := g.byFlux(roots, synced)
 	var byHand []root
 	for _, r := range roots {
-		folder := g.syncedBy(r)
 		switch {
-		case folder != "" && g.isListed(folder): // a cluster has it
-		case folder != "":
-			all = append(all, Entry{Name: CleanName("./" + folder), isSynced: true, isDelivered: true})
-		case isBelowAny(r.place(), byFlux): // Flux reads all levels
+		case g.syncedBy(r) != "", isBelowAny(r.place(), byFlux): // Flux reads all levels
+		case off[r.place()]:
+			continue
 		case r.sync == nil:
 			all = append(all, Entry{Name: CleanName("./" + r.folder), isDelivered: len(r.syncs) > 0})
 		case !r.isMoved() && !r.sync.isFlux && EnvironmentOf(g.files, r.sync.file) == "":
@@ -128,32 +133,33 @@ func (r root) place() string {
 }
 
 // byFlux returns the folders with objects of Flux that nothing in the repository delivers: Flux is installed to sync
-// them. Apps alone are switched off if there are others.
-func (g *graph) byFlux(roots []root) map[string]bool {
+// them. Apps are switched off if there are others, and so is what the kustomization of a cluster does not list.
+func (g *graph) byFlux(roots []root, synced map[string]bool) (folders, off map[string]bool) {
 	folders, apps := map[string]bool{}, map[string]bool{}
-	hasCluster := false
+	hasCluster := len(synced) > 0
 	for _, r := range roots {
-		isSynced := g.syncedBy(r) != ""
-		hasCluster = hasCluster || isSynced
+		isFlux := len(r.syncs) > 0 && !slices.ContainsFunc(r.syncs, func(s *sync) bool { return !s.isFlux })
 		switch {
-		case r.sync == nil || !r.sync.isFlux || isSynced, r.instance != "." || r.isMoved():
+		case !isFlux || g.syncedBy(r) != "" || r.sync != nil && r.instance != "." || r.isMoved():
 		case r.place() == "." || EnvironmentOf(g.files, r.place()) != "":
 		case g.isApp(r):
 			apps[r.place()] = true
-		default:
+		case !isBelowAny(r.place(), synced):
 			folders[r.place()] = true
 		}
 	}
 	if len(folders) == 0 && !hasCluster {
-		return apps
+		return apps, nil
 	}
-	return folders
+	return folders, apps
 }
 
-// isApp reports whether a root delivers no other object that delivers: only what is beside it, or gone.
+// isApp reports whether a root delivers only what is beside it, or gone.
 func (g *graph) isApp(r root) bool {
-	isApart := func(p place) bool { return g.folders[p.path] != nil && !source.IsWithin(p.path, r.place()) }
-	return len(r.syncs) == 1 && !slices.ContainsFunc(r.places, isApart)
+	return !slices.ContainsFunc(r.syncs, func(s *sync) bool {
+		isApart := func(p place) bool { return g.folders[p.path] != nil && !source.IsWithin(p.path, r.place()) }
+		return s.isKustomization() && slices.ContainsFunc(s.places, isApart)
+	})
 }
 
 // isListed reports whether a kustomization lists a folder.
@@ -177,18 +183,19 @@ func isBelowAny(folder string, others map[string]bool) bool {
 }
 
 // syncedBy returns the folder that Flux syncs a cluster by: a root has its own path, or is the path of what installs
-// Flux; or else nothing.
+// Flux; or else nothing. An app may have its own path, too.
 func (g *graph) syncedBy(r root) string {
-	if r.sync == nil {
-		isPath := func(s *sync) bool { return s.instance == r.folder }
-		if r.folder != "." && slices.ContainsFunc(g.syncs, isPath) {
-			return r.folder
-		}
-		return ""
+	isInstalled := func(s *sync) bool { return s.instance != "." && s.instance == r.folder }
+	if r.sync == nil && slices.ContainsFunc(g.syncs, isInstalled) {
+		return r.folder
 	}
-	for _, p := range r.places {
-		if r.isKustomization() && (p.path == "." || source.IsWithin(r.sync.file, p.path)) {
-			return p.path
+	isAlone := 1 == len(slices.DeleteFunc(slices.Clone(r.syncs), func(s *sync) bool { return !s.isKustomization() }))
+	for _, s := range r.syncs {
+		for _, p := range s.places {
+			isOwn := s.isKustomization() && (!isAlone || s.Name == bootstrapped) && (p.path == "." || source.IsWithin(r.place(), p.path))
+			if isOwn && source.IsWithin(path.Dir(s.file), r.place()) {
+				return p.path
+			}
 		}
 	}
 	return ""

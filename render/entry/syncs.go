@@ -36,6 +36,9 @@ type place struct {
 	exclude     string
 }
 
+// bootstrapped is the name of the Kustomization and the source that flux bootstrap makes.
+const bootstrapped = "flux-system"
+
 var (
 	// mayDeliver matches the version of an object that may deliver. It saves to parse all other files.
 	mayDeliver = regexp.MustCompile(`apiVersion["']?\s*:\s*["']?(?:argoproj\.io|[a-z.]*fluxcd[a-z.]*)/`)
@@ -75,9 +78,7 @@ func (g *graph) syncOf(d source.Document, file string) *sync {
 		g.setMade(s, d)
 		return s
 	case "kustomize.toolkit.fluxcd.io/Kustomization":
-		name := path.Join(".", node.Text(spec, "path"))
-		from := node.Text(spec, "sourceRef", "kind")
-		s.places = []place{{path: folder.Resolve(g.files, from, path.Dir(file), name)}}
+		s.places = g.placeIn(node.Field(spec, "sourceRef"), file, path.Join(".", node.Text(spec, "path")))
 	case "fluxcd.controlplane.io/FluxInstance":
 		s.instance = path.Join(".", node.Text(spec, "sync", "path"))
 	case "helm.toolkit.fluxcd.io/HelmRelease": // perhaps of the chart flux-instance
@@ -94,6 +95,20 @@ func (g *graph) syncOf(d source.Document, file string) *sync {
 	s.isFlux = true
 	s.cluster = ClusterBy(s.Namespace, node.Text(config, "secretRef", "name"), node.Text(config, "configMapRef", "name"))
 	return s
+}
+
+// placeIn returns the place of a path in a source of Flux. An artifact has a part of the repository. All of a source is
+// all of the repository for the source that flux bootstrap makes; another one is mostly of another repository.
+func (g *graph) placeIn(from *yaml.Node, file, name string) []place {
+	kind := node.Text(from, "kind")
+	within := folder.Resolve(g.files, kind, path.Dir(file), name)
+	switch {
+	case name == "." && node.Text(from, "name") != bootstrapped:
+		return nil
+	case g.folders[within] == nil && kind == "ExternalArtifact":
+		within = "*/" + name
+	}
+	return []place{{path: within}}
 }
 
 // setApplication sets the places and the cluster of an Application.
