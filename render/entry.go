@@ -90,8 +90,8 @@ func (r *Repository) checkFolder(name string) error {
 	return nil
 }
 
-// withResources returns files with a kustomization of the files of an entry that are applied by hand, beside that of the
-// folder. What another cluster gets has no other objects.
+// withResources returns files with a kustomization of the files of an entry that are applied by hand, perhaps beside
+// that of the folder.
 func withResources(files *source.FileSystem, e entry.Entry) *source.FileSystem {
 	at := folderOf(e.Name)
 	var resources []string
@@ -100,7 +100,7 @@ func withResources(files *source.FileSystem, e entry.Entry) *source.FileSystem {
 	}
 	file := files.KustomizationFile(at)
 	inGit, err := files.ReadAny(file)
-	if file == "" || e.Cluster != "" || err != nil {
+	if !e.WithFolder || err != nil {
 		file = cmp.Or(file, path.Join(at, konfig.DefaultKustomizationFileName()))
 		return files.With(map[string][]byte{file: manifest.ToYAML(types.Kustomization{Resources: resources})})
 	}

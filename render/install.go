@@ -90,10 +90,12 @@ func (b *built) deliver(in *input, repository *Repository) {
 	installed, problems := in.install(in.sources.FS, b.cluster, b.releases)
 	b.invalid = append(b.invalid, blameDeliveries(problems)...)
 	all := slices.Concat(b.objects, delivered)
+	var charts []*Delivery
 	for _, r := range installed {
-		b.root.addChart(r)
+		charts = append(charts, b.root.addChart(r))
 		all = append(all, r.Objects...)
 	}
+	all = append(all, b.followCharts(in, repository, charts)...)
 	b.addDefinitions(all)
 	b.addDefinitions(in.otherDefinitions(repository, all))
 }

@@ -25,6 +25,8 @@ type Entry struct {
 	Name string
 	// Resources are the files that are applied by hand, within the folder. Without any, a tool reads the folder.
 	Resources []string
+	// WithFolder reports whether the kustomization of the folder is applied as well.
+	WithFolder bool
 	// Cluster is the other cluster that a tool applies objects to; nothing for the one that the tool is in.
 	Cluster string
 
@@ -95,6 +97,7 @@ func (r Repository) All() []Entry {
 		switch other := byName[e.Name]; {
 		case other != nil:
 			other.Resources = append(other.Resources, e.Resources...)
+			other.WithFolder = other.WithFolder || e.WithFolder
 			other.isSynced, other.isDelivered = other.isSynced || e.isSynced, other.isDelivered || e.isDelivered
 		case isFound:
 			byName[e.Name] = &e

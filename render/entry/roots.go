@@ -98,7 +98,7 @@ func (g *graph) entries() (all []Entry) {
 		case off[r.place()]:
 			continue
 		case r.sync == nil:
-			all = append(all, Entry{Name: CleanName("./" + r.folder), isDelivered: len(r.syncs) > 0})
+			all = append(all, Entry{Name: CleanName("./" + r.folder), WithFolder: true, isDelivered: len(r.syncs) > 0})
 		case !r.isMoved() && !r.sync.isFlux && EnvironmentOf(g.files, r.sync.file) == "":
 			byHand = append(byHand, r)
 			continue

@@ -318,10 +318,8 @@ func openRepository(root string, kinds *registry.Kinds) (*render.Repository, err
 	if err == nil {
 		return render.Open(root, kinds)
 	}
-	if in, notFound := openGit(context.Background(), "."); notFound == nil { // perhaps with clusters of Flux
-		if repository, noEntries := render.Open(in.Top().Dir(), kinds); noEntries == nil {
-			return repository, nil
-		}
+	if in, notFound := openGit(context.Background(), "."); notFound == nil { // perhaps with entries
+		return render.Open(in.Top().Dir(), kinds)
 	}
 	return nil, err
 }
