@@ -59,7 +59,7 @@ func CleanName(name string) string {
 	switch {
 	case IsFolder(clean):
 		return clean
-	case strings.HasPrefix(name, "./"):
+	case strings.HasPrefix(name, "./"), strings.Contains(name, clusterMark):
 		return "./" + clean
 	}
 	return name

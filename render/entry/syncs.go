@@ -50,13 +50,13 @@ var (
 	templatePath = regexp.MustCompile(`(?m)^[\s-]*path:[ \t]*["']?([^"'#\s{]*(?:\{\{.*?\}\}[^"'#\s{]*)*)`)
 )
 
-// syncsIn returns the syncs in a file. The template of a manifest is none.
+// syncsIn returns the syncs in a file. The template of a manifest is none, nor is what somebody read from a cluster.
 func (g *graph) syncsIn(file string, content []byte) (all []sync) {
 	if !mayDeliver.Match(content) {
 		return nil
 	}
 	for _, d := range source.Parse(file, content) {
-		if variable.MatchString(d.Name) {
+		if isLive := node.Text(d.Node(), "metadata", "uid") != ""; isLive || variable.MatchString(d.Name) {
 			continue
 		}
 		if s := g.syncOf(d, file); s != nil {
