@@ -151,10 +151,20 @@ func (r *Repository) CheckEnvironment(name string) error {
 }
 
 // HasEnvironment reports whether environments/ has a folder, or any other file, of a name. A file
-// that is no folder is an error, not an environment that is gone.
+// that is no folder is an error, not an environment that is gone. A folder outside of environments/ is gone if only
+// other entries in it are left.
 func (r *Repository) HasEnvironment(name string) bool {
-	isFound := !entry.HasCluster(name) || slices.Contains(r.entryNames(), name)
-	return isFound && r.fileSystem().Exists(folderOf(name))
+	files := r.fileSystem()
+	folder := folderOf(name)
+	switch {
+	case !files.Exists(folder):
+		return false
+	case !IsFolder(name) || files.KustomizationFile(folder) != "" && !entry.HasCluster(name):
+		return true
+	}
+	isOther := func(e entry.Entry) bool { return source.IsWithin(folderOf(e.Name), folder) }
+	isEntry := slices.Contains(r.entryNames(), name)
+	return isEntry || !entry.HasCluster(name) && !slices.ContainsFunc(r.found(), isOther)
 }
 
 // missing returns the problem of a missing environment.
