@@ -37,8 +37,8 @@ type Entry struct {
 const clusterMark = "@"
 
 // LookedFor says what an entry may be.
-const LookedFor = "no file has an object that delivers (an Application or ApplicationSet of Argo CD, or a Kustomization, " +
-	"HelmRelease, FluxInstance or ResourceSet of Flux), and no folder a kustomization"
+const LookedFor = "no file has an object that delivers (an Application or ApplicationSet of Argo CD, or a " +
+	"Kustomization, HelmRelease, FluxInstance or ResourceSet of Flux), and no folder a kustomization"
 
 // IsFolder reports whether the name of an entry is the path of a folder, and none of environments/: it has a slash, or
 // is the root.

@@ -88,14 +88,16 @@ func (g *graph) list(at string, above files) {
 	entries, _ := g.tree.ReadDir(at) // an unreadable folder has no files
 	of := &files{isHidden: above.isHidden, isNone: above.isNone}
 	g.folders[at] = of
+	isRendered := at == "."
 	for _, e := range entries {
 		of.isChart = of.isChart || e.Name() == "Chart.yaml"
+		isRendered = isRendered || e.Name() == tree.EnvironmentsFolder // also of another repository, within this one
 	}
 	for _, e := range entries {
 		name := path.Join(at, e.Name())
 		isHidden := of.isHidden || strings.HasPrefix(e.Name(), ".")
 		switch {
-		case regular.IsGit(e.Name()), name == tree.Folder:
+		case regular.IsGit(e.Name()), e.Name() == tree.Folder && isRendered:
 		case e.IsDir():
 			g.listed = append(g.listed, listed{name, true, isHidden})
 			of.folders = append(of.folders, name)

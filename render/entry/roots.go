@@ -192,8 +192,9 @@ func (g *graph) syncedBy(r root) string {
 	isAlone := 1 == len(slices.DeleteFunc(slices.Clone(r.syncs), func(s *sync) bool { return !s.isKustomization() }))
 	for _, s := range r.syncs {
 		for _, p := range s.places {
-			isOwn := s.isKustomization() && (!isAlone || s.Name == bootstrapped) && (p.path == "." || source.IsWithin(r.place(), p.path))
-			if isOwn && source.IsWithin(path.Dir(s.file), r.place()) {
+			isCluster := s.isKustomization() && (!isAlone || s.Name == bootstrapped)
+			isOwn := p.path == "." || source.IsWithin(r.place(), p.path)
+			if isCluster && isOwn && source.IsWithin(path.Dir(s.file), r.place()) {
 				return p.path
 			}
 		}
