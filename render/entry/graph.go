@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/types"
 
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/regular"
 	"example.com/gatehouse/render/source"
@@ -76,7 +77,7 @@ func newGraph(r Repository) *graph {
 		}
 		if content, err := g.tree.ReadFile(f.name); err == nil { // rendering reports the error
 			done := watchdog.Part(func() manifest.Problem { return manifest.Problem{File: f.name} })
-			g.read(f.name, content)
+			_ = g.read(f.name, content) // a panic is a problem where the object is delivered
 			done()
 		}
 	}
@@ -130,27 +131,29 @@ func isObject(content []byte) bool {
 const skipsFile = "+argocd:skip-file-rendering"
 
 // read reads a file of YAML.
-func (g *graph) read(name string, content []byte) {
+func (g *graph) read(name string, content []byte) (err error) {
+	defer fault.Catch(&err)
 	within := path.Dir(name)
 	of := g.folders[within]
 	if slices.Contains(konfig.RecognizedKustomizationFileNames(), path.Base(name)) {
 		g.readKustomization(within, content)
-		return
+		return nil
 	}
 	if chart := g.chartOf(within); chart != "" {
 		for _, match := range templatePath.FindAllSubmatch(content, -1) {
 			g.paths[chart] = append(g.paths[chart], path.Join(".", string(match[1])))
 		}
-		return
+		return nil
 	}
 	if of.isNone {
-		return
+		return nil
 	}
 	for _, s := range g.syncsIn(name, content) {
 		g.in[name] = append(g.in[name], &s)
 		g.syncs = append(g.syncs, &s)
 	}
 	g.objects[name] = isObject(content) || g.in[name] != nil && !bytes.Contains(content, []byte(skipsFile))
+	return nil
 }
 
 // chartOf returns the folder of the chart that a folder has templates of, or nothing.
