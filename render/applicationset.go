@@ -40,6 +40,9 @@ func (f *following) openSet(d *Delivery, files *source.FileSystem) []manifest.Pr
 	for i, u := range all {
 		made[i] = manifest.Object{Unstructured: u, Written: u, InGit: &o, Origin: o.Origin, File: o.Origin, Delivery: d}
 	}
+	if f.cluster != "" && d.Parent.isEntry() {
+		made = deliveringTo(f.cluster, made)
+	}
 	d.setBuilt(made)
 	return append(problems, d.unsetParameters()...)
 }

@@ -62,7 +62,14 @@ func (in *input) build(repository *Repository) (b built, problems []manifest.Pro
 		b.root.objects[i].applied = o
 	}
 	b.undelivered = repository.undelivered
+	if in.cluster != "" {
+		b.root.setBuilt(deliveringTo(in.cluster, b.root.Applied()))
+	}
 	b.deliver(in, repository)
+	if in.cluster != "" { // its own objects are in another one
+		objects = nil
+		b.root.setBuilt(nil)
+	}
 	b.judges = definitionsIn(slices.Concat(objects, b.local))
 	if in.by != nil {
 		b.judges = standIn(in.by.Definitions, b.judges)

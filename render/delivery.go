@@ -178,13 +178,14 @@ func (d *Delivery) parentOf(o manifest.Object) *Delivery {
 	return d
 }
 
-// addChart adds the chart of a release below the delivery.
-func (d *Delivery) addChart(r *release.Installed) {
+// addChart adds the chart of a release below the delivery, and returns it.
+func (d *Delivery) addChart(r *release.Installed) *Delivery {
 	parent := d.parentOf(r.Source)
 	node := &Delivery{Place: folder.Place{Of: r.Source, InCluster: r.Source, DefaultNamespace: r.Namespace},
 		Parent: parent, Chart: r, Looks: r.Noted, input: parent.input, Unknown: r.UnknownReasons()}
 	node.setBuilt(r.Objects)
 	parent.Children = append(parent.Children, node)
+	return node
 }
 
 // outer returns the values of the variables in the object that delivers, if Flux substitutes any.

@@ -1,21 +1,52 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"path"
+	"slices"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/render/delivery"
+	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/entry"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 )
 
-// Entries finds the entries of the repository: the folders that clusters get all their objects from. An entry is an
-// environment, or any other folder, such as the path of the Kustomization that Flux syncs a cluster by. The name of
-// such a folder has a slash. It is judged and compared, and its objects are written nowhere.
+// Entries finds the entries of the repository: what clusters get all their objects from. An entry is an environment, or
+// any other folder, such as the path of the Kustomization that Flux syncs a cluster by. The name of such a folder has a
+// slash. It is judged and compared, and its objects are written nowhere.
 func (r *Repository) Entries() entry.Repository {
 	return entry.Repository{Files: r.fileSystem(), Tree: r.files}
 }
 
-func (r *Repository) findEntries() []string { return r.Entries().All() }
+func (r *Repository) findEntries() []entry.Entry { return r.Entries().All() }
+
+// entryNames returns the names of the entries outside of environments/.
+func (r *Repository) entryNames() (names []string) {
+	for _, e := range r.found() {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+// entryOf returns the entry of a name, or one of a folder alone.
+func (r *Repository) entryOf(name string) entry.Entry {
+	if !IsFolder(name) {
+		return entry.Entry{Name: name}
+	}
+	if i := slices.IndexFunc(r.found(), func(e entry.Entry) bool { return e.Name == name }); i >= 0 {
+		return r.found()[i]
+	}
+	return entry.Entry{Name: name}
+}
 
 // IsFolder reports whether the name of an environment is the path of a folder outside of environments/.
 func IsFolder(name string) bool { return entry.IsFolder(name) }
@@ -23,7 +54,7 @@ func IsFolder(name string) bool { return entry.IsFolder(name) }
 // folderOf returns the folder of an environment, from the root.
 func folderOf(name string) string {
 	if IsFolder(name) {
-		return path.Join("/", name)
+		return path.Join("/", entry.FolderOf(name))
 	}
 	return path.Join("/", tree.EnvironmentsFolder, name)
 }
@@ -37,8 +68,8 @@ func errNotRendered(name string) error {
 // CheckRendered returns an error if one of the selected environments is a folder outside of environments/.
 func (r *Repository) CheckRendered(selection Selection) error {
 	names := selection.Names
-	if selection.All {
-		names, _ = r.Environments() // Select reports the error
+	if own, _ := r.ownEnvironments(); selection.All && len(own) == 0 { // Select reports the error
+		names = append(names, r.entryNames()...)
 	}
 	for _, name := range names {
 		if name = entry.CleanName(name); IsFolder(name) && r.HasEnvironment(name) && r.checkFolder(name) == nil {
@@ -51,10 +82,58 @@ func (r *Repository) CheckRendered(selection Selection) error {
 // checkFolder returns an error unless a folder can be an entry.
 func (r *Repository) checkFolder(name string) error {
 	switch {
-	case !entry.IsOutside(name):
+	case !r.Entries().IsOutside(name):
 		return r.invalidName(name)
 	case !entry.CanBuild(r.fileSystem(), name):
 		return fmt.Errorf("%s has neither a kustomization nor YAML files", name)
 	}
 	return nil
+}
+
+// withResources returns files with a kustomization of the files of an entry that are applied by hand, perhaps beside
+// that of the folder.
+func withResources(files *source.FileSystem, e entry.Entry) *source.FileSystem {
+	at := folderOf(e.Name)
+	var resources []string
+	for _, name := range e.Resources {
+		resources = append(resources, "./"+source.Relative(strings.TrimPrefix("/"+name, at)))
+	}
+	file := files.KustomizationFile(at)
+	inGit, err := files.ReadAny(file)
+	if !e.WithFolder || err != nil {
+		file = cmp.Or(file, path.Join(at, konfig.DefaultKustomizationFileName()))
+		return files.With(map[string][]byte{file: manifest.ToYAML(types.Kustomization{Resources: resources})})
+	}
+	// The field bases has more resources. It is old, and keeps the lines of the file.
+	content := slices.Concat(inGit, []byte("\n"), manifest.ToYAML(map[string]any{"bases": resources}))
+	var k types.Kustomization
+	if err := yaml.UnmarshalStrict(content, &k); err != nil {
+		return files // an error where the kustomization is read
+	}
+	return files.With(map[string][]byte{file: content})
+}
+
+// deliveringTo returns objects as another cluster sees them: those that deliver to it deliver to their own cluster, and
+// none delivers to any other.
+func deliveringTo(cluster string, objects []manifest.Object) (all []manifest.Object) {
+	for _, o := range objects {
+		o = o.Copy()
+		name, _, _ := unstructured.NestedString(o.Object, "spec", "destination", "name")
+		server, _, _ := unstructured.NestedString(o.Object, "spec", "destination", "server")
+		secret, _, _ := unstructured.NestedString(o.Object, "spec", "kubeConfig", "secretRef", "name")
+		config, _, _ := unstructured.NestedString(o.Object, "spec", "kubeConfig", "configMapRef", "name")
+		isDelivered := entry.ClusterBy(o.GetNamespace(), secret, config) == cluster
+		if delivery.IsApplication(o) {
+			isDelivered = entry.ClusterOf(name, server) == cluster
+		}
+		if !isDelivered && Delivers(o) && !folder.IsApplicationSet(o) {
+			continue
+		}
+		for _, field := range []string{"name", "server"} {
+			unstructured.RemoveNestedField(o.Object, "spec", "destination", field)
+		}
+		unstructured.RemoveNestedField(o.Object, "spec", "kubeConfig")
+		all = append(all, o)
+	}
+	return all
 }

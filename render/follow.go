@@ -18,6 +18,7 @@ import (
 	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/folder"
+	"example.com/gatehouse/render/entry"
 	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
@@ -300,14 +301,14 @@ func (f *following) deliverer(o manifest.Object) (name string, prunes bool) {
 func (f *following) open(d *Delivery, files *source.FileSystem, own manifest.ID) []manifest.Problem {
 	top, _, _ := strings.Cut(source.Relative(d.Folder), "/")
 	above := strings.TrimSuffix(d.Folder, "/")
-	isOwn := f.isOwn(d.Folder) || isBelow(f.folder, above) || isBelow(f.entry, above)
+	isOwn := !f.isByHand && (f.isOwn(d.Folder) || isBelow(f.folder, above)) || isBelow(f.entry, above)
 	isRendered := top == tree.Folder && !isBelow(d.Folder, f.renderedFolder()) // below, it is a delivery
 	isThere := files.IsDir(d.Folder)
 	switch {
 	case !d.IsFlux && d.Application.IsAbsolute():
 		return d.refuse(d.Field, fmt.Errorf("%s is absolute, and a path is relative to the root of the repository: "+
 			"write %s", d.Application.Path, source.Relative(d.Folder)))
-	case isRendered, top == tree.EnvironmentsFolder, isOwn: // an environment judges it
+	case isRendered, entry.EnvironmentOf(f.files, d.Folder) != "", isOwn: // an environment judges it
 	case d.IsElsewhere:
 		d.unknown(d.Elsewhere())
 		looking := *d // at the files that it would be built of

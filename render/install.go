@@ -102,10 +102,12 @@ func (b *built) deliver(in *input, repository *Repository) {
 	installed, problems := in.install(in.sources.FS, b.cluster, origin, b.releases)
 	b.invalid = append(b.invalid, blameDeliveries(problems)...)
 	all := slices.Concat(b.root.known(), delivered)
+	var charts []*Delivery
 	for _, r := range installed {
-		b.root.addChart(r)
+		charts = append(charts, b.root.addChart(r))
 		all = append(all, r.Objects...)
 	}
+	all = append(all, b.followCharts(in, repository, charts)...)
 	b.root.setUnset(all)
 	b.addDefinitions(all)
 	b.addDefinitions(in.otherDefinitions(repository, all))

@@ -52,6 +52,8 @@ type input struct {
 	shared    *memo.Memo // of all environments
 	by        *By        // nil for the judge of the environment itself
 	isSilent  bool       // see Repository.NoWarnings
+	cluster   string     // see entry.Entry
+	isByHand  bool       // files of the folder are applied by hand
 }
 
 // targetCluster is the cluster that an environment is for, by annotations of its kustomization.
@@ -78,7 +80,11 @@ func readInput(repository *Repository, name string, by *By) (in *input, problems
 	}
 	in.folder = folder
 	folders := []string{}
-	if IsFolder(name) && files.KustomizationFile(folder) == "" { // Flux writes one
+	if e := repository.entryOf(name); len(e.Resources) > 0 {
+		in.cluster = e.Cluster
+		in.isByHand = true
+		files = withResources(files, e)
+	} else if IsFolder(name) && files.KustomizationFile(folder) == "" { // Flux writes one
 		files = withKustomization(files, folder)
 	} else if overrides := path.Join(folder, overridesFolder); files.Exists(overrides) {
 		if files.KustomizationFile(overrides) == "" {

@@ -55,6 +55,7 @@ func update(ctx context.Context, root string, selection Selection) (*Update, err
 		return nil, err
 	}
 	defer unlock()
+	selection.Written = true
 	u, err := NewUpdate(ctx, repository, selection, func(string, string) {})
 	if err != nil {
 		return nil, err

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,6 +17,7 @@ import (
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/delivery/application"
+	"example.com/gatehouse/render/entry"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
@@ -54,7 +54,7 @@ type Repository struct {
 	overlay map[string][]byte                            // see With
 	shared  *memo.Memo                                   // results for all environments of a run, if Memo is nil
 	own     *memo.Memo                                   // see Again
-	found   func() []string                              // entries, read once
+	found   func() []entry.Entry                         // outside of environments/, read once
 	defined func() map[schema.GroupKind][]fileDefinition // findDefinitions, once
 }
 
@@ -83,8 +83,8 @@ func Open(dir string, kinds *registry.Kinds) (*Repository, error) {
 	r.locked = resolved
 	if len(r.found()) == 0 {
 		r.Close()
-		return nil, fmt.Errorf("%s has no folder %s: create it with render init, or name the folder that holds it",
-			resolved, tree.EnvironmentsFolder)
+		return nil, fmt.Errorf("%s has no folder %s, and nothing else to judge: %s; create the folder with render init, "+
+			"or name the folder that holds it", resolved, tree.EnvironmentsFolder, entry.LookedFor)
 	}
 	return r, nil
 }
@@ -199,23 +199,23 @@ func FindRoot(dir string) (string, error) {
 	}
 }
 
-// Environments returns the names of the repository environments: the folders of environments/
-// with a kustomization, except base and components. Without that folder, or with nothing but definitions in it, they
-// are the folders that Flux syncs.
+// Environments returns the names of the environments: those of environments/, and the entries outside of it.
 func (r *Repository) Environments() ([]string, error) {
+	names, err := r.ownEnvironments()
+	return append(names, r.entryNames()...), err
+}
+
+// ownEnvironments returns the names of the folders of environments/ with a kustomization, except base and components.
+func (r *Repository) ownEnvironments() (names []string, err error) {
 	r.look(tree.EnvironmentsFolder + "/")
-	if !r.fileSystem().IsDir("/" + tree.EnvironmentsFolder) {
-		return slices.Clone(r.found()), nil
+	files := r.fileSystem()
+	if !files.IsDir("/" + tree.EnvironmentsFolder) {
+		return nil, nil
 	}
 	entries, err := r.files.ReadDir(tree.EnvironmentsFolder)
 	if err != nil {
 		return nil, err
 	}
-	if len(entries) == 1 && entries[0].Name() == definitionsFolder {
-		return r.findEntries(), nil
-	}
-	files := r.fileSystem()
-	var names []string
 	for _, entry := range entries {
 		// rendering reports other errors
 		k, err := readHead(files, path.Join("/", tree.EnvironmentsFolder, entry.Name()))

@@ -21,6 +21,8 @@ type Selection struct {
 	// All adds every repository environment and every rendered environment. A rendered
 	// environment may be the only trace of a repository environment that is gone.
 	All bool
+	// Written leaves out the entries outside of environments/, which are rendered nowhere.
+	Written bool
 	// Changed, if not nil, selects the environments that these files may change. Their paths are
 	// relative to the root.
 	Changed []string
@@ -47,7 +49,11 @@ func (r *Repository) Select(selection Selection) ([]string, error) {
 		return nil, errors.New("which environment? write --env NAME, or --all" + r.unknown(""))
 	}
 	if selection.All {
-		all, err := r.Environments()
+		find := r.Environments
+		if selection.Written {
+			find = r.ownEnvironments
+		}
+		all, err := find()
 		if err == nil && len(all) == 0 {
 			err = fmt.Errorf("%s/ has no environment: make a folder there with a kustomization.yaml",
 				tree.EnvironmentsFolder)
@@ -145,9 +151,20 @@ func (r *Repository) CheckEnvironment(name string) error {
 }
 
 // HasEnvironment reports whether environments/ has a folder, or any other file, of a name. A file
-// that is no folder is an error, not an environment that is gone.
+// that is no folder is an error, not an environment that is gone. A folder outside of environments/ is gone if only
+// other entries in it are left.
 func (r *Repository) HasEnvironment(name string) bool {
-	return r.fileSystem().Exists(folderOf(name))
+	files := r.fileSystem()
+	folder := folderOf(name)
+	switch {
+	case !files.Exists(folder):
+		return false
+	case !IsFolder(name) || files.KustomizationFile(folder) != "" && !entry.HasCluster(name):
+		return true
+	}
+	isOther := func(e entry.Entry) bool { return source.IsWithin(folderOf(e.Name), folder) }
+	isEntry := slices.Contains(r.entryNames(), name)
+	return isEntry || !entry.HasCluster(name) && !slices.ContainsFunc(r.found(), isOther)
 }
 
 // missing returns the problem of a missing environment.

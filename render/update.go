@@ -79,7 +79,7 @@ func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 			update.Orphans = append(update.Orphans, e.Plan.Orphans()...)
 		}
 	}
-	if selection.All {
+	if selection.All && repository.fileSystem().IsDir("/"+tree.EnvironmentsFolder) {
 		update.Orphans = append(update.Orphans, tree.Orphans(repository.root, names)...)
 	}
 	update.Orphans = manifest.SortProblems(update.Orphans)

@@ -92,15 +92,102 @@ kind: Component
 		"flux-instance":      {fleet + instance, []string{"./apps"}},
 		"Kustomization":      {fleet + sync, []string{"./cluster"}},
 		"own Kustomization":  {fleet + own + sync, []string{"./cluster", "./own"}},
-		"an app of apps":     {apps, []string{"./argocd"}},
-		"an ApplicationSet":  {strings.Replace(apps, "kind: Application", "kind: ApplicationSet", 1), []string{"apps/shop"}},
+		"an app of apps":     {apps, []string{"./argocd argocd/apps.yaml"}},
 		"overlays":           {overlays, []string{"shop/prod", "shop/test"}},
 		"nothing":            {"-- notes.txt --\n", nil},
-		"apps alone":         {fleet, []string{"./gone", "./off", "apps/listed"}},
+		"apps alone":         {fleet, []string{"./apps", "./gone", "./off"}},
 		"one in its own app": {fleet + sync + "-- apps/listed/self.yaml --\n" + strings.Split(strings.Replace(sync, "path: ./apps", "path: ./apps/listed", 1), "--\n")[1], []string{"./cluster"}},
 	} {
-		if got := open(t, test.files).All(); !slices.Equal(got, test.want) {
+		var got []string
+		for _, e := range open(t, test.files).All() {
+			got = append(got, strings.TrimSpace(e.Name+" "+strings.Join(e.Resources, " ")))
+		}
+		if !slices.Equal(got, test.want) {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// application returns a file with an Application.
+func application(file, name, spec string) string {
+	return fmt.Sprintf("-- %s --\napiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: %s, namespace: argocd}\n"+
+		"spec: {%s}\n", file, name, spec)
+}
+
+// applicationSet returns a file with an ApplicationSet.
+func applicationSet(file, generator, path string) string {
+	return fmt.Sprintf("-- %s --\napiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: set, namespace: argocd}\n"+
+		"spec: {generators: [%s], template: {metadata: {name: '{{name}}'}, spec: {source: {path: '%s'}}}}\n", file, generator, path)
+}
+
+// overlay returns a folder with a kustomization.
+func overlay(folder, content string) string {
+	return "-- " + folder + "/kustomization.yaml --\n" + content + "\n"
+}
+
+func TestEntriesAreTheRootsOfWhatDelivers(t *testing.T) {
+	const configMap = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}}\n"
+	const kubeConfig = "-- hub/spoke.yaml --\napiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n" +
+		"metadata: {name: spoke, namespace: east}\n" +
+		"spec: {path: apps, kubeConfig: {secretRef: {name: config}}, sourceRef: {kind: GitRepository, name: flux-system}}\n"
+	const chart = "-- apps/Chart.yaml --\nname: apps\n-- apps/values.yaml --\n-- apps/templates/web.yaml --\n" +
+		"apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web}\n" +
+		"spec:\n  source:\n    path: sites/{{ .Values.site }}\n"
+	web := overlay("web", "resources: []")
+	for name, test := range map[string]struct{ files, want string }{
+		"a root beside a kustomization": {overlay("argocd", "resources: [ns.yaml]") + "-- argocd/ns.yaml --\n" +
+			application("argocd/root.yaml", "root", "source: {path: argocd/apps}") +
+			application("argocd/apps/web.yaml", "web", "source: {path: web}") + web, "./argocd(argocd/root.yaml)"},
+		"a root in the top folder": {application("root.yaml", "root", "source: {path: web}") + web, ".(root.yaml)"},
+		"a list": {applicationSet("sets/web.yaml", "list: {elements: [{name: web}]}", "{{name}}") + web,
+			"./sets(sets/web.yaml)"},
+		"folders of git": {applicationSet("sets/web.yaml", "git: {directories: [{path: w*}]}", "{{path}}") + web,
+			"./sets(sets/web.yaml)"},
+		"a generator that asks others": {applicationSet("sets/web.yaml", "pullRequest: {}", "w{{name}}") + web,
+			"./sets(sets/web.yaml)"},
+		"a chart of Applications": {application("boot/apps.yaml", "apps", "source: {path: apps}") + chart +
+			overlay("sites/web", "resources: []"), "./boot(boot/apps.yaml)"},
+		"a chart alone": {chart, ""},
+		"what is applied by hand, to one cluster": {application("a/a.yaml", "a", "source: {path: web}") +
+			application("b/b.yaml", "b", "source: {path: web}") + "-- a/c.yaml --\n" + configMap + "-- a/values.yaml --\na: b\n" +
+			web, ".(a/a.yaml a/c.yaml b/b.yaml)"},
+		"one name in two folders": {application("a/a.yaml", "a", "source: {path: web}") +
+			application("b/a.yaml", "a", "source: {path: web}") + web, "./a(a/a.yaml) ./b(b/a.yaml)"},
+		"one level": {application("root.yaml", "root", "source: {path: apps}") +
+			application("apps/below/web.yaml", "web", "source: {path: web}") + web,
+			".(apps/below/web.yaml root.yaml)"},
+		"all levels, and hidden ones": {application("root.yaml", "root", "source: {path: apps, directory: {recurse: true}}") +
+			application("apps/.below/web.yaml", "web", "source: {path: web}") + web, ".(root.yaml)"},
+		"what a directory excludes": {application("apps/root.yaml", "root", "source: {path: apps, directory: {exclude: root.yaml}}"),
+			"./apps(apps/root.yaml)"},
+		"what Argo CD skips": {application("root.yaml", "root", "source: {path: apps}") +
+			application("apps/web.yaml", "web", "source: {path: web}") + "# +argocd:skip-file-rendering\n" + web,
+			".(apps/web.yaml root.yaml)"},
+		"clusters of a hub": {application("hub/a.yaml", "a", "source: {path: web}, destination: {server: 'https://kubernetes.default.svc'}") +
+			application("hub/b.yaml", "b", "source: {path: web}, destination: {name: east}") +
+			application("hub/c.yaml", "c", "source: {path: web}, destination: {server: 'https://192.0.2.1:6443'}") + web,
+			"./hub(hub/a.yaml hub/b.yaml hub/c.yaml) ./hub@192.0.2.1:6443(hub/c.yaml) ./hub@east(hub/b.yaml)"},
+		"a cluster by a kubeConfig": {kubeConfig + overlay("apps", "resources: []"), "./hub ./hub@east.config(hub/spoke.yaml)"},
+		"patches, tests and templates": {overlay("a", "patches: [{path: p.yaml}]") +
+			application("a/p.yaml", "p", "source: {path: web}") + application("testdata/t.yaml", "t", "source: {path: web}") +
+			application("b/t.yaml", "'${NAME}'", "source: {path: web}"), "./a"},
+		"what is rendered": {application("root.yaml", "root", "source: {path: rendered/prod}"), ""},
+		"environments of another layout": {application("argocd/root.yaml", "root", "source: {path: environments/dev/apps}") +
+			"-- environments/dev/apps/c.yaml --\n" + configMap, "./argocd(argocd/root.yaml)"},
+		"environments": {overlay("environments/dev", "resources: [../../web]") + web, ""},
+		"an alias within what it stands for": {"-- a.yaml --\napiVersion: argoproj.io/v1alpha1\nkind: Application\n" +
+			"metadata: {name: a}\nspec: &a {source: {path: *a}}\n", ""},
+	} {
+		var got []string
+		for _, e := range open(t, test.files).All() {
+			name := e.Name
+			if len(e.Resources) > 0 {
+				name += "(" + strings.Join(e.Resources, " ") + ")"
+			}
+			got = append(got, name)
+		}
+		if got := strings.Join(got, " "); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
 		}
 	}
 }

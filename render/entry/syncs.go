@@ -1,82 +1,187 @@
 package entry
 
 import (
-	"bytes"
+	"cmp"
 	"path"
+	"regexp"
+	"strings"
 
-	"sigs.k8s.io/yaml"
+	"go.yaml.in/yaml/v3"
 
+	"example.com/gatehouse/render/delivery"
+	"example.com/gatehouse/render/delivery/applicationset"
+	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
-	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/source/node"
 )
 
-// folderSync is a Kustomization of Flux, a FluxInstance, or a source of an Application of Argo CD.
-type folderSync struct {
-	folder, path string // from the root; "." for the root, or without a path
-	file         string // of the folder
-	kind         string // of the source of Flux
-	isInstance   bool
-	isDirectory  bool // of Argo CD, see directory
+// sync is an object that delivers.
+type sync struct {
+	manifest.ID
+	file    string
+	cluster string // that gets the objects; empty for the one that has the object
+	isFlux  bool
+	places  []place
+	made    []sync // the Applications of an ApplicationSet
+	// instance is the folder that Flux syncs its cluster by, of an object that installs Flux; "." without.
+	instance string
 }
 
-// findSyncs returns the syncs in all files.
-func (r Repository) findSyncs() (all []folderSync) {
-	source.EachYAML(r.Tree, tree.Folder, func(name string, content []byte) {
-		if bytes.Contains(content, []byte("fluxcd")) || bytes.Contains(content, []byte("argoproj")) {
-			for _, s := range syncsIn(path.Dir(name), content) {
-				s.file = name
-				all = append(all, s)
-			}
-		}
-	})
-	return all
+// place is a folder that a tool reads for a sync.
+type place struct {
+	path        string // from the root, perhaps a pattern
+	isDirectory bool   // of Argo CD, see spec.source.directory
+	recurse     bool
+	exclude     string
 }
 
-// argoSource is a source of an Application.
-type argoSource struct {
-	Path      string
-	Directory *struct{}
-}
+// bootstrapped is the name of the Kustomization and the source that flux bootstrap makes.
+const bootstrapped = "flux-system"
 
-// syncsIn returns the syncs in a file of a folder.
-func syncsIn(folder string, content []byte) (all []folderSync) {
-	for _, document := range source.Documents(content) {
-		var o struct {
-			APIVersion, Kind string
-			Spec             struct {
-				Path      string
-				SourceRef struct{ Kind string }
-				Sync      struct{ Path string }
-				Values    struct {
-					Instance struct{ Sync struct{ Path string } }
-				}
-				Source  argoSource
-				Sources []argoSource
-			}
-		}
-		if yaml.Unmarshal(document, &o) != nil {
+var (
+	// mayDeliver matches the version of an object that may deliver. It saves to parse all other files.
+	mayDeliver = regexp.MustCompile(`apiVersion["']?\s*:\s*["']?(?:argoproj\.io|[a-z.]*fluxcd[a-z.]*)/`)
+
+	// variable matches what a chart, a generator or Flux replaces in a name.
+	variable = regexp.MustCompile(`\{\{.*?\}\}|\$\{.*?\}`)
+
+	// templatePath matches a path in a template of a chart.
+	templatePath = regexp.MustCompile(`(?m)^[\s-]*path:[ \t]*["']?([^"'#\s{]*(?:\{\{.*?\}\}[^"'#\s{]*)*)`)
+)
+
+// syncsIn returns the syncs in a file. The template of a manifest is none, nor is what somebody read from a cluster.
+func (g *graph) syncsIn(file string, content []byte) (all []sync) {
+	if !mayDeliver.Match(content) {
+		return nil
+	}
+	for _, d := range source.Parse(file, content) {
+		if isLive := node.Text(d.Node(), "metadata", "uid") != ""; isLive || variable.MatchString(d.Name) {
 			continue
 		}
-		add := func(s folderSync, within string) {
-			s.folder = folder
-			s.path = path.Join(".", within)
-			all = append(all, s)
-		}
-		switch manifest.Group(o.APIVersion) + "/" + o.Kind {
-		case "kustomize.toolkit.fluxcd.io/Kustomization":
-			add(folderSync{kind: o.Spec.SourceRef.Kind}, o.Spec.Path)
-		case "fluxcd.controlplane.io/FluxInstance":
-			add(folderSync{isInstance: true}, o.Spec.Sync.Path)
-		case "helm.toolkit.fluxcd.io/HelmRelease": // the chart flux-instance
-			if name := o.Spec.Values.Instance.Sync.Path; name != "" {
-				add(folderSync{isInstance: true}, name)
-			}
-		case "argoproj.io/Application":
-			for _, from := range append(o.Spec.Sources, o.Spec.Source) {
-				add(folderSync{isDirectory: from.Directory != nil}, from.Path)
-			}
+		if s := g.syncOf(d, file); s != nil {
+			all = append(all, *s)
 		}
 	}
 	return all
 }
+
+// syncOf returns the sync of an object, or nil.
+func (g *graph) syncOf(d source.Document, file string) *sync {
+	s := &sync{ID: d.ID, file: file, instance: "."}
+	spec := node.Field(d.Node(), "spec")
+	switch s.Group + "/" + s.Kind {
+	case "argoproj.io/Application":
+		s.setApplication(spec)
+		return s
+	case "argoproj.io/ApplicationSet":
+		g.setMade(s, d)
+		return s
+	case "kustomize.toolkit.fluxcd.io/Kustomization":
+		s.places = g.placeIn(node.Field(spec, "sourceRef"), file, path.Join(".", node.Text(spec, "path")))
+	case "fluxcd.controlplane.io/FluxInstance":
+		s.instance = path.Join(".", node.Text(spec, "sync", "path"))
+	case "helm.toolkit.fluxcd.io/HelmRelease": // perhaps of the chart flux-instance
+		s.instance = path.Join(".", node.Text(spec, "values", "instance", "sync", "path"))
+		chart := node.Field(node.Field(spec, "chart"), "spec")
+		if name := node.Text(chart, "chart"); name != "" && node.Text(chart, "sourceRef", "kind") != "HelmRepository" {
+			s.places = []place{{path: path.Join(".", name)}}
+		}
+	case "fluxcd.controlplane.io/ResourceSet":
+	default:
+		return nil
+	}
+	config := node.Field(spec, "kubeConfig")
+	s.isFlux = true
+	s.cluster = ClusterBy(s.Namespace, node.Text(config, "secretRef", "name"), node.Text(config, "configMapRef", "name"))
+	return s
+}
+
+// placeIn returns the place of a path in a source of Flux. An artifact has a part of the repository. All of a source is
+// all of the repository for the source that flux bootstrap makes; another one is mostly of another repository.
+func (g *graph) placeIn(from *yaml.Node, file, name string) []place {
+	kind := node.Text(from, "kind")
+	within := folder.Resolve(g.files, kind, path.Dir(file), name)
+	switch {
+	case name == "." && node.Text(from, "name") != bootstrapped:
+		return nil
+	case g.folders[within] == nil && kind == "ExternalArtifact":
+		within = "*/" + name
+	}
+	return []place{{path: within}}
+}
+
+// setApplication sets the places and the cluster of an Application.
+func (s *sync) setApplication(spec *yaml.Node) {
+	to := node.Field(spec, "destination")
+	s.cluster = ClusterOf(node.Text(to, "name"), node.Text(to, "server"))
+	for _, from := range append(node.Items(node.Field(spec, "sources")), node.Field(spec, "source")) {
+		directory := node.Field(from, "directory")
+		if name := node.Text(from, "path"); name != "" && node.Text(from, "chart") == "" {
+			s.places = append(s.places, place{path.Join(".", name), directory != nil,
+				node.Text(directory, "recurse") == "true", node.Text(directory, "exclude")})
+		}
+	}
+}
+
+func (s *sync) isKustomization() bool { return s.isFlux && s.Kind == "Kustomization" }
+
+// ClusterOf returns the name of the cluster of a destination of Argo CD, or nothing for the one that Argo CD is in. A
+// name with variables may be any.
+func ClusterOf(name, server string) string {
+	_, host, _ := strings.Cut(server, "://")
+	at := cmp.Or(name, strings.TrimSuffix(cmp.Or(host, server), "/"))
+	if delivery.IsInCluster(name, server) || variable.MatchString(at) {
+		return ""
+	}
+	return strings.ReplaceAll(at, "/", "-")
+}
+
+// ClusterBy returns the name of the cluster of spec.kubeConfig of an object of Flux, or nothing without one.
+func ClusterBy(namespace, secret, configMap string) string {
+	name := cmp.Or(secret, configMap)
+	if name == "" || namespace == "" || variable.MatchString(name) {
+		return name
+	}
+	return namespace + "." + name
+}
+
+// setMade sets the Applications that an ApplicationSet makes. Where they are unknown, it reads what the paths in its
+// template and its generators match.
+func (g *graph) setMade(s *sync, set source.Document) {
+	add := func(d source.Document) {
+		made := sync{ID: d.ID, file: s.file, instance: "."}
+		made.setApplication(node.Field(d.Node(), "spec"))
+		s.made = append(s.made, made)
+	}
+	o, err := manifest.FromYAML(set.Node())
+	if err == nil {
+		all, _ := applicationset.Expand(o, g, nil) // an error where the set is delivered
+		for _, u := range all {
+			for _, d := range source.Parse(s.file, manifest.ToYAML(u.Object)) {
+				add(d)
+			}
+		}
+	}
+	if len(s.made) > 0 {
+		return
+	}
+	spec := node.Field(set.Node(), "spec")
+	template := node.Field(spec, "template")
+	made := sync{file: s.file, instance: "."}
+	made.setApplication(node.Field(template, "spec"))
+	if generators := node.Field(spec, "generators"); generators != nil {
+		manifest.EachScalar(generators, nil, func(scalar *yaml.Node, keys []string, isKey bool) {
+			if !isKey && len(keys) > 0 && keys[len(keys)-1] == "path" {
+				made.places = append(made.places, place{path: path.Join(".", scalar.Value)})
+			}
+		})
+	}
+	s.made = append(s.made, made)
+}
+
+// Below implements applicationset.Files.
+func (g *graph) Below(folder string) []string { return g.files.Files(path.Join("/", folder)) }
+
+// ReadFile implements applicationset.Files.
+func (g *graph) ReadFile(name string) ([]byte, error) { return g.files.ReadAny("/" + name) }

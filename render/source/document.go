@@ -62,6 +62,9 @@ func (s *Sources) Loaded(file string) []Document {
 	return parsed(file, text.Split(content))
 }
 
+// Parse returns the objects in the content of a file. What is no YAML has none.
+func Parse(file string, content []byte) []Document { return parsed(file, text.Split(content)) }
+
 // parsed returns the documents of a file that are YAML.
 func parsed(file string, texts []text.Document) (documents []Document) {
 	for _, inside := range texts {

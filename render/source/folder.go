@@ -168,6 +168,25 @@ var loadFields = []loadField{
 	{"secretGenerator", "files", loadAny}, {"secretGenerator", "envs", loadEnv}, {"secretGenerator", "env", loadEnv},
 }
 
+// Loads returns the paths in a kustomization, as they are written: of objects and folders, and of all other files.
+func Loads(kustomization *yaml.Node) (objects, others []string) {
+	for _, f := range loadFields {
+		for _, list := range node.Fields(kustomization, f.name) {
+			for _, entry := range node.Items(list) {
+				name := node.Text(entry, strings.Fields(f.key)...)
+				switch {
+				case name == "" || strings.Contains(name, "\n") || f.is == inlinePatch:
+				case f.is.mayBeFolder():
+					objects = append(objects, name)
+				default:
+					others = append(others, name[strings.Index(name, "=")+1:]) // of a generator
+				}
+			}
+		}
+	}
+	return objects, others
+}
+
 // readEntry reads the files, or the YAML in their place, that the entry of a field with an index loads.
 func (r folderReader) readEntry(f loadField, i int, entry *yaml.Node) {
 	values := []*yaml.Node{entry}

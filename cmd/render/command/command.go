@@ -226,6 +226,7 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 		if err := repository.CheckRendered(f.Selection); err != nil {
 			return err
 		}
+		f.Written = true
 		ctx, interrupted = interruptible(cmd, p)
 		defer interrupted.end()
 	}
@@ -335,10 +336,8 @@ func openRepository(root string, kinds *registry.Kinds) (*render.Repository, err
 	if err == nil {
 		return render.Open(root, kinds)
 	}
-	if in, notFound := openGit(context.Background(), "."); notFound == nil { // perhaps with clusters of Flux
-		if repository, noEntries := render.Open(in.Top().Dir(), kinds); noEntries == nil {
-			return repository, nil
-		}
+	if in, notFound := openGit(context.Background(), "."); notFound == nil { // perhaps with entries
+		return render.Open(in.Top().Dir(), kinds)
 	}
 	return nil, err
 }

@@ -138,16 +138,6 @@ func (i Installer) install(r Release, locked []charts.Locked,
 		of.Warning = r.isUnsure() || p.Warning
 		problems = append(problems, of)
 	}
-	var nested []string
-	for _, o := range rendered.objects {
-		if Is(o) {
-			nested = append(nested, o.String())
-		}
-	}
-	if len(nested) > 0 {
-		problems = append(problems, r.Warning("installs "+manifest.FirstOf(3, nested)+
-			", whose objects are not judged: list it in the environment"))
-	}
 	result.Archive = strings.TrimPrefix(archive, "/")
 	result.Objects = slices.Clone(rendered.objects)
 	result.Settings = rendered.settings

@@ -171,7 +171,13 @@ func Entries(dir string, kinds *registry.Kinds) []string {
 		return nil
 	}
 	defer repository.Close()
-	return repository.Entries().Synced()
+	var names []string
+	for _, e := range repository.Entries().All() {
+		if e.IsDelivered() {
+			names = append(names, e.Name)
+		}
+	}
+	return names
 }
 
 // IsFreeName reports whether an environment may have a name: environments/definitions has

@@ -1,0 +1,49 @@
+package render
+
+import (
+	"slices"
+
+	"example.com/gatehouse/render/delivery/release"
+	"example.com/gatehouse/render/manifest"
+)
+
+// followCharts follows the deliveries among the objects of charts, such as the Applications in a chart, and returns
+// what these deliver. Each delivery is followed once: a chart may install itself.
+func (b *built) followCharts(in *input, repository *Repository, charts []*Delivery) (all []manifest.Object) {
+	seen := map[manifest.ID]bool{}
+	isNew := func(o manifest.Object) bool {
+		id := o.ID()
+		id.Namespace = "" // a chart leaves it to its release
+		isSeen := seen[id]
+		seen[id] = true
+		return !isSeen && Delivers(o)
+	}
+	for _, o := range slices.Concat(b.root.Applied(), b.root.delivered()) {
+		isNew(o)
+	}
+	for len(charts) > 0 {
+		chart := charts[0]
+		charts = charts[1:]
+		top := &Delivery{input: in}
+		top.setBuilt(slices.DeleteFunc(slices.Clone(chart.Chart.Objects), func(o manifest.Object) bool { return !isNew(o) }))
+		if len(top.objects) == 0 {
+			continue
+		}
+		b.invalid = append(b.invalid, blameDeliveries(in.follow(repository, b.files, top))...)
+		chart.stays = "a chart makes it"
+		for _, d := range top.Children {
+			d.Parent = chart
+			chart.Children = append(chart.Children, d)
+		}
+		releases := release.Find(slices.Concat(top.Applied(), top.delivered()))
+		installed, problems := in.install(in.sources.FS, b.cluster, in.sourceOrigin(repository, b.root.Applied()), releases)
+		b.invalid = append(b.invalid, blameDeliveries(problems)...)
+		b.releases = append(b.releases, releases...)
+		all = append(all, top.delivered()...)
+		for _, r := range installed {
+			charts = append(charts, b.root.addChart(r))
+			all = append(all, r.Objects...)
+		}
+	}
+	return all
+}

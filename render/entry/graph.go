@@ -1,0 +1,280 @@
+package entry
+
+import (
+	"bytes"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/types"
+
+	"example.com/gatehouse/render/fault"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/regular"
+	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/node"
+	"example.com/gatehouse/render/tree"
+	"example.com/gatehouse/render/watchdog"
+)
+
+// graph has what leads to what in a repository: a folder to its files, a file to the objects in it that deliver, and
+// these to the folders that a tool reads for them.
+type graph struct {
+	files   *source.FileSystem
+	tree    source.Revision
+	listed  []listed
+	folders map[string]*files
+	syncs   []*sync
+	in      map[string][]*sync  // by file
+	objects map[string]bool     // files of nothing but objects
+	loaded  map[string]bool     // files that kustomizations load, and not as objects
+	paths   map[string][]string // in the templates of a chart, by the folder of the chart
+}
+
+type listed struct {
+	name  string
+	isDir bool
+}
+
+// files are those of a folder.
+type files struct {
+	names, folders []string
+	isChart        bool
+	isNone         bool // they are no manifests: they are of a chart or of tests
+	isHidden       bool
+	isComponent    bool
+	// kustomization is nil without one. It has the files and folders that it lists.
+	kustomization []string
+}
+
+// a vertex of the graph is a sync, a file, or a folder as a tool reads it.
+type vertex struct {
+	*sync
+	file   string
+	folder string
+	isFlux bool
+	// isPlain, recurse and exclude are of a directory of Argo CD, and top is its path.
+	isPlain, recurse bool
+	top, exclude     string
+}
+
+// chartFolders are the folders of a chart.
+var chartFolders = []string{"charts", "ci", "crds", "templates", "tests"}
+
+// fixtures are the folders with manifests of tests.
+var fixtures = []string{"testdata", "fixtures", "node_modules"}
+
+// newGraph reads each YAML file once, but those of rendered environments.
+func newGraph(r Repository) *graph {
+	g := &graph{files: r.Files, tree: r.Tree, folders: map[string]*files{}, in: map[string][]*sync{},
+		objects: map[string]bool{}, loaded: map[string]bool{}, paths: map[string][]string{}}
+	g.list(".", files{})
+	for _, f := range g.listed {
+		if f.isDir || !source.IsYAML(f.name) && path.Ext(f.name) != ".json" {
+			continue
+		}
+		if content, err := g.tree.ReadFile(f.name); err == nil { // rendering reports the error
+			done := watchdog.Part(func() manifest.Problem { return manifest.Problem{File: f.name} })
+			_ = g.read(f.name, content) // a panic is a problem where the object is delivered
+			done()
+		}
+	}
+	return g
+}
+
+// list adds the files of a folder, and of those below it.
+func (g *graph) list(at string, above files) {
+	entries, _ := g.tree.ReadDir(at) // an unreadable folder has no files
+	of := &files{isHidden: above.isHidden, isNone: above.isNone}
+	g.folders[at] = of
+	isRendered := at == "."
+	for _, e := range entries {
+		of.isChart = of.isChart || e.Name() == "Chart.yaml"
+		isRendered = isRendered || e.Name() == tree.EnvironmentsFolder // also of another repository, within this one
+	}
+	for _, e := range entries {
+		name := path.Join(at, e.Name())
+		isHidden := of.isHidden || strings.HasPrefix(e.Name(), ".")
+		switch {
+		case regular.IsGit(e.Name()), e.Name() == tree.Folder && isRendered:
+		case e.IsDir():
+			g.listed = append(g.listed, listed{name, true})
+			of.folders = append(of.folders, name)
+			isNone := of.isNone || slices.Contains(fixtures, e.Name()) ||
+				of.isChart && slices.Contains(chartFolders, e.Name())
+			g.list(name, files{isHidden: isHidden, isNone: isNone})
+		case e.Type().IsRegular():
+			g.listed = append(g.listed, listed{name, false})
+			of.names = append(of.names, name)
+		}
+	}
+	of.isNone = of.isNone || of.isChart
+}
+
+// startsObject matches the first line of an object.
+var startsObject = regexp.MustCompile(`(?m)^(?:\{\s*)?["']?(?:apiVersion|kind|metadata)["']?\s*:`)
+
+// isObject reports whether a file has objects, and no templates: a tool that takes only objects reads it.
+func isObject(content []byte) bool {
+	for _, word := range []string{"apiVersion", "kind", "metadata"} {
+		if !bytes.Contains(content, []byte(word)) {
+			return false
+		}
+	}
+	return startsObject.Match(content) && !bytes.Contains(content, []byte("{{")) &&
+		!bytes.Contains(content, []byte(skipsFile))
+}
+
+// skipsFile is in files that Argo CD does not read (skipFileRenderingMarker in reposerver/repository/repository.go).
+const skipsFile = "+argocd:skip-file-rendering"
+
+// read reads a file of YAML.
+func (g *graph) read(name string, content []byte) (err error) {
+	defer fault.Catch(&err)
+	within := path.Dir(name)
+	of := g.folders[within]
+	if slices.Contains(konfig.RecognizedKustomizationFileNames(), path.Base(name)) {
+		g.readKustomization(within, content)
+		return nil
+	}
+	if chart := g.chartOf(within); chart != "" {
+		for _, match := range templatePath.FindAllSubmatch(content, -1) {
+			g.paths[chart] = append(g.paths[chart], path.Join(".", string(match[1])))
+		}
+		return nil
+	}
+	if of.isNone {
+		return nil
+	}
+	for _, s := range g.syncsIn(name, content) {
+		g.in[name] = append(g.in[name], &s)
+		g.syncs = append(g.syncs, &s)
+	}
+	g.objects[name] = isObject(content) || g.in[name] != nil && !bytes.Contains(content, []byte(skipsFile))
+	return nil
+}
+
+// chartOf returns the folder of the chart that a folder has templates of, or nothing.
+func (g *graph) chartOf(within string) string {
+	for at := within; at != "."; at = path.Dir(at) {
+		if path.Base(at) == "templates" && g.folders[path.Dir(at)].isChart {
+			return path.Dir(at)
+		}
+	}
+	return ""
+}
+
+func (g *graph) readKustomization(within string, content []byte) {
+	of := g.folders[within]
+	of.kustomization = []string{}
+	for _, d := range source.Parse(within, content) {
+		of.isComponent = of.isComponent || d.Kind == types.ComponentKind
+		resources, others := source.Loads(d.Node())
+		for _, name := range resources {
+			of.kustomization = append(of.kustomization, path.Join(within, name))
+		}
+		for _, name := range others {
+			g.loaded[path.Join(within, name)] = true
+		}
+		for _, chart := range node.Items(node.Field(d.Node(), "helmCharts")) {
+			g.loaded[path.Join(within, node.Text(chart, "valuesFile"))] = true
+		}
+	}
+}
+
+// next returns what a vertex leads to.
+func (g *graph) next(v vertex) (all []vertex) {
+	switch {
+	case v.sync != nil:
+		for i := range v.made {
+			all = append(all, vertex{sync: &v.made[i]})
+		}
+		for _, p := range v.places {
+			for _, folder := range g.matching(p.path) {
+				all = append(all, g.at(vertex{folder: folder, isFlux: v.sync.isFlux, isPlain: p.isDirectory,
+					recurse: p.recurse, top: folder, exclude: p.exclude}))
+			}
+		}
+	case v.file != "":
+		for _, s := range g.in[v.file] {
+			all = append(all, vertex{sync: s})
+		}
+	case g.folders[v.folder] != nil:
+		all = g.nextOf(v, g.folders[v.folder])
+	}
+	return all
+}
+
+// at returns the one vertex of a folder with a kustomization or chart, however a tool comes to it.
+func (g *graph) at(v vertex) vertex {
+	of := g.folders[v.folder]
+	if of != nil && (of.kustomization != nil || of.isChart) && !v.isPlain {
+		return vertex{folder: v.folder}
+	}
+	return v
+}
+
+// nextOf returns what a folder leads to, as a tool reads it.
+func (g *graph) nextOf(v vertex, of *files) (all []vertex) {
+	switch {
+	case of.kustomization != nil && !v.isPlain:
+		for _, name := range of.kustomization {
+			if g.folders[name] != nil {
+				all = append(all, vertex{folder: name})
+			} else {
+				all = append(all, vertex{file: name})
+			}
+		}
+		return all
+	case of.isChart && !v.isPlain:
+		for _, name := range g.paths[v.folder] {
+			for _, folder := range g.matching(name) {
+				all = append(all, g.at(vertex{folder: folder}))
+			}
+		}
+		return all
+	}
+	for _, name := range of.names {
+		isRead := v.isFlux && source.IsYAML(name) || !v.isFlux && g.objects[name] && !v.excludes(name)
+		if isRead {
+			all = append(all, vertex{file: name})
+		}
+	}
+	for _, name := range of.folders {
+		if v.isFlux || v.recurse {
+			below := v
+			below.folder = name
+			below.isPlain = !v.isFlux
+			all = append(all, g.at(below))
+		}
+	}
+	return all
+}
+
+// excludes reports whether Argo CD leaves a file of a directory out.
+func (v vertex) excludes(name string) bool {
+	within := strings.TrimPrefix(strings.TrimPrefix(name, v.top), "/")
+	return v.exclude != "" && slices.ContainsFunc(strings.Split(strings.Trim(v.exclude, "{}"), ","), func(p string) bool {
+		isMatch, err := path.Match(p, within)
+		return isMatch && err == nil
+	})
+}
+
+// matching returns the folders that a path with variables or patterns may stand for, if it has more than these.
+func (g *graph) matching(name string) (names []string) {
+	pattern := variable.ReplaceAllString(name, "*")
+	switch {
+	case !strings.Contains(pattern, "*"):
+		return []string{name}
+	case strings.Trim(pattern, "*/.") == "":
+		return nil
+	}
+	for _, f := range g.listed {
+		if isMatch, err := path.Match(pattern, f.name); f.isDir && isMatch && err == nil {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,289 @@
+package entry
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/tree"
+)
+
+// root is what no other vertex leads to, or the first of several that lead to each other.
+type root struct {
+	vertex
+	syncs []*sync // that it leads to, and no root before it
+}
+
+// walk visits the vertices that one leads to, each before those that lead to it.
+func (g *graph) walk(from vertex, seen map[vertex]bool, leave func(vertex)) {
+	if seen[from] {
+		return
+	}
+	seen[from] = true
+	for _, v := range g.next(from) {
+		g.walk(v, seen, leave)
+	}
+	leave(from)
+}
+
+// starts returns what may be a root: objects that deliver, folders that Flux is installed to sync, and kustomizations.
+func (g *graph) starts() (all []vertex) {
+	for _, s := range g.syncs {
+		if !g.loaded[s.file] {
+			all = append(all, vertex{sync: s})
+		}
+		if s.instance != "." && g.folders[s.instance] != nil {
+			all = append(all, g.at(vertex{folder: s.instance, isFlux: true}))
+		}
+	}
+	for _, f := range append([]listed{{name: ".", isDir: true}}, g.listed...) {
+		if of := g.folders[f.name]; f.isDir && of.kustomization != nil && !of.isComponent && !of.isNone && !of.isHidden {
+			all = append(all, vertex{folder: f.name})
+		}
+	}
+	return all
+}
+
+// roots returns the roots among the starts, and all that these lead to. What a walk from all of them leaves last is a
+// root, and so is the last of what this does not lead to.
+func (g *graph) roots() (all []root, seen map[vertex]bool) {
+	var left []vertex
+	isStart, isLeft := map[vertex]bool{}, map[vertex]bool{}
+	starts := g.starts()
+	for _, v := range starts {
+		isStart[v] = true
+	}
+	for _, v := range starts {
+		g.walk(v, isLeft, func(v vertex) {
+			if isStart[v] {
+				left = append(left, v)
+			}
+		})
+	}
+	seen = map[vertex]bool{}
+	for _, v := range slices.Backward(left) {
+		if seen[v] {
+			continue
+		}
+		r := root{vertex: v}
+		g.walk(v, seen, func(v vertex) {
+			if v.sync != nil {
+				r.syncs = append(r.syncs, v.sync)
+			}
+		})
+		all = append(all, r)
+	}
+	slices.Reverse(all)
+	return all, seen
+}
+
+// entries returns the entries of the roots, perhaps several of a name.
+func (g *graph) entries() (all []Entry) {
+	roots, seen := g.roots()
+	synced := map[string]bool{}
+	for _, r := range roots {
+		if folder := g.syncedBy(r); folder != "" && !g.isListed(folder) { // of a listed one, another cluster has all
+			synced[folder] = true
+			all = append(all, Entry{Name: CleanName("./" + folder), isSynced: true, isDelivered: true})
+		}
+	}
+	byFlux, off := g.byFlux(roots, synced)
+	var byHand []root
+	for _, r := range roots {
+		switch {
+		case g.syncedBy(r) != "", isBelowAny(r.place(), byFlux): // Flux reads all levels
+		case off[r.place()]:
+			continue
+		case r.sync == nil:
+			all = append(all, Entry{Name: CleanName("./" + r.folder), WithFolder: true, isDelivered: len(r.syncs) > 0})
+		case !r.isMoved() && !r.sync.isFlux && EnvironmentOf(g.files, r.sync.file) == "":
+			byHand = append(byHand, r)
+			continue
+		}
+		all = append(all, spokes(r.syncs)...)
+	}
+	for folder := range byFlux {
+		if !isBelowAny(path.Dir(folder), byFlux) {
+			all = append(all, Entry{Name: CleanName("./" + folder), isDelivered: true})
+		}
+	}
+	for _, group := range clustersOf(byHand) {
+		e := Entry{Name: CleanName("./" + above(filesOf(group))), isDelivered: true}
+		var syncs []*sync
+		for _, r := range group {
+			e.Resources = append(e.Resources, r.sync.file)
+			e.Resources = append(e.Resources, g.beside(r.sync.file, seen)...)
+			syncs = append(syncs, r.syncs...)
+		}
+		all = append(all, e)
+		all = append(all, spokes(syncs)...)
+	}
+	return all
+}
+
+// place returns the folder of a root, or of its file.
+func (r root) place() string {
+	if r.sync != nil {
+		return path.Dir(r.sync.file)
+	}
+	return r.folder
+}
+
+// byFlux returns the folders with objects of Flux that nothing in the repository delivers: Flux is installed to sync
+// them. Apps are switched off if there are others, and so is what the kustomization of a cluster does not list.
+func (g *graph) byFlux(roots []root, synced map[string]bool) (folders, off map[string]bool) {
+	folders, apps := map[string]bool{}, map[string]bool{}
+	hasCluster := len(synced) > 0
+	for _, r := range roots {
+		isFlux := len(r.syncs) > 0 && !slices.ContainsFunc(r.syncs, func(s *sync) bool { return !s.isFlux })
+		switch {
+		case !isFlux || g.syncedBy(r) != "" || r.sync != nil && r.instance != "." || r.isMoved():
+		case r.place() == "." || EnvironmentOf(g.files, r.place()) != "":
+		case g.isApp(r):
+			apps[r.place()] = true
+		case !isBelowAny(r.place(), synced):
+			folders[r.place()] = true
+		}
+	}
+	if len(folders) == 0 && !hasCluster {
+		return apps, nil
+	}
+	return folders, apps
+}
+
+// isApp reports whether a root delivers only what is beside it, or gone.
+func (g *graph) isApp(r root) bool {
+	return !slices.ContainsFunc(r.syncs, func(s *sync) bool {
+		isApart := func(p place) bool { return g.folders[p.path] != nil && !source.IsWithin(p.path, r.place()) }
+		return s.isKustomization() && slices.ContainsFunc(s.places, isApart)
+	})
+}
+
+// isListed reports whether a kustomization lists a folder.
+func (g *graph) isListed(folder string) bool {
+	for _, of := range g.folders {
+		if slices.Contains(of.kustomization, folder) {
+			return true
+		}
+	}
+	return false
+}
+
+// isBelowAny reports whether a folder is one of others, or below one.
+func isBelowAny(folder string, others map[string]bool) bool {
+	for at := folder; at != "."; at = path.Dir(at) {
+		if others[at] {
+			return true
+		}
+	}
+	return false
+}
+
+// syncedBy returns the folder that Flux syncs a cluster by: a root has its own path, or is the path of what installs
+// Flux; or else nothing. An app may have its own path, too.
+func (g *graph) syncedBy(r root) string {
+	isInstalled := func(s *sync) bool { return s.instance != "." && s.instance == r.folder }
+	if r.sync == nil && slices.ContainsFunc(g.syncs, isInstalled) {
+		return r.folder
+	}
+	isAlone := 1 == len(slices.DeleteFunc(slices.Clone(r.syncs), func(s *sync) bool { return !s.isKustomization() }))
+	for _, s := range r.syncs {
+		for _, p := range s.places {
+			isCluster := s.isKustomization() && (!isAlone || s.Name == bootstrapped)
+			isOwn := p.path == "." || source.IsWithin(r.place(), p.path)
+			if isCluster && isOwn && source.IsWithin(path.Dir(s.file), r.place()) {
+				return p.path
+			}
+		}
+	}
+	return ""
+}
+
+// isMoved reports whether a root delivers nothing but what is rendered.
+func (r root) isMoved() bool {
+	isRendered := func(p place) bool { return source.IsWithin(p.path, tree.Folder) }
+	var places []place
+	for _, s := range r.syncs {
+		places = append(places, s.places...)
+	}
+	return len(places) > 0 && !slices.ContainsFunc(places, func(p place) bool { return !isRendered(p) })
+}
+
+// clustersOf divides roots that are applied by hand into those of one cluster each. Folders are of several clusters if
+// objects in them have the same name.
+func clustersOf(roots []root) (all [][]root) {
+	if len(roots) == 0 {
+		return nil
+	}
+	count := map[manifest.ID]int{}
+	top := above(filesOf(roots))
+	parts := map[string][]root{}
+	isUnique := true
+	for _, r := range roots {
+		count[r.ID]++
+		isUnique = isUnique && count[r.ID] == 1
+		part, _, isBelow := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(r.sync.file, top), "/"), "/")
+		if !isBelow {
+			part = ""
+		}
+		parts[part] = append(parts[part], r)
+	}
+	if isUnique || len(parts) == 1 {
+		return [][]root{roots}
+	}
+	for _, part := range slices.Sorted(maps.Keys(parts)) {
+		all = append(all, clustersOf(parts[part])...)
+	}
+	return all
+}
+
+func filesOf(roots []root) (names []string) {
+	for _, r := range roots {
+		names = append(names, r.sync.file)
+	}
+	return names
+}
+
+// above returns the lowest folder that has all files.
+func above(names []string) string {
+	folder := path.Dir(names[0])
+	for _, name := range names {
+		for folder != "." && !source.IsWithin(name, folder) {
+			folder = path.Dir(folder)
+		}
+	}
+	return folder
+}
+
+// spokes returns an entry for each other cluster that syncs deliver to, with the files that have these.
+func spokes(syncs []*sync) (all []Entry) {
+	files := map[string][]string{}
+	for _, s := range syncs {
+		if s.cluster != "" {
+			files[s.cluster] = append(files[s.cluster], s.file)
+		}
+	}
+	for _, cluster := range slices.Sorted(maps.Keys(files)) {
+		all = append(all, Entry{Name: CleanName("./"+above(files[cluster])) + clusterMark + cluster, Cluster: cluster,
+			Resources: files[cluster], isDelivered: true})
+	}
+	return all
+}
+
+// beside returns the files of objects beside one that is applied by hand, unless a kustomization or an object that
+// delivers has them.
+func (g *graph) beside(name string, seen map[vertex]bool) (names []string) {
+	of := g.folders[path.Dir(name)]
+	if of.kustomization != nil {
+		return nil
+	}
+	for _, name := range of.names {
+		if g.objects[name] && !g.loaded[name] && g.in[name] == nil && !seen[vertex{file: name}] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
