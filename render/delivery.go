@@ -155,7 +155,8 @@ func (d *Delivery) delivered() (all []manifest.Object) {
 // asInstalled returns the objects of the folders and sets below the delivery as those of releases.
 func (d *Delivery) asInstalled() (all []*release.Installed) {
 	for _, each := range d.followed() {
-		all = append(all, &release.Installed{Release: release.Release{Source: each.Of}, Objects: each.Applied()})
+		all = append(all, &release.Installed{Release: release.Release{Source: each.Of}, Objects: each.Applied(),
+			Reasons: each.Unknown})
 	}
 	return all
 }

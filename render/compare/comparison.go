@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
@@ -62,6 +63,8 @@ type Input struct {
 	Kubernetes string
 	// Untold are the paths that the parts look at that have no known objects.
 	Untold []*source.Looks
+	// Consumers are the parts with known objects; nil if nobody asked for them.
+	Consumers []render.Consumer
 }
 
 // Differences are the objects of an environment before and after a change, compared one by one.
@@ -78,8 +81,17 @@ type Differences struct {
 	OldCharts, Charts []source.Chart
 	// Unread are values of charts that nothing reads any more.
 	Unread []Unread
+	// Unproven has the files of charts whose change no row shows as a whole, by the object that delivers.
+	Unproven map[manifest.ID][]string
+	// IsUnbuilt reports whether the environment does not build, before the change and after it.
+	IsUnbuilt bool
+	// Moved are the objects that another delivery brings than before.
+	Moved []Move
 
-	untold []*source.Looks // before and after
+	untold    []*source.Looks      // before and after
+	consumers [2][]render.Consumer // before, and after
+	unknown   sets.Set[manifest.ID]
+	was, is   bringers
 }
 
 // Facts are what else is known of an environment.
@@ -117,12 +129,15 @@ func New(kinds *registry.Kinds, name string, before, after Input) *Comparison {
 // Differ compares the objects of an environment before and after a change.
 func Differ(kinds *registry.Kinds, before, after Input) Differences {
 	d := Differences{Kinds: kinds, OldCharts: before.Charts, Charts: after.Charts,
-		untold: slices.Concat(before.Untold, after.Untold)}
-	was, is, by := d.joinInstalled(before, after)
+		Unproven: map[manifest.ID][]string{}, untold: slices.Concat(before.Untold, after.Untold),
+		consumers: [2][]render.Consumer{before.Consumers, after.Consumers},
+		unknown:   sets.Set[manifest.ID]{}, was: bringers{}, is: bringers{}}
+	was, is := d.joinInstalled(before, after)
+	d.Moved = d.moves(before.Objects, is)
 	d.Unread = append(d.Unread, unread(before.Charts, after.Charts)...)
 	d.Changes, d.Unchanged = changes(kinds, was, is)
 	for i, c := range d.Changes {
-		d.Changes[i].InstalledBy = by[c.Object().IDInNamespace()]
+		d.Changes[i].InstalledBy = d.bringers(c)[c.Object().IDInNamespace()]
 	}
 	if len(before.Objects) > 0 && len(after.Objects) > 0 && before.Kubernetes != after.Kubernetes {
 		d.Kubernetes = &KubernetesChange{before.Kubernetes, after.Kubernetes}
@@ -132,7 +147,7 @@ func Differ(kinds *registry.Kinds, before, after Input) Differences {
 
 // Differs reports whether anything changes.
 func (both *Comparison) Differs() bool {
-	return len(both.Changes)+len(both.Definitions) > 0 || both.Kubernetes != nil || !both.Verdicts.IsEqual()
+	return len(both.Changes)+len(both.Definitions)+len(both.Unproven)+len(both.Moved) > 0 || both.Kubernetes != nil || !both.Verdicts.IsEqual()
 }
 
 // IsUntold reports whether a part of the environment looks at a file, and nobody knows the objects of this part.
@@ -141,13 +156,31 @@ func (both *Comparison) IsUntold(file string) bool {
 		slices.ContainsFunc(both.untold, func(looks *source.Looks) bool { return looks.Has(file) })
 }
 
+// Consumes reports whether a known part of the environment consumes a file, before or after the change, and its objects
+// are all known, or have rows. It reports true for an environment with errors, and for parts that nobody asked for.
+func (both *Comparison) Consumes(file string, isAfter bool) bool {
+	consumers := both.consumers[0]
+	if isAfter {
+		consumers = both.consumers[1]
+	}
+	hasRows := func(of manifest.ID) bool {
+		return slices.ContainsFunc(both.Changes, func(c Change) bool { return c.InstalledBy == of })
+	}
+	return consumers == nil || manifest.HasErrors(both.Problems) ||
+		slices.ContainsFunc(consumers, func(c render.Consumer) bool {
+			return c.Looks.Consumes(file) && (c.IsKnown || hasRows(c.Of))
+		})
+}
+
 // joinInstalled returns all objects before and after, with those that tools install, and the releases of these. A
 // release that is there before and after is compared if both of its charts are.
-func (d *Differences) joinInstalled(before, after Input) (was, is []manifest.Object, by map[manifest.ID]manifest.ID) {
+func (d *Differences) joinInstalled(before, after Input) (was, is []manifest.Object) {
 	was = slices.Clip(before.Objects)
 	is = slices.Clip(after.Objects)
-	by = map[manifest.ID]manifest.ID{}
-	add := func(to *[]manifest.Object, r *release.Installed, objects []manifest.Object) {
+	add := func(to *[]manifest.Object, by bringers, r *release.Installed, objects []manifest.Object) {
+		if len(r.UnknownReasons()) > 0 {
+			d.unknown.Insert(r.Source.ID())
+		}
 		for _, o := range objects {
 			by[o.IDInNamespace()] = r.Source.ID()
 			*to = append(*to, o)
@@ -164,24 +197,29 @@ func (d *Differences) joinInstalled(before, after Input) (was, is []manifest.Obj
 		switch {
 		case now.Objects == nil:
 		case !isOld:
-			add(&is, now, now.Objects)
+			add(&is, d.is, now, now.Objects)
 			d.Unread = append(d.Unread, unreadOf(now.Source.ID(), now.String(), now.Settings)...)
 		case then.Objects == nil:
-			add(&was, now, now.Objects) // unchanged, as far as anybody knows
-			add(&is, now, now.Objects)
+			add(&was, d.was, now, now.Objects) // unchanged, as far as anybody knows
+			add(&is, d.is, now, now.Objects)
+			d.unknown.Insert(now.Source.ID())
 		default:
-			add(&was, then, then.Objects)
-			add(&is, now, upgraded(then, now))
+			add(&was, d.was, then, then.Objects)
+			add(&is, d.is, now, upgraded(then, now))
+			if files := now.Settings.Unproven(then.Settings); len(files) > 0 {
+				id := now.Source.ID()
+				d.Unproven[id] = append(d.Unproven[id], files...)
+			}
 			d.Unread = append(d.Unread, unreadOfRelease(then, now)...)
 		}
 	}
 	for _, then := range old {
-		add(&was, then, then.Objects)
+		add(&was, d.was, then, then.Objects)
 		gone := *then
 		gone.Objects = nil
-		add(&is, then, upgraded(then, &gone))
+		add(&is, d.is, then, upgraded(then, &gone))
 	}
-	return was, is, by
+	return was, is
 }
 
 // releaseKey tells the releases of an environment apart.

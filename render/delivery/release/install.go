@@ -48,6 +48,8 @@ type Installed struct {
 	Settings *charts.Settings
 	// Noted are the paths that rendering the release looks at.
 	Noted *source.Looks
+	// Reasons are more reasons why the objects are not all known.
+	Reasons []string
 
 	documents       map[string]source.Document // by originOf
 	blamePostRender func(kustomization map[string]any, p manifest.Problem) (keys []string, part string)
@@ -134,6 +136,7 @@ func (i Installer) install(r Release, locked []charts.Locked,
 
 // UnknownReasons are the reasons why the objects are not all known as the cluster gets them; none if they are.
 func (r *Installed) UnknownReasons() (reasons []string) {
+	reasons = slices.Clone(r.Reasons)
 	switch {
 	case r.Unjudged != "":
 		reasons = append(reasons, r.Unjudged)
