@@ -48,8 +48,8 @@ type delivered struct {
 	inGit   manifest.Object // as built, with its variables
 	known   manifest.Object // with the known values of variables, if the cluster alone has others
 	applied manifest.Object // as the tool applies it
-	// isRepeated reports whether another delivery has brought the object before.
-	isRepeated bool
+	// isRepeated reports whether another delivery has brought the object before, differs whether with other content.
+	isRepeated, differs bool
 }
 
 // NewDelivery returns the delivery of some objects from a place, with the values of their variables, if Flux
@@ -152,11 +152,20 @@ func (d *Delivery) delivered() (all []manifest.Object) {
 	return all
 }
 
-// asInstalled returns the objects of the folders and sets below the delivery as those of releases.
+// asInstalled returns the objects of the folders and sets below the delivery as those of releases. Objects that another
+// delivery brings with other content are among them: the tools apply one over the other.
 func (d *Delivery) asInstalled() (all []*release.Installed) {
 	for _, each := range d.followed() {
-		all = append(all, &release.Installed{Release: release.Release{Source: each.Of}, Objects: each.Applied(),
-			Reasons: each.Unknown})
+		of := &release.Installed{Release: release.Release{Source: each.Of}, Objects: []manifest.Object{},
+			Reasons: each.Unknown}
+		for _, o := range each.objects {
+			if o.isRepeated && !o.differs {
+				of.Repeated = append(of.Repeated, o.applied)
+			} else {
+				of.Objects = append(of.Objects, o.applied)
+			}
+		}
+		all = append(all, of)
 	}
 	return all
 }

@@ -191,6 +191,7 @@ func (f *following) dropRepeated(d *Delivery) (warnings []manifest.Problem) {
 		}
 		d.objects[i].isRepeated = true
 		if !reflect.DeepEqual(o.Object, other.Object) {
+			d.objects[i].differs = true
 			where := f.locate(manifest.NewProblem(other, "", manifest.Value{}, "")).Position()
 			p := d.Blame(manifest.NewProblem(o, "", manifest.Value{}, fmt.Sprintf("is in %s as well, with other "+
 				"content: the tool applies one over the other, again and again; remove or rename one", where)).

@@ -66,7 +66,11 @@ func (e *Environment) Install(objects []manifest.Object, repository *Repository)
 }
 
 // placeInstalled gives each object of a release a name of a file in its chart.
-func (b *built) placeInstalled(r *release.Installed) (objects []manifest.Object) {
+func (b *built) placeInstalled(r *release.Installed) []manifest.Object {
+	if r.Objects == nil {
+		return nil
+	}
+	objects := []manifest.Object{}
 	for _, p := range tree.Layout(r.Objects, b.checker.IsNamespaced) {
 		if p.Taken == nil {
 			p.File = path.Join(r.Archive, p.Path)

@@ -47,7 +47,7 @@ func review(c kind.Change[cnatv1alpha1.At]) []kind.Effect {
 	if e.Type == "" {
 		return nil
 	}
-	e.IsUnknown = before == nil || after == nil || before.Command != after.Command || before.Image != after.Image
+	e.IsUnknown = isAnother(before, after)
 	old := overrides(c.Before, was)
 	isOverridden := false
 	for _, said := range overrides(c.After, is) {
@@ -63,6 +63,11 @@ func review(c kind.Change[cnatv1alpha1.At]) []kind.Effect {
 		e.Risk = "its Pod differs from the spec"
 	}
 	return []kind.Effect{e}
+}
+
+// isAnother reports whether another program runs, or none.
+func isAnother(before, after *run) bool {
+	return before == nil || after == nil || before.Command != after.Command || before.Image != after.Image
 }
 
 // overrides describes the programs of a Pod that differ from the spec of its At.

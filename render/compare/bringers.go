@@ -1,40 +1,52 @@
 package compare
 
 import (
+	"cmp"
 	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"example.com/gatehouse/render/manifest"
 )
 
-// bringers are the objects that deliver others, by the others. The entry of an environment has none.
-type bringers map[manifest.ID]manifest.ID
+// bringers are the objects that deliver others, by the others. The ID is empty for the entry of the environment.
+type bringers map[manifest.ID][]manifest.ID
 
-// Move is an object that another delivery brings than before. The ID is empty for the entry of the environment.
+// Move is an object that a delivery no longer brings, and that another one brings.
 type Move struct {
 	Object   manifest.Object // after the change
 	From, To manifest.ID
 }
 
-// bringers returns the objects that deliver, on the side of the object of a change.
-func (d *Differences) bringers(c Change) bringers {
-	if c.After == nil {
-		return d.was
+// add adds objects of a delivery.
+func (b bringers) add(objects []manifest.Object, by manifest.ID) {
+	for _, o := range objects {
+		id := o.IDInNamespace()
+		if !slices.Contains(b[id], by) {
+			b[id] = append(b[id], by)
+		}
 	}
-	return d.is
 }
 
-// moves returns the objects that are there before and after, and that another delivery brings.
-func (d *Differences) moves(entry, is []manifest.Object) (moved []Move) {
-	wasThere := map[manifest.ID]bool{}
-	for _, o := range entry {
-		wasThere[o.IDInNamespace()] = true
+// last returns the last delivery of an object.
+func (b bringers) last(o manifest.Object) manifest.ID {
+	if by := b[o.IDInNamespace()]; len(by) > 0 {
+		return by[len(by)-1]
 	}
+	return manifest.ID{}
+}
+
+// moves returns the objects that are there before and after, and that a delivery no longer brings.
+func (d *Differences) moves(is []manifest.Object) (moved []Move) {
+	isDone := map[manifest.ID]bool{}
 	for _, o := range is {
 		id := o.IDInNamespace()
-		from, wasDelivered := d.was[id]
-		if to := d.is[id]; from != to && (wasDelivered || wasThere[id]) {
-			moved = append(moved, Move{o, from, to})
+		for _, from := range d.was[id] {
+			if !isDone[id] && !slices.Contains(d.is[id], from) {
+				moved = append(moved, Move{o, from, d.is[id][0]})
+			}
 		}
+		isDone[id] = true
 	}
 	return moved
 }
@@ -56,7 +68,8 @@ func (d *Differences) Above(by manifest.ID) (all []manifest.ID) {
 			continue
 		}
 		all = append(all, next)
-		rest = append(rest, d.was[next], d.is[next])
+		next.Namespace = cmp.Or(next.Namespace, metav1.NamespaceDefault) // as IDInNamespace
+		rest = slices.Concat(rest, d.was[next], d.is[next])
 	}
 	return all
 }

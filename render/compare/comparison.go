@@ -133,11 +133,15 @@ func Differ(kinds *registry.Kinds, before, after Input) Differences {
 		consumers: [2][]render.Consumer{before.Consumers, after.Consumers},
 		unknown:   sets.Set[manifest.ID]{}, was: bringers{}, is: bringers{}}
 	was, is := d.joinInstalled(before, after)
-	d.Moved = d.moves(before.Objects, is)
+	d.Moved = d.moves(is)
 	d.Unread = append(d.Unread, unread(before.Charts, after.Charts)...)
 	d.Changes, d.Unchanged = changes(kinds, was, is)
 	for i, c := range d.Changes {
-		d.Changes[i].InstalledBy = d.bringers(c)[c.Object().IDInNamespace()]
+		by := d.is
+		if c.After == nil {
+			by = d.was
+		}
+		d.Changes[i].InstalledBy = by.last(c.Object())
 	}
 	if len(before.Objects) > 0 && len(after.Objects) > 0 && before.Kubernetes != after.Kubernetes {
 		d.Kubernetes = &KubernetesChange{before.Kubernetes, after.Kubernetes}
@@ -177,14 +181,14 @@ func (both *Comparison) Consumes(file string, isAfter bool) bool {
 func (d *Differences) joinInstalled(before, after Input) (was, is []manifest.Object) {
 	was = slices.Clip(before.Objects)
 	is = slices.Clip(after.Objects)
+	d.was.add(was, manifest.ID{})
+	d.is.add(is, manifest.ID{})
 	add := func(to *[]manifest.Object, by bringers, r *release.Installed, objects []manifest.Object) {
 		if len(r.UnknownReasons()) > 0 {
 			d.unknown.Insert(r.Source.ID())
 		}
-		for _, o := range objects {
-			by[o.IDInNamespace()] = r.Source.ID()
-			*to = append(*to, o)
-		}
+		by.add(slices.Concat(objects, r.Repeated), r.Source.ID())
+		*to = append(*to, objects...)
 	}
 	old := map[releaseKey]*release.Installed{}
 	for i, key := range keysOf(before.Installed) {
@@ -199,15 +203,15 @@ func (d *Differences) joinInstalled(before, after Input) (was, is []manifest.Obj
 		case !isOld:
 			add(&is, d.is, now, now.Objects)
 			d.Unread = append(d.Unread, unreadOf(now.Source.ID(), now.String(), now.Settings)...)
-		case then.Objects == nil:
+		case then.Objects == nil && now.Folder == "":
 			add(&was, d.was, now, now.Objects) // unchanged, as far as anybody knows
 			add(&is, d.is, now, now.Objects)
 			d.unknown.Insert(now.Source.ID())
 		default:
 			add(&was, d.was, then, then.Objects)
 			add(&is, d.is, now, upgraded(then, now))
-			if files := now.Settings.Unproven(then.Settings); len(files) > 0 {
-				id := now.Source.ID()
+			id := now.Source.ID()
+			if files := append(now.Settings.Unproven(then.Settings), unapplied(then, now)...); len(files) > 0 {
 				d.Unproven[id] = append(d.Unproven[id], files...)
 			}
 			d.Unread = append(d.Unread, unreadOfRelease(then, now)...)
@@ -251,6 +255,22 @@ func upgraded(was, is *release.Installed) []manifest.Object {
 	return append(kept, slices.DeleteFunc(slices.Clone(is.Objects), func(o manifest.Object) bool {
 		return release.IsCRDFile(o) && (is.UpgradeCRDs == "Skip" || hasObject(kept, o.ID()))
 	})...)
+}
+
+// unapplied returns the changed files of definitions of a chart that Flux applies in an installation only.
+func unapplied(was, is *release.Installed) (files []string) {
+	isOf := func(r *release.Installed, o manifest.Object) bool {
+		return slices.ContainsFunc(r.Objects, func(other manifest.Object) bool {
+			return other.ID() == o.ID() && Equal(other.Unstructured, o.Unstructured)
+		})
+	}
+	for _, o := range is.Objects {
+		isSkipped := is.UpgradeCRDs == "Skip" || is.UpgradeCRDs == "Create"
+		if isSkipped && release.IsCRDFile(o) && !isOf(was, o) {
+			files = append(files, o.Origin)
+		}
+	}
+	return files
 }
 
 func hasObject(objects []manifest.Object, id manifest.ID) bool {

@@ -48,6 +48,8 @@ type Installed struct {
 	Settings *charts.Settings
 	// Noted are the paths that rendering the release looks at.
 	Noted *source.Looks
+	// Repeated are objects that another delivery brings as well.
+	Repeated []manifest.Object
 	// Reasons are more reasons why the objects are not all known.
 	Reasons []string
 
@@ -125,7 +127,9 @@ func (i Installer) install(r Release, locked []charts.Locked,
 			", whose objects are not judged: list it in the environment"))
 	}
 	result.Archive = strings.TrimPrefix(archive, "/")
-	result.Objects = slices.Clone(rendered.objects)
+	if !manifest.HasErrors(rendered.problems) {
+		result.Objects = append([]manifest.Object{}, rendered.objects...) // known, if none
+	}
 	result.Settings = rendered.settings
 	result.documents = rendered.documents
 	for i := range result.Objects {

@@ -89,7 +89,7 @@ var rows = []row{
 		kinds: regexp.MustCompile(`^(HelmRelease\.helm|Kustomization\.kustomize)\.toolkit\.fluxcd\.io$|` +
 			`^Application\.argoproj\.io$`),
 		fields: regexp.MustCompile(`^spec\.(values|images|postBuild\.substitute|sources?(\[[^\]]*\])?\.(helm\.(` +
-			`parameters|values|valuesObject)|kustomize\.images))([.\[]|$)`), when: changesInstalled,
+			`parameters|values|valuesObject)|kustomize\.images))([.\[]|$)`), when: changesSetting,
 	},
 	{
 		name: "versions of charts", // so do they here
@@ -231,6 +231,12 @@ func changesVersion(both *compare.Comparison, c compare.Change, f compare.FieldC
 	isOther := func(user manifest.ID) bool { return !m.Installs.Has(user) }
 	return image.IsNewTag(f.Before, f.After) && !slices.ContainsFunc(users, isOther) &&
 		(len(users) > 0 || changesInstalled(both, c, f))
+}
+
+// changesSetting reports whether a delivery changes objects, and a setting that it had, or a value: values that nothing
+// reads have a row of their own.
+func changesSetting(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
+	return (isSet(both, c, f) || strings.Contains(f.Path, ".values")) && changesInstalled(both, c, f)
 }
 
 // changesInstalled reports whether a delivery changes objects, which have rows of their own, and all of them are known.

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-
 	"text/template/parse"
 )
 
@@ -17,6 +16,7 @@ type part struct {
 	content [sha256.Size]byte
 	asks    bool // the cluster, the clock or chance, so that a controller may install other objects
 	isIdle  bool // some of it did not run
+	files   bool // it may read other files of the chart
 }
 
 // asking are the functions, and the fields of .Release and .Capabilities, whose results a controller may see otherwise.
@@ -49,6 +49,7 @@ func written(trees map[string]*parse.Tree) []byte {
 func (p *part) note(names ...string) {
 	isAsking := func(name string) bool { return slices.Contains(asking, name) }
 	p.asks = p.asks || slices.ContainsFunc(names, isAsking)
+	p.files = p.files || slices.Contains(names, "Files")
 }
 
 // noteWhole records that a part uses a value with all below.
@@ -62,15 +63,15 @@ func (p *part) noteWhole(names []string) {
 
 // settle records which parts did not run as a whole.
 func (r *run) settle() {
-	readsFiles := false
 	for _, s := range r.sites {
 		s.part.isIdle = s.part.isIdle || !s.isRun
 	}
 	for _, t := range r.texts {
 		t.part.isIdle = t.part.isIdle || !t.isRun && strings.TrimSpace(t.content) != ""
 	}
-	for _, c := range r.chains {
-		readsFiles = readsFiles || !c.isRun && slices.Contains(c.keys, "Files")
+	readsFiles := false
+	for _, p := range r.parts {
+		readsFiles = readsFiles || p.files && p.isIdle
 	}
 	for name, p := range r.parts {
 		p.isIdle = p.isIdle || readsFiles && strings.HasPrefix(name, otherFile)
