@@ -28,6 +28,14 @@ func (b bringers) add(objects []manifest.Object, by manifest.ID) {
 	}
 }
 
+// addRepeated adds objects that another delivery brings as well.
+func (b bringers) addRepeated(objects []manifest.Object, by manifest.ID) {
+	for _, o := range objects {
+		id := o.IDInNamespace()
+		b[id] = append([]manifest.ID{by}, b[id]...)
+	}
+}
+
 // last returns the last delivery of an object.
 func (b bringers) last(o manifest.Object) manifest.ID {
 	if by := b[o.IDInNamespace()]; len(by) > 0 {
@@ -43,7 +51,7 @@ func (d *Differences) moves(is []manifest.Object) (moved []Move) {
 		id := o.IDInNamespace()
 		for _, from := range d.was[id] {
 			if !isDone[id] && !slices.Contains(d.is[id], from) {
-				moved = append(moved, Move{o, from, d.is[id][0]})
+				moved = append(moved, Move{o, from, d.is.last(o)})
 			}
 		}
 		isDone[id] = true

@@ -151,7 +151,8 @@ func Differ(kinds *registry.Kinds, before, after Input) Differences {
 
 // Differs reports whether anything changes.
 func (both *Comparison) Differs() bool {
-	return len(both.Changes)+len(both.Definitions)+len(both.Unproven)+len(both.Moved) > 0 || both.Kubernetes != nil || !both.Verdicts.IsEqual()
+	return len(both.Changes)+len(both.Definitions)+len(both.Unproven)+len(both.Moved) > 0 ||
+		both.Kubernetes != nil || !both.Verdicts.IsEqual()
 }
 
 // IsUntold reports whether a part of the environment looks at a file, and nobody knows the objects of this part.
@@ -187,7 +188,8 @@ func (d *Differences) joinInstalled(before, after Input) (was, is []manifest.Obj
 		if len(r.UnknownReasons()) > 0 {
 			d.unknown.Insert(r.Source.ID())
 		}
-		by.add(slices.Concat(objects, r.Repeated), r.Source.ID())
+		by.add(objects, r.Source.ID())
+		by.addRepeated(r.Repeated, r.Source.ID())
 		*to = append(*to, objects...)
 	}
 	old := map[releaseKey]*release.Installed{}
@@ -200,6 +202,7 @@ func (d *Differences) joinInstalled(before, after Input) (was, is []manifest.Obj
 		delete(old, key)
 		switch {
 		case now.Objects == nil:
+			d.unknown.Insert(now.Source.ID())
 		case !isOld:
 			add(&is, d.is, now, now.Objects)
 			d.Unread = append(d.Unread, unreadOf(now.Source.ID(), now.String(), now.Settings)...)

@@ -156,7 +156,8 @@ func (r *Review) against() (names []string) {
 	}
 	for _, e := range r.Environments {
 		for _, found := range e.Effects {
-			if name := found.Object.String() + " of " + e.Name; found.Rank != effect.IsKnown && !slices.Contains(names, name) {
+			name := found.Object.String() + " of " + e.Name
+			if found.Rank != effect.IsKnown && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}

@@ -145,7 +145,8 @@ var label = regexp.MustCompile(`labels(?:\.([^.\[]+)|\[([^\]]+)\])$`)
 func isUnselected(both *compare.Comparison, _ compare.Change, f compare.FieldChange) bool {
 	match := label.FindStringSubmatch(f.Path)
 	name := match[1] + match[2]
-	return !both.Mentions().Selected.Has(name) && !both.Mentions().MentionsPart("label_"+unplain.ReplaceAllString(name, "_"))
+	m := both.Mentions()
+	return !m.Selected.Has(name) && !m.MentionsPart("label_"+unplain.ReplaceAllString(name, "_"))
 }
 
 // unplain matches what names of Prometheus cannot have.
@@ -160,8 +161,8 @@ func keepsHistory(_ *compare.Comparison, _ compare.Change, f compare.FieldChange
 	return f.After == nil || *f.After != "0"
 }
 
-// fits reports whether Pods keep their class of quality of service and find room: their limits do not fall, they request
-// no more than half as much again, and nothing in their namespace limits them.
+// fits reports whether Pods keep their class of quality of service and find room: their limits do not fall, they
+// request no more than half as much again, and nothing in their namespace limits them.
 func fits(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
 	classes := func(o *unstructured.Unstructured) (all []corev1.PodQOSClass) {
 		for _, t := range both.Templates(o) {

@@ -90,7 +90,8 @@ func (s *Settings) Unproven(was *Settings) (files []string) {
 	}
 	asks := func(p *part) bool { return p.asks }
 	asksAnywhere := slices.ContainsFunc(slices.Collect(maps.Values(s.run.parts)), asks)
-	for _, name := range slices.Concat(slices.Collect(maps.Keys(s.run.parts)), slices.Collect(maps.Keys(was.run.parts))) {
+	names := slices.Concat(slices.Collect(maps.Keys(s.run.parts)), slices.Collect(maps.Keys(was.run.parts)))
+	for _, name := range names {
 		is := s.run.parts[name]
 		old := was.run.parts[name]
 		if is != nil && old != nil && is.content == old.content {
