@@ -70,6 +70,9 @@ type Effect struct {
 	// spec.size. A review lists all others.
 	Fields []string `json:"fields,omitempty"`
 
+	// IsUnknown tells that the kind does not know what follows, such as from another command: a person has to look.
+	IsUnknown bool `json:"-"`
+
 	// Time is the time of the effect; nil means as soon as the change is synced.
 	Time *time.Time `json:"time,omitempty"`
 }

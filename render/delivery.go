@@ -53,8 +53,8 @@ type delivered struct {
 	inGit   manifest.Object // as built, with its variables
 	known   manifest.Object // with the known values of variables, if the cluster alone has others
 	applied manifest.Object // as the tool applies it
-	// isRepeated reports whether another delivery has brought the object before.
-	isRepeated bool
+	// isRepeated reports whether another delivery has brought the object before, differs whether with other content.
+	isRepeated, differs bool
 }
 
 // NewDelivery returns the delivery of some objects from a place, with the values of their variables, if Flux
@@ -169,6 +169,29 @@ func (d *Delivery) delivered() (all []manifest.Object) {
 	}
 	return all
 }
+
+// Brought returns the objects as the tool applies them, also those that another delivery brings with other content: the
+// tools apply one over the other.
+func (d *Delivery) Brought() []manifest.Object {
+	return d.applied(func(o delivered) bool { return !o.isRepeated || o.differs })
+}
+
+// Repeated returns the objects that another delivery brings as they are.
+func (d *Delivery) Repeated() []manifest.Object {
+	return d.applied(func(o delivered) bool { return o.isRepeated && !o.differs })
+}
+
+func (d *Delivery) applied(are func(delivered) bool) (objects []manifest.Object) {
+	for _, o := range d.objects {
+		if are(o) {
+			objects = append(objects, o.applied)
+		}
+	}
+	return objects
+}
+
+// IsMissing reports whether nobody knows what a chart installs.
+func (d *Delivery) IsMissing() bool { return d.Chart != nil && d.Chart.Objects == nil }
 
 // parentOf returns the delivery of an object below this one.
 func (d *Delivery) parentOf(o manifest.Object) *Delivery {

@@ -265,8 +265,9 @@ func (f *following) dropRepeated(d *Delivery) (warnings []manifest.Problem) {
 		d.objects[i].isRepeated = true
 		by, prunes := f.deliverer(other)
 		isKept := delivery.Keeping(delivery.Settings(o.Unstructured, delivery.Flux, delivery.Argo)) != nil
+		d.objects[i].differs = !reflect.DeepEqual(o.Object, other.Object)
 		switch where := f.locate(manifest.NewProblem(other, "", manifest.Value{}, "")).Position(); {
-		case !reflect.DeepEqual(o.Object, other.Object):
+		case d.objects[i].differs:
 			p := d.Blame(manifest.NewProblem(o, "", manifest.Value{}, fmt.Sprintf("is in %s as well, with other "+
 				"content: %s and %s apply one over the other, again and again; remove or rename one", where, d.Of,
 				by)).As(manifest.DuplicateObject))

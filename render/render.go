@@ -282,8 +282,7 @@ func (e *Environment) Untold() (all []Untold) {
 		return nil
 	}
 	for _, d := range e.pipeline.root.all() {
-		isUnknown := len(d.Unknown) > 0 && !d.isOpen() || d.Chart != nil
-		if isUnknown && len(e.pipeline.objectsOf(d)) == 0 || d.isEntry() && !e.pipeline.isBuilt {
+		if e.isUntold(d) {
 			all = append(all, Untold{Looks: d.Looks, Of: d.Of, Reason: d.Elsewhere()})
 		}
 	}
@@ -292,15 +291,44 @@ func (e *Environment) Untold() (all []Untold) {
 
 // Consumed returns the files whose content the known deliveries consumed, from the root.
 func (e *Environment) Consumed() (files []string) {
-	if e.pipeline == nil {
-		return nil
-	}
-	for _, d := range e.pipeline.root.all() {
-		if len(d.Unknown) == 0 {
-			files = append(files, d.Looks.Consumed()...)
+	for _, c := range e.Consumers() {
+		if c.IsKnown {
+			files = append(files, c.Looks.Consumed()...)
 		}
 	}
 	return files
+}
+
+// isUntold reports whether no object of a delivery is known.
+func (e *Environment) isUntold(d *Delivery) bool {
+	isUnknown := len(d.Unknown) > 0 && !d.isOpen() || d.Chart != nil
+	return isUnknown && len(e.pipeline.objectsOf(d)) == 0 || d.isEntry() && !e.pipeline.isBuilt
+}
+
+// Consumer is a delivery with known objects, and the files whose content it consumes.
+type Consumer struct {
+	Of      manifest.ID // empty for the entry
+	IsKnown bool        // as a whole
+	Looks   *source.Looks
+}
+
+// Consumers returns the deliveries with known objects. It is not nil.
+func (e *Environment) Consumers() []Consumer {
+	all := []Consumer{}
+	if e.pipeline == nil {
+		return all
+	}
+	for _, d := range e.pipeline.root.all() {
+		if e.isUntold(d) {
+			continue
+		}
+		c := Consumer{IsKnown: len(d.Unknown) == 0, Looks: d.Looks}
+		if !d.isEntry() {
+			c.Of = d.Of.ID()
+		}
+		all = append(all, c)
+	}
+	return all
 }
 
 // IsBuilt reports whether kustomize built all objects.

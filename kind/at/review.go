@@ -41,10 +41,13 @@ func review(c kind.Change[cnatv1alpha1.At]) []kind.Effect {
 			is = child.After
 		}
 	}
-	e := reviewRun(newRun(c.Before, was), newRun(c.After, is), c.Now)
+	before := newRun(c.Before, was)
+	after := newRun(c.After, is)
+	e := reviewRun(before, after, c.Now)
 	if e.Type == "" {
 		return nil
 	}
+	e.IsUnknown = isAnother(before, after)
 	old := overrides(c.Before, was)
 	isOverridden := false
 	for _, said := range overrides(c.After, is) {
@@ -60,6 +63,11 @@ func review(c kind.Change[cnatv1alpha1.At]) []kind.Effect {
 		e.Risk = "its Pod differs from the spec"
 	}
 	return []kind.Effect{e}
+}
+
+// isAnother reports whether another program runs, or none.
+func isAnother(before, after *run) bool {
+	return before == nil || after == nil || before.Command != after.Command || before.Image != after.Image
 }
 
 // overrides describes the programs of a Pod that differ from the spec of its At.

@@ -91,3 +91,24 @@ func TestReviewReportsRuns(t *testing.T) {
 		})
 	}
 }
+
+func TestAnotherProgramIsUnknown(t *testing.T) {
+	of := func(command, image string) *run {
+		return &run{AtSpec: cnatv1alpha1.AtSpec{Command: command, Image: image}}
+	}
+	for _, test := range []struct {
+		name          string
+		before, after *run
+		want          bool
+	}{
+		{"new", nil, of("a", "i"), true},
+		{"removed", of("a", "i"), nil, true},
+		{"another command", of("a", "i"), of("b", "i"), true},
+		{"another image", of("a", "i"), of("a", "j"), true},
+		{"another time", of("a", "i"), of("a", "i"), false},
+	} {
+		if got := isAnother(test.before, test.after); got != test.want {
+			t.Errorf("%s: got %t", test.name, got)
+		}
+	}
+}

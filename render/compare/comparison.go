@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
@@ -63,6 +64,8 @@ type Input struct {
 	Kubernetes string
 	// Untold are the deliveries without known objects.
 	Untold []render.Untold
+	// Consumers are the parts with known objects; nil if nobody asked for them.
+	Consumers []render.Consumer
 }
 
 // Differences are the objects of an environment before and after a change, compared one by one.
@@ -79,8 +82,17 @@ type Differences struct {
 	OldCharts, Charts []source.Chart
 	// Unread are values of charts that nothing reads any more.
 	Unread []Unread
+	// Unproven has the files of charts whose change no row shows as a whole, by the object that delivers.
+	Unproven map[manifest.ID][]string
+	// IsUnbuilt reports whether the environment does not build, before the change and after it.
+	IsUnbuilt bool
+	// Moved are the objects that another delivery brings than before.
+	Moved []Move
 
-	untold []render.Untold // before and after
+	untold    []render.Untold      // before and after
+	consumers [2][]render.Consumer // before, and after
+	unknown   sets.Set[manifest.ID]
+	was, is   bringers
 }
 
 // Facts are what else is known of an environment.
@@ -118,13 +130,22 @@ func New(kinds *registry.Kinds, name string, before, after Input) *Comparison {
 // Differ compares the objects of an environment before and after a change.
 func Differ(kinds *registry.Kinds, before, after Input) Differences {
 	d := Differences{Kinds: kinds, OldCharts: before.Charts, Charts: after.Charts,
-		untold: slices.Concat(before.Untold, after.Untold)}
-	was, is, by := d.joinDelivered(before, after)
+		Unproven: map[manifest.ID][]string{}, untold: slices.Concat(before.Untold, after.Untold),
+		consumers: [2][]render.Consumer{before.Consumers, after.Consumers},
+		unknown:   sets.Set[manifest.ID]{}, was: bringers{}, is: bringers{}}
+	was, is := d.joinDelivered(before, after)
+	d.Moved = d.moves(is)
 	d.Unread = append(d.Unread, unread(before.Charts, after.Charts)...)
 	d.Changes, d.Unchanged = changes(kinds, was, is)
 	sources := map[manifest.ID]manifest.Object{}
 	for _, each := range slices.Concat(before.Deliveries, after.Deliveries) {
 		sources[each.Of.ID()] = each.Of
+	}
+	by := map[manifest.ID]manifest.ID{}
+	for _, all := range []bringers{d.was, d.is} {
+		for id := range all {
+			by[id] = all.last(id)
+		}
 	}
 	apps := newApplications(was, is, by)
 	for i, c := range d.Changes {
@@ -142,7 +163,8 @@ func Differ(kinds *registry.Kinds, before, after Input) Differences {
 
 // Differs reports whether anything changes.
 func (both *Comparison) Differs() bool {
-	return len(both.Changes)+len(both.Definitions) > 0 || both.Kubernetes != nil || !both.Verdicts.IsEqual()
+	return len(both.Changes)+len(both.Definitions)+len(both.Unproven)+len(both.Moved) > 0 ||
+		both.Kubernetes != nil || !both.Verdicts.IsEqual()
 }
 
 // Untold returns a part of the environment that looks at a file, and whose objects nobody knows; nil if there is none.
@@ -154,17 +176,36 @@ func (both *Comparison) Untold(file string) *render.Untold {
 	return &both.untold[i]
 }
 
-// joinDelivered returns all objects before and after, with those that tools make, and the objects that deliver these. A
-// delivery that is there before and after is compared if its objects are known in both.
-func (d *Differences) joinDelivered(before, after Input) (was, is []manifest.Object, by map[manifest.ID]manifest.ID) {
+// Consumes reports whether a known part of the environment consumes a file, before or after the change, and its objects
+// are all known, or have rows. It reports true for an environment with errors, and for parts that nobody asked for.
+func (both *Comparison) Consumes(file string, isAfter bool) bool {
+	consumers := both.consumers[0]
+	if isAfter {
+		consumers = both.consumers[1]
+	}
+	hasRows := func(of manifest.ID) bool {
+		return slices.ContainsFunc(both.Changes, func(c Change) bool { return c.InstalledBy == of })
+	}
+	return consumers == nil || manifest.HasErrors(both.Problems) ||
+		slices.ContainsFunc(consumers, func(c render.Consumer) bool {
+			return c.Looks.Consumes(file) && (c.IsKnown || hasRows(c.Of))
+		})
+}
+
+// joinDelivered returns all objects before and after, with those that tools make. A delivery that is there before and
+// after is compared if its objects are known in both.
+func (d *Differences) joinDelivered(before, after Input) (was, is []manifest.Object) {
 	was = slices.Clip(before.Objects)
 	is = slices.Clip(after.Objects)
-	by = map[manifest.ID]manifest.ID{}
-	add := func(to *[]manifest.Object, of *render.Delivery, objects []manifest.Object) {
-		for _, o := range objects {
-			by[o.IDInNamespace()] = of.Of.ID()
-			*to = append(*to, o)
+	d.was.add(was, manifest.ID{})
+	d.is.add(is, manifest.ID{})
+	add := func(to *[]manifest.Object, by bringers, of *render.Delivery, objects []manifest.Object) {
+		if len(of.Unknown) > 0 {
+			d.unknown.Insert(of.Of.ID())
 		}
+		by.add(objects, of.Of.ID())
+		by.addRepeated(of.Repeated(), of.Of.ID())
+		*to = append(*to, objects...)
 	}
 	old := map[deliveryKey]*render.Delivery{}
 	for i, key := range keysOf(before.Deliveries) {
@@ -174,26 +215,31 @@ func (d *Differences) joinDelivered(before, after Input) (was, is []manifest.Obj
 		now := after.Deliveries[i]
 		then := old[key]
 		delete(old, key)
-		objects := now.Applied()
+		objects := now.Brought()
 		switch {
-		case objects == nil:
+		case now.IsMissing():
+			d.unknown.Insert(now.Of.ID())
 		case then == nil:
-			add(&is, now, objects)
+			add(&is, d.is, now, objects)
 			d.Unread = append(d.Unread, unreadOfDelivery(nil, now)...)
-		case then.Applied() == nil:
-			add(&was, now, objects) // unchanged, as far as anybody knows
-			add(&is, now, objects)
+		case then.IsMissing() && (now.Chart == nil || now.Chart.Folder == ""):
+			add(&was, d.was, now, objects) // unchanged, as far as anybody knows
+			add(&is, d.is, now, objects)
+			d.unknown.Insert(now.Of.ID())
 		default:
-			add(&was, then, then.Applied())
-			add(&is, now, upgraded(now, then.Applied(), objects))
+			add(&was, d.was, then, then.Brought())
+			add(&is, d.is, now, upgraded(now, then.Brought(), objects))
+			if files := unproven(then, now); len(files) > 0 {
+				d.Unproven[now.Of.ID()] = append(d.Unproven[now.Of.ID()], files...)
+			}
 			d.Unread = append(d.Unread, unreadOfDelivery(then, now)...)
 		}
 	}
 	for _, then := range old {
-		add(&was, then, then.Applied())
-		add(&is, then, upgraded(then, then.Applied(), nil))
+		add(&was, d.was, then, then.Brought())
+		add(&is, d.is, then, upgraded(then, then.Brought(), nil))
 	}
-	return was, is, by
+	return was, is
 }
 
 // deliveryKey tells the deliveries of an environment apart.
@@ -229,6 +275,27 @@ func upgraded(by *render.Delivery, was, is []manifest.Object) []manifest.Object 
 	return append(kept, slices.DeleteFunc(slices.Clone(is), func(o manifest.Object) bool {
 		return release.IsCRDFile(o) && (policy == "Skip" || hasObject(kept, o.ID()))
 	})...)
+}
+
+// unproven returns the changed files of a chart whose change no row shows as a whole. Among these are definitions that
+// Flux applies in an installation only.
+func unproven(was, is *render.Delivery) (files []string) {
+	if was.Chart == nil || is.Chart == nil {
+		return nil
+	}
+	files = is.Chart.Settings.Unproven(was.Chart.Settings)
+	if is.Chart.UpgradeCRDs != "Skip" && is.Chart.UpgradeCRDs != "Create" {
+		return files
+	}
+	for _, o := range is.Brought() {
+		isThere := slices.ContainsFunc(was.Brought(), func(other manifest.Object) bool {
+			return other.ID() == o.ID() && Equal(other.Unstructured, o.Unstructured)
+		})
+		if release.IsCRDFile(o) && !isThere {
+			files = append(files, o.Origin)
+		}
+	}
+	return files
 }
 
 func hasObject(objects []manifest.Object, id manifest.ID) bool {

@@ -15,10 +15,10 @@ import (
 // Mentions say what other objects of an environment, before or after a change, have to do with a field.
 type Mentions struct {
 	Selected   sets.Set[string]      // words that are no labels of objects: they may select these
-	Named      sets.Set[string]      // words in objects without Pods
 	Scaled     sets.Set[string]      // namespaces with autoscalers
 	Budgeted   sets.Set[string]      // namespaces with PodDisruptionBudgets
-	Installs   sets.Set[manifest.ID] // releases and Applications whose objects change
+	Limited    sets.Set[string]      // namespaces with ResourceQuotas and LimitRanges
+	Installs   sets.Set[manifest.ID] // deliveries whose objects change, if all of them are known
 	Successors sets.Set[Successor]
 	Users      map[manifest.ID][]manifest.ID // objects that name an object by its kind, such as the source of a chart
 }
@@ -29,12 +29,24 @@ type Successor struct{ Namespace, Before, After string }
 // word matches a word that may be the key of a label or a name.
 var word = regexp.MustCompile(`[A-Za-z0-9][A-Za-z0-9./_-]*`)
 
-// findMentions returns the words in objects. It reads no texts of ConfigMaps and Secrets, and no definitions.
+// MentionsPart reports whether a word that is no label has a part.
+func (m Mentions) MentionsPart(part string) bool {
+	for text := range m.Selected {
+		if strings.Contains(text, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// findMentions returns the words in objects. It reads no definitions.
 func (both *Comparison) findMentions() Mentions {
 	m := Mentions{sets.Set[string]{}, sets.Set[string]{}, sets.Set[string]{}, sets.Set[string]{},
 		sets.Set[manifest.ID]{}, sets.Set[Successor]{}, map[manifest.ID][]manifest.ID{}}
 	for _, c := range both.Changes {
-		m.Installs.Insert(c.InstalledBy)
+		if !both.IsUnproven(c.InstalledBy) {
+			m.Installs.Insert(c.InstalledBy)
+		}
 		kind := KindOf(c.Object().Unstructured)
 		if c.Action() == Replaced && (kind == "ConfigMap" || kind == "Secret") {
 			m.Successors.Insert(Successor{NamespaceOf(c.After), c.Before.GetName(), c.After.GetName()})
@@ -45,21 +57,15 @@ func (both *Comparison) findMentions() Mentions {
 			switch kind := o.GetKind(); {
 			case kind == "PodDisruptionBudget":
 				m.Budgeted.Insert(NamespaceOf(o))
+			case kind == "LimitRange", kind == "ResourceQuota":
+				m.Limited.Insert(NamespaceOf(o))
 			case strings.HasSuffix(kind, "Autoscaler"), kind == "ScaledObject":
 				m.Scaled.Insert(NamespaceOf(o))
 			}
 			visitSources(o, func(source manifest.ID) { m.Users[source] = append(m.Users[source], IDOf(o)) })
-			switch KindOf(o) {
-			case "ConfigMap", "CustomResourceDefinition.apiextensions.k8s.io", "Secret":
-				continue
+			if KindOf(o) != "CustomResourceDefinition.apiextensions.k8s.io" {
+				visitWords(o.Object, func(text string) { m.Selected.Insert(text) })
 			}
-			hasPods := both.HasTemplates(o)
-			visitWords(o.Object, func(text string) {
-				m.Selected.Insert(text)
-				if !hasPods {
-					m.Named.Insert(text)
-				}
-			})
 		}
 	}
 	return m

@@ -34,14 +34,23 @@ func (r *Review) Markdown(limit int, command string) string {
 		c.Tables = append(c.Tables, &comment.Section{Title: comment.Line{Text: r.nothing(isLast)}})
 	}
 	c.Tables = append(c.Tables, others...)
-	head := Marker + "\n" + r.summary(groups, limit/8)
+	head := Marker + "\n" + r.sayUnbuilt() + r.summary(groups, limit/8)
 	return head + c.Compose(limit-len(head), command)
+}
+
+// sayUnbuilt says which environments do not build.
+func (r *Review) sayUnbuilt() string {
+	if len(r.Unbuilt) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s %s does not build, neither before the change nor after it: nobody knows what changes there."+
+		"\n\n", comment.Unknown, codeSpan(manifest.FirstOf(3, r.Unbuilt)))
 }
 
 // nothing says that no environment changes. With other files around them, clusters may.
 func (r *Review) nothing(isLast bool) string {
 	text := "No change to any cluster.\n"
-	if slices.ContainsFunc(r.Frame, func(c FrameReview) bool { return !c.IsOrdinary }) {
+	if len(r.Unbuilt) > 0 || slices.ContainsFunc(r.Frame, func(c FrameReview) bool { return !c.IsOrdinary }) {
 		text = "No environment shows a change.\n"
 	}
 	if !isLast {

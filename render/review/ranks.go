@@ -29,6 +29,9 @@ func rank(both *compare.Comparison, effects []effect.Effect) {
 // isKnown reports whether rules know all fields that an effect tells. Some types of effects tell the consequence of
 // fields that other effects tell.
 func isKnown(both *compare.Comparison, c compare.Change, isChange bool, e effect.Effect) bool {
+	if isChange && both.IsUnproven(c.InstalledBy) {
+		return false
+	}
 	follows := []string{effect.ConfigChanged, effect.RenderedFollow, effect.WorkloadRolled, kind.RunPlanned}
 	if !isChange || len(e.Fields) == 0 {
 		return slices.Contains(follows, e.Type) && (!isChange || c.Before != nil)

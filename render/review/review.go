@@ -28,6 +28,8 @@ type Review struct {
 	// Frame has the changed files that the environments do not explain.
 	Frame        []FrameReview       `json:"frame,omitempty"`
 	Environments []EnvironmentReview `json:"environments"`
+	// Unbuilt are the environments that do not build, neither before the change nor after it.
+	Unbuilt []string `json:"unbuilt,omitempty"`
 }
 
 // FrameReview is a changed file with the effects on its objects, if a tool applies it.
@@ -94,6 +96,11 @@ type Change struct {
 func New(d *compare.Diff, now time.Time) *Review {
 	rest, moves := reviewed(d.Environments)
 	r := &Review{Frame: around(d.Frame), Environments: make([]EnvironmentReview, len(rest))}
+	for _, e := range d.Environments {
+		if e.IsUnbuilt {
+			r.Unbuilt = append(r.Unbuilt, e.Name)
+		}
+	}
 	parallel.For(len(rest), func(i int) {
 		found := &r.Environments[i]
 		if from, isMoved := moves[rest[i].Name]; isMoved {
@@ -153,7 +160,7 @@ func effectsOfRules(both *compare.Comparison, now time.Time) (effects []effect.E
 		effects = append(append(effects, reviewValues(both, c)...), pods.Review(both, c)...)
 	}
 	effects = slices.Concat(effect.Once(effects), reach.Review(both), rights.Review(both), reviewReferences(both),
-		reviewMutations(both))
+		reviewMutations(both), reviewUnproven(both), reviewMoved(both))
 	families := families(both)
 	builds := reviewBuilds(both, families)
 	for _, f := range families {
@@ -161,7 +168,9 @@ func effectsOfRules(both *compare.Comparison, now time.Time) (effects []effect.E
 			continue
 		}
 		for _, e := range effect.Of(f.owner, append(builds[f], reviewFamily(both, f, now)...)...) {
-			e.Rank = effect.IsKnown // to its kind
+			if f.before != nil && f.after != nil && !e.IsUnknown {
+				e.Rank = effect.IsKnown // to its kind
+			}
 			effects = append(effects, e)
 		}
 	}

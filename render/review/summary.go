@@ -21,6 +21,8 @@ type Routine struct {
 	IsRoutine bool `json:"isRoutine"`
 	// Reasons say what is routine, or what is not.
 	Reasons []string `json:"reasons"`
+	// Against has the first objects and files that are not routine.
+	Against []string `json:"against,omitempty"`
 }
 
 // facts are what a routine change has, and what it must not have.
@@ -79,8 +81,8 @@ func reservedIn(both *compare.Comparison) (names []string) {
 	}
 	for _, c := range both.Changes {
 		owner, _ := compare.OwnerOf(both.Kinds, c.Object().Unstructured)
-		by := []manifest.ID{c.Object().ID(), c.InstalledBy, owner,
-			{Kind: "Namespace", Name: compare.NamespaceOf(c.Object().Unstructured)}}
+		by := append([]manifest.ID{c.Object().ID(), owner,
+			{Kind: "Namespace", Name: compare.NamespaceOf(c.Object().Unstructured)}}, both.Above(c.InstalledBy)...)
 		if c.Before != nil { // of another name
 			by = append(by, compare.IDOf(c.Before))
 		}
@@ -132,12 +134,39 @@ func (r *Review) facts(groups [][]EnvironmentReview) facts {
 	if n := int64(len(r.Frame)); n > 0 {
 		all.others = append(all.others, string(kind.Count(n, "file"))+" beside the environments")
 	}
+	if n := int64(len(r.Unbuilt)); n > 0 {
+		all.others = append(all.others, string(kind.Count(n, "environment"))+" not built")
+	}
 	all.others = slices.Compact(all.others)
 	return all
 }
 
 // Routine says whether the whole change is routine.
-func (r *Review) Routine() Routine { return r.facts(r.alike()).routine() }
+func (r *Review) Routine() Routine {
+	said := r.facts(r.alike()).routine()
+	said.Against = r.against()
+	return said
+}
+
+// against names the first objects and files that are not routine, the gravest of an environment first.
+func (r *Review) against() (names []string) {
+	const most = 3
+	for _, c := range r.Frame {
+		names = append(names, c.File)
+	}
+	for _, e := range r.Environments {
+		for _, found := range e.Effects {
+			name := found.Object.String() + " of " + e.Name
+			if found.Rank != effect.IsKnown && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	if names = append(names, r.Unbuilt...); len(names) > most {
+		names = append(names[:most], fmt.Sprintf("%d more", len(names)-most))
+	}
+	return names
+}
 
 func (f facts) routine() Routine {
 	against := make([]string, 0, 2+len(f.others))
@@ -150,7 +179,7 @@ func (f facts) routine() Routine {
 	add(&against, int64(f.risks), "risk", "")
 	add(&against, int64(f.unknown), "unknown effect", "")
 	if against = append(against, f.others...); len(against) > 0 {
-		return Routine{false, against}
+		return Routine{Reasons: against}
 	}
 	add(&about, int64(len(f.images)), "image", " of the same repositories")
 	for _, k := range slices.Sorted(maps.Keys(f.rolled)) {
@@ -166,7 +195,7 @@ func (f facts) routine() Routine {
 	case len(about) == 0:
 		about = []string{string(kind.Count(int64(f.known), "object")) + " with known changes"}
 	}
-	return Routine{true, about}
+	return Routine{IsRoutine: true, Reasons: about}
 }
 
 // worst is a row of a summary.

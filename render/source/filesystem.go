@@ -92,6 +92,16 @@ func (l *Looks) Consumed() []string {
 	return slices.Sorted(maps.Keys(l.consumed))
 }
 
+// Consumes reports whether the content of a file is read.
+func (l *Looks) Consumes(name string) bool {
+	if l == nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.consumed[name]
+}
+
 // Add adds a path.
 func (l *Looks) Add(name string) {
 	if l == nil {

@@ -201,7 +201,11 @@ func printDifferences(cmd *cobra.Command, d *compare.Diff, now time.Time, f diff
 
 // requireRoutine prints whether a change is routine, and why. It returns the exit code as an error.
 func requireRoutine(errOut io.Writer, r review.Routine) error {
-	fmt.Fprintf(errOut, "routine: %t, %s\n", r.IsRoutine, strings.Join(r.Reasons, ", "))
+	against := strings.Join(r.Against, ", ")
+	if against != "" {
+		against = ": " + kind.Visible(against)
+	}
+	fmt.Fprintf(errOut, "routine: %t, %s%s\n", r.IsRoutine, strings.Join(r.Reasons, ", "), against)
 	if !r.IsRoutine {
 		return exitCode(exitNotRoutine)
 	}

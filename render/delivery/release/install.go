@@ -139,7 +139,9 @@ func (i Installer) install(r Release, locked []charts.Locked,
 		problems = append(problems, of)
 	}
 	result.Archive = strings.TrimPrefix(archive, "/")
-	result.Objects = slices.Clone(rendered.objects)
+	if !manifest.HasErrors(rendered.problems) {
+		result.Objects = append([]manifest.Object{}, rendered.objects...) // known, if none
+	}
 	result.Settings = rendered.settings
 	result.documents = rendered.documents
 	for i := range result.Objects {

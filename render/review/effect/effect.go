@@ -97,6 +97,7 @@ const (
 	ObjectMutated = "objectMutated"
 	ObjectLeft    = "objectLeft"
 	ObjectTreated = "objectTreated"
+	ObjectMoved   = "objectMoved"
 
 	EnvironmentMoved = "environmentMoved"
 
@@ -121,6 +122,7 @@ const (
 	TokenMounted     = "tokenMounted"
 	AccountDefaulted = "accountDefaulted"
 	ValuesUnknown    = "valuesUnknown"
+	ChartUnproven    = "chartUnproven"
 	ValuesUnread     = "valuesUnread"
 )
 

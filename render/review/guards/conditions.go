@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/robfig/cron/v3"
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,6 +20,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/review/image"
 	"example.com/gatehouse/render/review/selector"
+	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
 const (
@@ -168,6 +170,22 @@ func isGone(_ *compare.Comparison, _ compare.Change, f compare.FieldChange) bool
 
 func changesRepository(_ *compare.Comparison, _ compare.Change, f compare.FieldChange) bool {
 	return f.Before != nil && f.After != nil && image.Repository(*f.Before) != image.Repository(*f.After)
+}
+
+// isUpgraded reports whether an image has a new major version, and its Pods keep data: a database may not start on the
+// files of another one.
+func isUpgraded(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
+	if f.Before == nil || f.After == nil || image.StepOf(*f.Before, *f.After) != image.Major {
+		return false
+	}
+	keepsData := func(t podsecurity.Template) bool {
+		return slices.ContainsFunc(t.Spec.Volumes, func(v corev1.Volume) bool {
+			return v.PersistentVolumeClaim != nil || v.HostPath != nil
+		})
+	}
+	claims, _, _ := unstructured.NestedSlice(c.After.Object, "spec", "volumeClaimTemplates")
+	return len(claims) > 0 || strings.HasSuffix(f.Path, "Name") ||
+		slices.ContainsFunc(both.Templates(c.After), keepsData)
 }
 
 // isNever reports whether the schedule of a CronJob has no date.

@@ -34,7 +34,8 @@ var tags = regexp.MustCompile(`^spec\.(values|sources?(\[[^\]]*\])?\.helm\.value
 // unknown.
 func isNewTag(_ *compare.Comparison, _ compare.Change, f compare.FieldChange) bool {
 	areBoth := f.Before != nil && f.After != nil
-	return image.IsNewTag(f.Before, f.After) || areBoth && image.IsNewVersion(*f.Before, *f.After)
+	return image.StepOfTag(f.Before, f.After) != image.Other ||
+		areBoth && image.StepOf(*f.Before, *f.After) != image.Other
 }
 
 // ordinary matches the fields that do not decide what is delivered.
@@ -45,6 +46,7 @@ var ordinary = regexp.MustCompile(`^spec\.(` + strings.Join([]string{
 
 // kustomizations guard the fields of a Kustomization of Flux that decide beyond the objects in git.
 var kustomizations = []guard{
+	{fields: at("spec.images"), when: showsAll},
 	{fields: at(
 		"spec.commonMetadata", "spec.components", "spec.decryption", "spec.deletionPolicy", "spec.force", "spec.ignore",
 		"spec.images", "spec.kubeConfig", "spec.namePrefix", "spec.nameSuffix", "spec.patches", "spec.patchesJson6902",
@@ -86,6 +88,7 @@ var applications = []guard{
 	{fields: tags, when: isNewTag},
 	{fields: chartValues, when: showsNothing, risk: unseen},
 	{fields: chartValues},
+	{fields: regexp.MustCompile(`^spec\.sources?(\[[^\]]*\])?\.kustomize\.images([.\[]|$)`), when: showsAll},
 	{fields: regexp.MustCompile(`^spec\.sources?(\[[^\]]*\])?\.targetRevision$`), when: isNewTag},
 	{fields: at(
 		"operation", "spec.destination", "spec.ignoreDifferences", "spec.project", "spec.source", "spec.sourceHydrator",
@@ -101,6 +104,11 @@ var chartValues = regexp.MustCompile(`^spec\.sources?(\[[^]]*\])?\.helm\.(values
 // showsNothing reports whether no object that a HelmRelease or Application installs changes.
 func showsNothing(both *compare.Comparison, c compare.Change, _ compare.FieldChange) bool {
 	return !both.Mentions().Installs.Has(c.Object().ID())
+}
+
+// showsAll reports whether the rows of the objects of a delivery tell what its change does.
+func showsAll(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
+	return !showsNothing(both, c, f)
 }
 
 // digest matches the digest of an image.

@@ -43,6 +43,7 @@ const (
 	isolates   = "it decides how Pods are isolated from their nodes"
 	stores     = "it decides who stores the data of volumes, and whether it is deleted with them"
 	schedules  = "it decides where Pods run, and which of them stop for others"
+	upgrades   = "it may not start on its data: files of another major version may not fit, and nothing leads back"
 	losesData  = "data is lost as soon as its claim or object is deleted"
 )
 

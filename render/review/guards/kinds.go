@@ -45,6 +45,7 @@ var kinds = []struct {
 		"rabbitmq.com", "redis.redis.opstreelabs.in", "scylla.scylladb.com"), []guard{
 		{fields: regexp.MustCompile(`^spec\.(instances|replicas|numberOfInstances|size|storage(\.size)?)$`),
 			when: falls, risk: "fewer copies of its data are kept"},
+		{fields: at("spec.imageName"), when: isUpgraded, risk: upgrades, severity: grave},
 		{lost: "its data may be deleted with it", severity: grave}}},
 }
 
@@ -93,6 +94,7 @@ var ofAll = []guard{
 
 // volumes guard the fields of Pod templates that give Pods other files, connections or places.
 var volumes = []guard{
+	{fields: regexp.MustCompile(`ontainers\[[^\]]*\]\.image$`), when: isUpgraded, risk: upgrades, severity: grave},
 	{fields: regexp.MustCompile(`\.volumes\[[^\]]*\]\.(csi|nfs|image)(\.|$)`), limits: true,
 		risk: "its Pods get files from there: programs, or secrets of others"},
 	{fields: regexp.MustCompile(`\.volumes\[[^\]]*\]\.persistentVolumeClaim(\.claimName)?$`), when: isGone,

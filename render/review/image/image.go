@@ -33,24 +33,89 @@ func Repository(image string) string {
 	return name
 }
 
-// IsNewVersion reports whether an image is a later version of another one: of the same repository, with a tag that
-// stays, and with a digest if the other has one.
-func IsNewVersion(was, is string) bool {
-	if Repository(was) != Repository(is) || strings.Contains(was, "@") && !strings.Contains(is, "@") ||
-		!strings.ContainsAny(Tag(is), "0123456789") {
-		return false
+// Step is what a change of an image does.
+type Step int
+
+// The steps, from the one of which nothing is known.
+const (
+	Other  Step = iota // another image, an earlier one, or one of which nobody knows whether it is later
+	Unlike             // a later version of another variant or form, such as a prerelease
+	Major              // a later version of the same variant, with another first number
+	Later              // a later version of the same variant
+)
+
+// IsNewVersion reports whether an image is a later version of another one: of the same repository, form and variant,
+// with the same major version, and with a digest if the other has one.
+func IsNewVersion(was, is string) bool { return StepOf(was, is) == Later }
+
+// StepOf compares two images. A digest without a tag says nothing, and so does the first digest of a tag that stays.
+func StepOf(was, is string) Step {
+	if Repository(was) != Repository(is) || strings.Contains(was, "@") && !strings.Contains(is, "@") {
+		return Other
 	}
-	old := Tag(was)
-	now := Tag(is)
-	if number.ReplaceAllString(old, "0") == number.ReplaceAllString(now, "0") {
-		return slices.CompareFunc(number.FindAllString(old, -1), number.FindAllString(now, -1), compareNumbers) < 0
+	if step := stepOf(readTag(Tag(was)), readTag(Tag(is))); step != Other {
+		return step
 	}
-	before, errBefore := semver.NewVersion(old)
-	after, errAfter := semver.NewVersion(now)
-	return errBefore != nil || errAfter != nil || after.GreaterThan(before)
+	before, errBefore := semver.NewVersion(Tag(was))
+	after, errAfter := semver.NewVersion(Tag(is))
+	if errBefore == nil && errAfter == nil && after.GreaterThan(before) {
+		return Unlike
+	}
+	return Other
 }
 
-var number = regexp.MustCompile(`[0-9]+`)
+// tag is a tag in its parts. Tags of the same form and variant differ in their numbers only.
+type tag struct {
+	prefix, form, variant string
+	numbers               []string // of the version
+	build                 string   // the number of a build, or of a prerelease
+	isDate                bool     // calendar versions have no major version
+}
+
+var (
+	// version matches a date, or numbers with dots. A number alone is a version, too: of a major version alone.
+	version = regexp.MustCompile(`20\d{2}-\d{2}-\d{2}(?:T\d{2}-\d{2}-\d{2}Z)?|\d+(?:\.\d+)*`)
+	number  = regexp.MustCompile(`[0-9]+`)
+	date    = regexp.MustCompile(`^20\d{2}[-.]?(0?[1-9]|1[0-2])([-.].*|0[1-9]|[12]\d|3[01])?$`)
+	// prefixes are the texts before versions: words with separators, and v.
+	prefixes = regexp.MustCompile(`^(?:[A-Za-z][A-Za-z0-9]*[-_.])*(?:[vV]|version|release)?$`)
+	// hashes are words before texts that are no versions, and that have no order: of a commit or a pull request.
+	hashes = regexp.MustCompile(`(?i)(^|[-_.])(sha|git|commit|hash|g|pr|mr|pull)[-_.]|^[0-9a-f]*[a-f][0-9a-f]*$`)
+	// builds match a variant that ends with the number of a build or of a prerelease, or with a date.
+	builds = regexp.MustCompile(`^((?:.*[-+._])?(?:ls|r|b|p|u|build|rev|alpha|beta|rc|pre|preview)[-.]?|[-+_])(\d+)$|` +
+		`^(.*-)(20\d{6})$`)
+)
+
+func readTag(text string) tag {
+	at := version.FindStringIndex(text)
+	if at == nil || hashes.MatchString(text) || !prefixes.MatchString(text[:at[0]]) {
+		return tag{}
+	}
+	is := text[at[0]:at[1]]
+	read := tag{prefix: text[:at[0]], form: number.ReplaceAllString(is, "0"), variant: text[at[1]:],
+		numbers: number.FindAllString(is, -1), isDate: date.MatchString(is)}
+	if match := builds.FindStringSubmatch(read.variant); match != nil {
+		read.variant = match[1] + match[3]
+		read.build = match[2] + match[4]
+	}
+	return read
+}
+
+func stepOf(was, is tag) Step {
+	isAlike := was.prefix == is.prefix && was.form == is.form && was.variant == is.variant &&
+		(was.build == "") == (is.build == "") && was.isDate == is.isDate
+	order := slices.CompareFunc(was.numbers, is.numbers, compareNumbers)
+	if order == 0 {
+		order = compareNumbers(was.build, is.build)
+	}
+	switch {
+	case len(is.numbers) == 0 || !isAlike || order >= 0:
+		return Other
+	case !is.isDate && compareNumbers(was.numbers[0], is.numbers[0]) != 0:
+		return Major
+	}
+	return Later
+}
 
 func compareNumbers(a, b string) int {
 	a = strings.TrimLeft(a, "0")
@@ -59,6 +124,12 @@ func compareNumbers(a, b string) int {
 }
 
 // IsNewTag is IsNewVersion for the tag of an image, or a version of a chart: one version, and no range.
-func IsNewTag(was, is *string) bool {
-	return was != nil && is != nil && Tag("x:"+*is) != "" && IsNewVersion("x:"+*was, "x:"+*is)
+func IsNewTag(was, is *string) bool { return StepOfTag(was, is) == Later }
+
+// StepOfTag is StepOf for a tag, or a version.
+func StepOfTag(was, is *string) Step {
+	if was == nil || is == nil || Tag("x:"+*is) == "" {
+		return Other
+	}
+	return StepOf("x:"+*was, "x:"+*is)
 }

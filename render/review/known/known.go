@@ -15,6 +15,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/review/image"
 	"example.com/gatehouse/render/verdict/apiserver"
+	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
 // row is a field whose changes are ordinary.
@@ -36,12 +37,6 @@ var rows = []row{
 		when: isUnselected,
 	},
 	{
-		name:   "recommended labels",
-		kinds:  regexp.MustCompile(`^(CronJob|Job)\.batch$|\.apps$|^(ConfigMap|Pod|Service|ServiceAccount)$`),
-		fields: regexp.MustCompile(`(^|[.*])metadata\.labels\[app\.kubernetes\.io/[a-z-]+\]$`),
-		when:   isUnselected,
-	},
-	{
 		name: "notes",
 		fields: regexp.MustCompile(`^metadata\.annotations(\.description|\[(` +
 			`kubernetes\.io/(change-cause|description)|controller-gen\.kubebuilder\.io/version|` +
@@ -59,7 +54,7 @@ var rows = []row{
 		name: "resources",
 		fields: regexp.MustCompile(`^\*spec\.(initC|c)ontainers\[[^\]]*\]\.resources\.(limits|requests)\.` +
 			`(cpu|memory)$`),
-		when: keepsClass,
+		when: fits,
 	},
 	{
 		name:   "replicas",
@@ -70,11 +65,7 @@ var rows = []row{
 		name:   "histories",
 		kinds:  regexp.MustCompile(`^CronJob\.batch$|\.apps$`),
 		fields: regexp.MustCompile(`^spec\.(revisionHistoryLimit|(successful|failed)JobsHistoryLimit)$`),
-	},
-	{
-		name:   "content of generated ConfigMaps", // Pods restart with it
-		kinds:  regexp.MustCompile(`^ConfigMap$`),
-		fields: regexp.MustCompile(`^(data|binaryData)[.\[]`), when: isReadByPodsAlone,
+		when:   keepsHistory,
 	},
 	{
 		name: "names of generated objects",
@@ -89,9 +80,16 @@ var rows = []row{
 		when:   isText,
 	},
 	{
-		name:   "values of charts", // the rows of the installed objects tell them
-		kinds:  regexp.MustCompile(`^HelmRelease\.helm\.toolkit\.fluxcd\.io$`),
-		fields: regexp.MustCompile(`^spec\.values[.\[]`), when: changesInstalled,
+		name:   "versions of databases", // their operators roll them out
+		kinds:  regexp.MustCompile(`^Cluster\.postgresql\.cnpg\.io$`),
+		fields: regexp.MustCompile(`^spec\.imageName$`), when: isNewVersion,
+	},
+	{
+		name: "settings of deliveries", // the rows of the delivered objects tell them
+		kinds: regexp.MustCompile(`^(HelmRelease\.helm|Kustomization\.kustomize)\.toolkit\.fluxcd\.io$|` +
+			`^Application\.argoproj\.io$`),
+		fields: regexp.MustCompile(`^spec\.(values|images|postBuild\.substitute|sources?(\[[^\]]*\])?\.(helm\.(` +
+			`parameters|values|valuesObject)|kustomize\.images))([.\[]|$)`), when: changesSetting,
 	},
 	{
 		name: "versions of charts", // so do they here
@@ -131,7 +129,7 @@ func isSet(_ *compare.Comparison, _ compare.Change, f compare.FieldChange) bool 
 // isText reports whether a change is of texts, and not of a field that is called description.
 func isText(_ *compare.Comparison, _ compare.Change, f compare.FieldChange) bool {
 	isBranch := func(text *string) bool { return text != nil && strings.HasPrefix(*text, "{") }
-	return !isBranch(f.Before) && !isBranch(f.After) && !strings.HasSuffix(f.Path, ".default.description")
+	return !isBranch(f.Before) && !isBranch(f.After) && !strings.Contains(f.Path, ".default.")
 }
 
 func isBuiltIn(_ *compare.Comparison, c compare.Change, _ compare.FieldChange) bool {
@@ -142,54 +140,82 @@ func isBuiltIn(_ *compare.Comparison, c compare.Change, _ compare.FieldChange) b
 // label matches the key of a label in a path.
 var label = regexp.MustCompile(`labels(?:\.([^.\[]+)|\[([^\]]+)\])$`)
 
-// isUnselected reports whether no object of the environment mentions a label beside its own labels.
+// isUnselected reports whether no object of the environment mentions a label beside its own labels, nor in the spelling
+// of Prometheus.
 func isUnselected(both *compare.Comparison, _ compare.Change, f compare.FieldChange) bool {
 	match := label.FindStringSubmatch(f.Path)
-	return !both.Mentions().Selected.Has(match[1] + match[2])
+	name := match[1] + match[2]
+	m := both.Mentions()
+	return !m.Selected.Has(name) && !m.MentionsPart("label_"+unplain.ReplaceAllString(name, "_"))
 }
+
+// unplain matches what names of Prometheus cannot have.
+var unplain = regexp.MustCompile(`[^A-Za-z0-9_]`)
 
 func isNewVersion(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
 	return isSet(both, c, f) && image.IsNewVersion(*f.Before, *f.After)
 }
 
-// keepsClass reports whether Pods keep their class of quality of service, and at least half of a resource.
-func keepsClass(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
+// keepsHistory reports whether a workload keeps some of its history: without any, nobody can roll it back.
+func keepsHistory(_ *compare.Comparison, _ compare.Change, f compare.FieldChange) bool {
+	return f.After == nil || *f.After != "0"
+}
+
+// fits reports whether Pods keep their class of quality of service and find room: their limits do not fall, they
+// request no more than half as much again, and nothing in their namespace limits them.
+func fits(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
 	classes := func(o *unstructured.Unstructured) (all []corev1.PodQOSClass) {
 		for _, t := range both.Templates(o) {
 			all = append(all, qos.ComputePodQOS(&corev1.Pod{Spec: t.Spec}))
 		}
 		return all
 	}
-	return slices.Equal(classes(c.Before), classes(c.After)) && isLike(f)
+	least := 0.5
+	most := 1.5
+	if strings.Contains(f.Path, ".limits.") {
+		least = 1
+		most = 2
+	}
+	if c.After.GetKind() == "DaemonSet" { // on each node
+		most = 1
+	}
+	return isBetween(f, least, most) && slices.Equal(classes(c.Before), classes(c.After)) &&
+		!both.Mentions().Limited.Has(compare.NamespaceOf(c.After))
 }
 
-// isLike reports whether a quantity changes to no less than half of it, and to no more than its double.
-func isLike(f compare.FieldChange) bool {
+// isBetween reports whether a quantity changes to no less than a part of it, and to no more than another part.
+func isBetween(f compare.FieldChange, least, most float64) bool {
 	was, wasRead := compare.Quantity(f.Before)
 	is, isRead := compare.Quantity(f.After)
-	return wasRead && isRead && was > 0 && is >= was/2 && is <= was*2
+	return wasRead && isRead && was > 0 && is >= was*least && is <= was*most
 }
 
-// keepsCapacity reports whether a workload has at least two Pods or more than before, and neither an autoscaler nor a
-// budget that states a minimum.
+// keepsCapacity reports whether a workload has at least two Pods, before and after, up to twice as many as before, and
+// nothing that limits, counts or scales them.
 func keepsCapacity(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
-	if !isLike(f) {
-		return false
-	}
 	was, _ := compare.Quantity(f.Before)
 	is, _ := compare.Quantity(f.After)
-	namespace := compare.NamespaceOf(c.After)
-	if both.Mentions().Scaled.Has(namespace) || is < was && both.Mentions().Budgeted.Has(namespace) {
+	if !isBetween(f, 0.5, 2) || was < 2 || is < 2 {
 		return false
 	}
-	return is > was || is >= 2
+	namespace := compare.NamespaceOf(c.After)
+	m := both.Mentions()
+	if m.Scaled.Has(namespace) || is < was && m.Budgeted.Has(namespace) {
+		return false
+	}
+	return is < was || !m.Limited.Has(namespace) && !slices.ContainsFunc(both.Templates(c.After), isBound)
 }
 
-// isReadByPodsAlone reports whether Pods of the environment use a ConfigMap, and no other object names it.
-func isReadByPodsAlone(both *compare.Comparison, c compare.Change, _ compare.FieldChange) bool {
-	_, after := both.Uses()
-	return c.Action() == compare.Replaced && len(after[manifest.Object{Unstructured: c.After}.IDInNamespace()]) > 0 &&
-		!both.Mentions().Named.Has(c.After.GetName())
+// isBound reports whether a second Pod of a template may not start, or not on the same node: it has a claim, a port of
+// its node, or a rule about its neighbours.
+func isBound(t podsecurity.Template) bool {
+	s := t.Spec
+	hasClaim := func(v corev1.Volume) bool { return v.PersistentVolumeClaim != nil }
+	hasPort := func(c corev1.Container) bool {
+		return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.HostPort != 0 })
+	}
+	return s.HostNetwork || slices.ContainsFunc(s.Volumes, hasClaim) || slices.ContainsFunc(s.Containers, hasPort) ||
+		len(s.TopologySpreadConstraints) > 0 || s.Affinity != nil && s.Affinity.PodAntiAffinity != nil
 }
 
 // namesSuccessor reports whether a reference follows an object whose name has the hash of its content.
@@ -208,7 +234,13 @@ func changesVersion(both *compare.Comparison, c compare.Change, f compare.FieldC
 		(len(users) > 0 || changesInstalled(both, c, f))
 }
 
-// changesInstalled reports whether a release changes objects, which have rows of their own.
+// changesSetting reports whether a delivery changes objects, and a setting that it had, or a value: values that nothing
+// reads have a row of their own.
+func changesSetting(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
+	return (isSet(both, c, f) || strings.Contains(f.Path, ".values")) && changesInstalled(both, c, f)
+}
+
+// changesInstalled reports whether a delivery changes objects, which have rows of their own, and all of them are known.
 func changesInstalled(both *compare.Comparison, c compare.Change, _ compare.FieldChange) bool {
 	return both.Mentions().Installs.Has(c.Object().ID())
 }

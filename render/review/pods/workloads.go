@@ -87,8 +87,8 @@ func reviewRollout(r rollout, c compare.Change, runs kind.Sentence) (e kind.Effe
 	case hasPods && is < was:
 		e = reviewRelease(r, runs)
 	case r.Replaced && compare.Text(c.After, "spec", "strategy", "type") == "Recreate":
-		return kind.Effect{Type: effect.WorkloadRolled, What: "all Pods are replaced at once" + r.after(": "),
-			Risk: "its strategy is Recreate: no Pod runs meanwhile", Fields: r.told}
+		return kind.Effect{Type: effect.WorkloadRolled, Fields: r.told,
+			What: "all Pods are replaced at once, as its strategy is Recreate" + r.after(": ")}
 	case hasPods && r.Difference != "":
 		e = kind.Effect{Type: effect.WorkloadRolled, What: when + r.after(": "), Risk: lost, Fields: r.told}
 	case isResized:

@@ -230,7 +230,7 @@ func (e Entry) execute(layers []layer, c *loaded, r *run, top common.Values) (do
 		c.Chart, top)
 	r.files = files
 	if err == nil {
-		documents, err = e.sort(c, files)
+		documents, err = e.sort(c, r, files)
 	}
 	isKept := func(file string) bool {
 		if err != nil {
@@ -255,7 +255,7 @@ func (e Entry) execute(layers []layer, c *loaded, r *run, top common.Values) (do
 }
 
 // sort returns the documents of the rendered files in the order of helm.
-func (e Entry) sort(c *loaded, files map[string]string) (documents []document, err error) {
+func (e Entry) sort(c *loaded, r *run, files map[string]string) (documents []document, err error) {
 	maps.DeleteFunc(files, func(name, _ string) bool { return strings.HasSuffix(name, "NOTES.txt") })
 	hooks, manifests, err := releaseutil.SortManifests(files, nil, releaseutil.InstallOrder)
 	if match := parseError.FindStringSubmatch(fmt.Sprint(err)); match != nil {
@@ -278,6 +278,8 @@ func (e Entry) sort(c *loaded, files map[string]string) (documents []document, e
 	for _, hook := range hooks {
 		if !e.SkipHooks && (!e.SkipTests || !slices.Contains(hook.Events, release.HookTest)) {
 			documents = append(documents, document{hook.Path, hook.Manifest})
+		} else if p := r.parts[hook.Path]; p != nil {
+			p.isIdle = true
 		}
 	}
 	return documents, nil

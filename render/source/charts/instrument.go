@@ -16,12 +16,15 @@ type site struct {
 	end     int                // its last line
 	sources map[string][]*site // actions that set the variables in it
 	reads   reads
+	part    *part
+	isRun   bool
 }
 
 // chain is a value that an action names: keys from a base.
 type chain struct {
 	keys    []string
 	isWhole bool // used with all below
+	part    *part
 	isRun   bool
 }
 
@@ -29,6 +32,8 @@ type chain struct {
 type passage struct {
 	content string
 	line    int
+	part    *part
+	isRun   bool
 }
 
 // Functions that return an argument, or a value around it, and functions that look at no more than a value itself.
@@ -46,7 +51,8 @@ type rewriter struct {
 	file       string // in the repository
 	starts     []int  // of the lines of the original
 	caller     *site  // of a text for tpl
-	line, last int    // of the output, and the last line of the original
+	part       *part
+	line, last int // of the output, and the last line of the original
 	site       *site
 	variables  map[string][]*site
 }
@@ -61,6 +67,11 @@ func (r *run) rewrite(template, file, original string, caller *site) string {
 		return original
 	}
 	w := &rewriter{run: r, file: file, starts: []int{0}, caller: caller, line: 1, variables: map[string][]*site{}}
+	if caller == nil {
+		w.part = r.newPart(r.chart+"/"+template, file, written(trees))
+	} else {
+		w.part = r.newPart("tpl "+original, caller.File, written(trees))
+	}
 	for i, c := range []byte(original) {
 		if c == '\n' {
 			w.starts = append(w.starts, i+1)
@@ -119,7 +130,7 @@ func (w *rewriter) node(n parse.Node) {
 	case *parse.TextNode:
 		line := w.lineOf(n.Pos)
 		w.last = max(w.last, w.lineOf(n.Pos+parse.Pos(len(n.Text))))
-		w.texts = append(w.texts, passage{string(n.Text), line})
+		w.texts = append(w.texts, passage{content: string(n.Text), line: line, part: w.part})
 		w.open(line)
 		w.write(fmt.Sprintf("gatehouseText %d}}", len(w.texts)-1))
 	case *parse.ActionNode:
@@ -153,7 +164,8 @@ func (w *rewriter) node(n parse.Node) {
 // enter begins a site at a line.
 func (w *rewriter) enter(line int) {
 	w.last = max(w.last, line)
-	w.site = &site{Position: Position{w.file, line}, end: line, sources: map[string][]*site{}, reads: reads{}}
+	w.site = &site{Position: Position{w.file, line}, end: line, sources: map[string][]*site{}, reads: reads{},
+		part: w.part}
 	if w.caller != nil {
 		w.site.Position = w.caller.Position
 		w.site.end = w.caller.end
@@ -210,6 +222,7 @@ func function(c *parse.CommandNode) string {
 // command returns a command, and reports whether it uses its arguments with all below.
 func (w *rewriter) command(c *parse.CommandNode, isWhole bool) (command string, usesWhole bool) {
 	name := function(c)
+	w.part.note(name)
 	if name == "" && len(c.Args) == 1 {
 		return w.operand(c.Args[0], isWhole), isWhole
 	}
@@ -257,6 +270,10 @@ func (w *rewriter) argument(i int, n parse.Node, function string, isWhole bool) 
 
 func (w *rewriter) operand(n parse.Node, isWhole bool) string {
 	base, keys := w.split(n, isWhole)
+	w.part.note(append(slices.Clip(keys), strings.Trim(base, `"`))...)
+	if isWhole {
+		w.part.noteWhole(keys)
+	}
 	return w.read(base, keys, nil, isWhole)
 }
 
@@ -270,6 +287,7 @@ func (w *rewriter) split(n parse.Node, isWhole bool) (base string, fields []stri
 		return n.Ident[0], n.Ident[1:]
 	case *parse.ChainNode:
 		base, fields = w.split(n.Node, false)
+		w.part.note(append(slices.Clip(fields), n.Field...)...)
 		return w.read(base, fields, nil, false), n.Field
 	case *parse.PipeNode:
 		return "(" + w.pipe(n, isWhole) + ")", nil
@@ -283,6 +301,7 @@ func (w *rewriter) item(n parse.Node, keys []parse.Node, isWhole bool) string {
 	for _, key := range keys {
 		switch key.(type) {
 		case *parse.StringNode, *parse.NumberNode, *parse.VariableNode, *parse.FieldNode, *parse.DotNode:
+			w.part.note(strings.Trim(key.String(), "\"`"))
 			more = append(more, key.String())
 		default: // evaluated once
 			return w.operand(n, true)
@@ -298,7 +317,7 @@ func (w *rewriter) read(base string, fields, more []string, isWhole bool) string
 	if len(fields)+len(more) == 0 && !isWhole || !isValue {
 		return base
 	}
-	w.chains = append(w.chains, chain{keys: fields, isWhole: isWhole})
+	w.chains = append(w.chains, chain{keys: fields, isWhole: isWhole, part: w.part})
 	call := strings.Join(append([]string{"gatehouseRead", strconv.Itoa(len(w.chains) - 1), base}, more...), " ")
 	return strings.Join(append([]string{"(" + call + ")"}, fields...), ".")
 }

@@ -28,6 +28,8 @@ type run struct {
 	chains []chain
 	texts  []passage
 	ofTpl  map[string]string // rewritten texts
+	parts  map[string]*part  // by name
+	chart  string            // that is rewritten
 
 	always   reads // of Helm itself
 	values   map[string]any
@@ -67,14 +69,18 @@ type change struct {
 }
 
 func newRun() *run {
-	return &run{always: reads{}, ofTpl: map[string]string{}, paths: map[uintptr][]string{},
+	return &run{always: reads{}, ofTpl: map[string]string{}, parts: map[string]*part{}, paths: map[uintptr][]string{},
 		pieces: map[string][]piece{}}
 }
 
 func (r *run) rewriteAll(c *loaded) {
 	for _, of := range withDependencies(c.Chart) {
+		r.chart = of.ChartFullPath()
 		for _, f := range of.Templates {
 			f.Data = []byte(r.rewrite(f.Name, c.sources[f], string(f.Data), nil))
+		}
+		for _, f := range of.Files {
+			r.newPart(otherFile+r.chart+"/"+f.Name, c.sources[f], f.Data)
 		}
 		for _, m := range of.Metadata.Maintainers {
 			r.addresses = append(r.addresses, fmt.Sprintf("%p", m))
@@ -123,11 +129,13 @@ func (r *run) enterFile(context any) string {
 
 // enter begins an action.
 func (r *run) enter(i int) string {
+	r.sites[i].isRun = true
 	r.at.Store(r.sites[i])
 	return ""
 }
 
 func (r *run) text(i int) string {
+	r.texts[i].isRun = true
 	t := r.texts[i]
 	r.emit(piece{len(t.content), t.line, true})
 	return t.content

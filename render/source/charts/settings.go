@@ -59,6 +59,7 @@ type layer struct {
 
 func newSettings(layers []layer, r *run) *Settings {
 	s := &Settings{layers, mergeLayers(layers), r}
+	r.settle()
 	r.texts = nil
 	r.ofTpl = nil
 	r.pieces = nil

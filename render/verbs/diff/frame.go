@@ -213,7 +213,17 @@ func (f *frame) isExplained(file git.FileChange) bool {
 	case folder == tree.EnvironmentsFolder:
 		return f.looked.Has(name) || !f.knowsSources(within)
 	}
-	return f.looked.Has(name) && isBeside(file.Path)
+	return f.isConsumed(file, name) && isBeside(file.Path)
+}
+
+// isConsumed reports whether known parts of environments consume a file, before the change and after it.
+func (f *frame) isConsumed(file git.FileChange, name string) bool {
+	isBySome := func(isAfter bool) bool {
+		return slices.ContainsFunc(f.compared, func(both *compare.Comparison) bool {
+			return both.Consumes(name, isAfter)
+		})
+	}
+	return f.looked.Has(name) && (file.Before == nil || isBySome(false)) && (file.After == nil || isBySome(true))
 }
 
 // knowsSources reports whether all sources of an environment are known, or of all that may share a file.

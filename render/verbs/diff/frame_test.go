@@ -89,7 +89,7 @@ func frameOf(t *testing.T, prefix string) *frame {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &frame{isAll: true}
+	f := &frame{isAll: true, compared: []*compare.Comparison{{}}} // one that is rendered
 	f.start(&previousRendering{git: repository, listed: map[string][]string{"prod": {"shop/was.yaml"}}})
 	f.isRendered["other"] = map[string]bool{}
 	f.isRendered["prod"] = map[string]bool{

@@ -108,9 +108,10 @@ func (b *previousRendering) compare(ctx context.Context, now *render.Environment
 	problems := now.Problems
 	isComparable := now.Rendering != nil
 	isUnrendered := b.isUnrendered(now.Name)
+	isUnbuilt := false
 	switch {
 	case isUnrendered:
-		before, after, problems = b.readSources(now, shared, func(doing string) { step("base: " + doing) })
+		before, after, isUnbuilt, problems = b.readSources(now, shared, func(doing string) { step("base: " + doing) })
 		isComparable = before.Objects != nil
 	case isComparable:
 		var warnings []manifest.Problem
@@ -119,6 +120,7 @@ func (b *previousRendering) compare(ctx context.Context, now *render.Environment
 	}
 	one.Problems = slices.Clone(problems)
 	one.Differences = compare.Differ(b.repository.Kinds(), before, after)
+	one.IsUnbuilt = isUnbuilt && !manifest.HasErrors(problems)
 	if isComparable && now.Rendering != nil {
 		one.PostBuild = now.Rendering.PostBuild
 		one.NameReferences = now.Rendering.NameReferences

@@ -39,7 +39,7 @@ func (b *previousRendering) definesKinds() bool {
 // readSources renders the sources of an environment at the commit, unless the change leaves alone what they depend on.
 // Errors that are there as well are warnings, and hide no change.
 func (b *previousRendering) readSources(now *render.Environment, shared *pair, step func(string)) (before,
-	after compare.Input, problems []manifest.Problem) {
+	after compare.Input, isUnbuilt bool, problems []manifest.Problem) {
 	was := now
 	if b.mayDiffer(&shared.looks) {
 		base := b.base.Again(&shared.memo)
@@ -47,17 +47,19 @@ func (b *previousRendering) readSources(now *render.Environment, shared *pair, s
 		was = base.LoadIfThere(now.Name, false, step)
 	}
 	problems = withoutKnown(now.Problems, was.Problems)
+	before.Consumers = was.Consumers()
+	after.Consumers = now.Consumers()
 	if manifest.HasErrors(problems) || !isComparable(was) || !isComparable(now) {
 		before.Untold = was.Untold()
 		after.Untold = now.Untold()
-		return before, after, problems
+		return before, after, was != now, problems
 	}
 	before = inputOf(was, &problems)
 	after = inputOf(now, &problems)
 	if was.Rendering == nil || now.Rendering == nil {
 		before.Kubernetes = after.Kubernetes
 	}
-	return before, after, problems
+	return before, after, false, problems
 }
 
 // isComparable reports whether the objects of an environment are known, though perhaps refused.
@@ -67,10 +69,11 @@ func isComparable(e *render.Environment) bool { return e.Rendering != nil || e.I
 func inputOf(e *render.Environment, problems *[]manifest.Problem) compare.Input {
 	r := e.Rendering
 	if r == nil {
-		return compare.Input{Objects: e.Known(), Deliveries: e.Below(), Charts: e.Sources.Charts, Untold: e.Untold()}
+		return compare.Input{Objects: e.Known(), Deliveries: e.Below(), Charts: e.Sources.Charts, Untold: e.Untold(),
+			Consumers: e.Consumers()}
 	}
 	return compare.Input{Objects: applied(r.PostBuild, r.Objects, problems), Deliveries: r.Deliveries, Charts: r.Charts,
-		Kubernetes: r.Index.Kubernetes, Untold: e.Untold()}
+		Kubernetes: r.Index.Kubernetes, Untold: e.Untold(), Consumers: e.Consumers()}
 }
 
 // withoutKnown returns problems without the warnings that are among known ones, and with their errors as warnings.

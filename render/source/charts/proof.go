@@ -1,0 +1,131 @@
+package charts
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"text/template/parse"
+)
+
+// part is a template of a chart, a text that a template evaluates, or another file of the chart.
+type part struct {
+	file    string // in the repository
+	content [sha256.Size]byte
+	asks    bool // the cluster, the clock or chance, so that a controller may install other objects
+	isIdle  bool // some of it did not run
+	files   bool // it may read other files of the chart
+}
+
+// asking are the functions, and the fields of .Release and .Capabilities, whose results a controller may see otherwise.
+var asking = []string{
+	"lookup", "now", "ago", "date", "dateInZone", "htmlDate", "htmlDateInZone", "getHostByName",
+	"randAlpha", "randAlphaNum", "randAscii", "randBytes", "randInt", "randNumeric", "shuffle", "uuidv4",
+	"bcrypt", "htpasswd", "encryptAES", "genCA", "genCAWithKey", "genPrivateKey", "genSelfSignedCert",
+	"genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey",
+	"APIVersions", "HelmVersion", "KubeVersion", "IsInstall", "IsUpgrade", "Revision",
+}
+
+// newPart records a part of the chart.
+func (r *run) newPart(name, file string, content []byte) *part {
+	if r.parts[name] == nil {
+		r.parts[name] = &part{file: file, content: sha256.Sum256(content)}
+	}
+	return r.parts[name]
+}
+
+// written returns what templates say, without comments.
+func written(trees map[string]*parse.Tree) []byte {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(trees)) {
+		fmt.Fprintf(&b, "%q %s\n", name, trees[name].Root)
+	}
+	return []byte(b.String())
+}
+
+// note records that a part names a function, a field or a text, which may be the name of a field.
+func (p *part) note(names ...string) {
+	isAsking := func(name string) bool { return slices.Contains(asking, name) }
+	p.asks = p.asks || slices.ContainsFunc(names, isAsking)
+	p.files = p.files || slices.Contains(names, "Files")
+}
+
+// noteWhole records that a part uses a value with all below.
+func (p *part) noteWhole(names []string) {
+	last := ""
+	if len(names) > 0 {
+		last = names[len(names)-1]
+	}
+	p.asks = p.asks || last == "Capabilities" || last == "Release"
+}
+
+// settle records which parts did not run as a whole.
+func (r *run) settle() {
+	for _, s := range r.sites {
+		s.part.isIdle = s.part.isIdle || !s.isRun
+	}
+	for _, t := range r.texts {
+		t.part.isIdle = t.part.isIdle || !t.isRun && strings.TrimSpace(t.content) != ""
+	}
+	readsFiles := false
+	for _, p := range r.parts {
+		readsFiles = readsFiles || p.files && p.isIdle
+	}
+	for name, p := range r.parts {
+		p.isIdle = p.isIdle || readsFiles && strings.HasPrefix(name, otherFile)
+	}
+}
+
+// otherFile begins the name of a part that is no template.
+const otherFile = "file "
+
+// Unproven returns the files of a chart whose change, or the change of a value that they read, no rendering shows as a
+// whole: they ask the cluster, the clock or chance, or did not run as a whole. Of an archive, nobody but its author
+// makes a part run, unless the chart asks.
+func (s *Settings) Unproven(was *Settings) (files []string) {
+	if s == nil || was == nil || s == was {
+		return nil
+	}
+	asks := func(p *part) bool { return p.asks }
+	asksAnywhere := slices.ContainsFunc(slices.Collect(maps.Values(s.run.parts)), asks)
+	names := slices.Concat(slices.Collect(maps.Keys(s.run.parts)), slices.Collect(maps.Keys(was.run.parts)))
+	for _, name := range names {
+		is := s.run.parts[name]
+		old := was.run.parts[name]
+		if is != nil && old != nil && is.content == old.content {
+			continue
+		}
+		for _, p := range []*part{is, old} {
+			if p != nil && (p.asks || p.isIdle && (asksAnywhere || !strings.Contains(p.file, ".tgz"))) {
+				files = append(files, strings.TrimPrefix(p.file, "/"))
+			}
+		}
+	}
+	changed := changedKeys(nil, was.run.values, s.run.values)
+	for _, c := range s.run.chains {
+		if !c.isRun && c.part.asks && slices.ContainsFunc(changed, c.mayBe) {
+			files = append(files, strings.TrimPrefix(c.part.file, "/"))
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
+// changedKeys returns the keys of the values that differ.
+func changedKeys(keys []string, was, is any) (all [][]string) {
+	before, wasMap := plainMap(was).(map[string]any)
+	after, isMap := plainMap(is).(map[string]any)
+	switch {
+	case wasMap && isMap:
+		names := slices.Concat(slices.Collect(maps.Keys(before)), slices.Collect(maps.Keys(after)))
+		slices.Sort(names)
+		for _, name := range slices.Compact(names) {
+			all = append(all, changedKeys(append(slices.Clip(keys), name), before[name], after[name])...)
+		}
+	case !reflect.DeepEqual(was, is):
+		all = append(all, keys)
+	}
+	return all
+}
