@@ -6,18 +6,24 @@ import (
 
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/kind/registry"
-	"example.com/gatehouse/render/delivery/release"
+	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/manifest"
 )
 
 const web = "---\napiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web, namespace: argocd, finalizers: [FINALIZERS]}\nspec: {SPEC}\n"
+
+// deliveryOf returns the delivery of some objects.
+func deliveryOf(of manifest.Object, objects []manifest.Object) *render.Delivery {
+	return render.NewDelivery(folder.Place{Of: of, InCluster: of}, objects, nil)
+}
 
 // input is an environment with an Application web that delivers objects.
 func input(t *testing.T, application, objects string) Input {
 	t.Helper()
 	in := Input{Objects: read(t, application)}
 	if application != "" {
-		in.Installed = []*release.Installed{{Release: release.Release{Source: in.Objects[0]}, Objects: read(t, objects)}}
+		in.Deliveries = []*render.Delivery{deliveryOf(in.Objects[0], read(t, objects))}
 	}
 	return in
 }
@@ -42,7 +48,6 @@ func TestArgoCDKeepsWhatItDoesNotPrune(t *testing.T) {
 		after := input(t, "", "")
 		if test.after != "" {
 			after = input(t, application, "")
-			after.Installed[0].Objects = []manifest.Object{}
 		}
 		got := ""
 		for _, c := range Differ(kinds, before, after).Changes {

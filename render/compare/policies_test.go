@@ -6,6 +6,7 @@ import (
 
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render/delivery/release"
+	"example.com/gatehouse/render/manifest"
 )
 
 // An ApplicationSet updates and deletes its Applications as its applicationsSync allows, and the objects of an
@@ -14,19 +15,20 @@ func TestApplicationSetLeavesApplications(t *testing.T) {
 	const application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: NAME, namespace: argocd, finalizers: [FINALIZER]}\nspec: {project: VALUE}\n---\n"
 	side := func(policy, finalizer string, projects map[string]string) (in Input) {
 		in.Objects = read(t, "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: set, namespace: argocd}\nspec: {syncPolicy: {applicationsSync: "+policy+"}}\n")
-		set := &release.Installed{Release: release.Release{Source: in.Objects[0], ID: in.Objects[0].IDInNamespace()}}
-		in.Installed = append(in.Installed, set)
+		var applications []manifest.Object
 		for _, name := range []string{"a", "b"} {
 			if projects[name] == "" {
 				continue
 			}
 			made := read(t, strings.NewReplacer("NAME", name, "VALUE", projects[name], "FINALIZER", finalizer).Replace(application))[0]
-			set.Objects = append(set.Objects, made)
+			applications = append(applications, made)
 			// a chart of the Application has its ApplicationSet as the object in git
-			in.Installed = append([]*release.Installed{{Release: release.Release{Source: in.Objects[0], ID: made.IDInNamespace()}}}, in.Installed...)
-			in.Installed = append(in.Installed, &release.Installed{Release: release.Release{Source: made, ID: made.IDInNamespace()},
-				Objects: read(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "+name+", namespace: shop}\n")})
+			chart := deliveryOf(in.Objects[0], nil)
+			chart.Chart = &release.Installed{Release: release.Release{Source: in.Objects[0], ID: made.IDInNamespace()}}
+			in.Deliveries = append(in.Deliveries, chart,
+				deliveryOf(made, read(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "+name+", namespace: shop}\n")))
 		}
+		in.Deliveries = append(in.Deliveries, deliveryOf(in.Objects[0], applications))
 		return in
 	}
 	const cascading = "resources-finalizer.argocd.argoproj.io/background"
