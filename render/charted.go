@@ -25,7 +25,8 @@ func (b *built) followCharts(in *input, repository *Repository, charts []*Delive
 		chart := charts[0]
 		charts = charts[1:]
 		top := &Delivery{input: in}
-		top.setBuilt(slices.DeleteFunc(slices.Clone(chart.Chart.Objects), func(o manifest.Object) bool { return !isNew(o) }))
+		isKnown := func(o manifest.Object) bool { return !isNew(o) }
+		top.setBuilt(slices.DeleteFunc(slices.Clone(chart.Chart.Objects), isKnown))
 		if len(top.objects) == 0 {
 			continue
 		}
@@ -36,7 +37,8 @@ func (b *built) followCharts(in *input, repository *Repository, charts []*Delive
 			chart.Children = append(chart.Children, d)
 		}
 		releases := release.Find(slices.Concat(top.Applied(), top.delivered()))
-		installed, problems := in.install(in.sources.FS, b.cluster, in.sourceOrigin(repository, b.root.Applied()), releases)
+		origin := in.sourceOrigin(repository, b.root.Applied())
+		installed, problems := in.install(in.sources.FS, b.cluster, origin, releases)
 		b.invalid = append(b.invalid, blameDeliveries(problems)...)
 		b.releases = append(b.releases, releases...)
 		all = append(all, top.delivered()...)

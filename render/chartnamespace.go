@@ -15,7 +15,8 @@ func (p *pipeline) lostNamespaces() (warnings []manifest.Problem) {
 	found := make([][]string, len(p.sources.Charts))
 	for _, o := range p.root.known() {
 		isNamespaced, _ := p.checker.IsNamespaced(o.GroupVersionKind())
-		if path := p.root.paths.Find(o); path != nil && path.Document.FromChart && isNamespaced && o.GetNamespace() == "" {
+		path := p.root.paths.Find(o)
+		if path != nil && path.Document.FromChart && isNamespaced && o.GetNamespace() == "" {
 			if i := p.sources.ChartOf(path.Document); i >= 0 {
 				found[i] = append(found[i], o.String())
 			}

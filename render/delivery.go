@@ -30,8 +30,8 @@ type Delivery struct {
 	Chart *release.Installed
 	// Looks are the paths that making the delivery looks at, and the files whose content it consumes.
 	Looks *source.Looks
-	// Unknown are the reasons why not all objects are known. Without a reason all are. What a reason shares with those of
-	// other deliveries is before a colon: "chart not here: chart web 1.0.0".
+	// Unknown are the reasons why not all objects are known. Without a reason all are. What a reason shares with those
+	// of other deliveries is before a colon: "chart not here: chart web 1.0.0".
 	Unknown []string
 
 	*input                        // of a set and a chart, that of the parent

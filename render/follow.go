@@ -266,7 +266,8 @@ func (f *following) dropRepeated(d *Delivery) (warnings []manifest.Problem) {
 		by, prunes := f.deliverer(other)
 		isKept := delivery.Keeping(delivery.Settings(o.Unstructured, delivery.Flux, delivery.Argo)) != nil
 		d.objects[i].differs = !reflect.DeepEqual(o.Object, other.Object)
-		switch where := f.locate(manifest.NewProblem(other, "", manifest.Value{}, "")).Position(); {
+		where := f.locate(manifest.NewProblem(other, "", manifest.Value{}, "")).Position()
+		switch {
 		case d.objects[i].differs:
 			p := d.Blame(manifest.NewProblem(o, "", manifest.Value{}, fmt.Sprintf("is in %s as well, with other "+
 				"content: %s and %s apply one over the other, again and again; remove or rename one", where, d.Of,
@@ -353,8 +354,9 @@ func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest
 	}
 	var problems []manifest.Problem
 	if written, taken := s.Doubled(files); written != "" {
-		problems = warning(d.Of, fmt.Sprintf("argocd.argoproj.io/manifest-generate-paths: Argo CD takes %s for %s, which "+
-			"is not here, and misses changes: write /%s, or a path relative to %s", written, taken, written, s.Path))
+		problems = warning(d.Of, fmt.Sprintf("argocd.argoproj.io/manifest-generate-paths: Argo CD takes %s for %s, "+
+			"which is not here, and misses changes: write /%s, or a path relative to %s", written, taken, written,
+			s.Path))
 	}
 	place, built, err := d.Merge(files)
 	d.Place = place

@@ -55,7 +55,11 @@ func update(ctx context.Context, root string, selection Selection) (*Update, err
 		return nil, err
 	}
 	defer unlock()
-	selection.Written = true
+	own, err := repository.ownEnvironments()
+	if err != nil {
+		return nil, err
+	}
+	selection.Written = len(own) > 0
 	u, err := NewUpdate(ctx, repository, selection, func(string, string) {})
 	if err != nil {
 		return nil, err

@@ -83,8 +83,8 @@ func Open(dir string, kinds *registry.Kinds) (*Repository, error) {
 	r.locked = resolved
 	if len(r.found()) == 0 {
 		r.Close()
-		return nil, fmt.Errorf("%s has no folder %s, and nothing else to judge: %s; create the folder with render init, "+
-			"or name the folder that holds it", resolved, tree.EnvironmentsFolder, entry.LookedFor)
+		return nil, fmt.Errorf("%s has no folder %s, and nothing else to judge: %s; create the folder with render "+
+			"init, or name the folder that holds it", resolved, tree.EnvironmentsFolder, entry.LookedFor)
 	}
 	return r, nil
 }

@@ -79,8 +79,8 @@ func (p *pipeline) unserved(objects []manifest.Object) (warnings []manifest.Prob
 			u.First.Message = fmt.Sprintf("%s: %s no longer serves %s: write %s, so that the objects are checked",
 				u.GroupKind(), release, u.Version, schema.GroupVersion{Group: u.Group, Version: served})
 		case program != "":
-			u.First.Message = fmt.Sprintf("%s is in a file for %s: no cluster serves it, and the sync would fail: take "+
-				"it out of resources, or annotate it with config.kubernetes.io/local-config: \"true\"", u.GroupKind(),
+			u.First.Message = fmt.Sprintf("%s is in a file for %s: no cluster serves it, and the sync would fail: "+
+				"take it out of resources, or annotate it with config.kubernetes.io/local-config: \"true\"", u.GroupKind(),
 				program)
 		default:
 			continue

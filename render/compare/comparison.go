@@ -262,8 +262,8 @@ func keysOf(all []*render.Delivery) []deliveryKey {
 	return keys
 }
 
-// upgraded returns the objects of a delivery after an upgrade. Flux treats files of CustomResourceDefinitions of a chart
-// by a policy, and deletes none of these objects.
+// upgraded returns the objects of a delivery after an upgrade. Flux treats files of CustomResourceDefinitions of a
+// chart by a policy, and deletes none of these objects.
 func upgraded(by *render.Delivery, was, is []manifest.Object) []manifest.Object {
 	if by.Chart == nil || by.Chart.UpgradeCRDs == "" {
 		return is

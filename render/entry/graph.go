@@ -256,7 +256,8 @@ func (g *graph) nextOf(v vertex, of *files) (all []vertex) {
 // excludes reports whether Argo CD leaves a file of a directory out.
 func (v vertex) excludes(name string) bool {
 	within := strings.TrimPrefix(strings.TrimPrefix(name, v.top), "/")
-	return v.exclude != "" && slices.ContainsFunc(strings.Split(strings.Trim(v.exclude, "{}"), ","), func(p string) bool {
+	patterns := strings.Split(strings.Trim(v.exclude, "{}"), ",")
+	return v.exclude != "" && slices.ContainsFunc(patterns, func(p string) bool {
 		isMatch, err := path.Match(p, within)
 		return isMatch && err == nil
 	})

@@ -40,7 +40,8 @@ func (g *graph) starts() (all []vertex) {
 		}
 	}
 	for _, f := range append([]listed{{name: ".", isDir: true}}, g.listed...) {
-		if of := g.folders[f.name]; f.isDir && of.kustomization != nil && !of.isComponent && !of.isNone && !of.isHidden {
+		of := g.folders[f.name]
+		if f.isDir && of.kustomization != nil && !of.isComponent && !of.isNone && !of.isHidden {
 			all = append(all, vertex{folder: f.name})
 		}
 	}

@@ -93,7 +93,8 @@ func (g *graph) syncOf(d source.Document, file string) *sync {
 	}
 	config := node.Field(spec, "kubeConfig")
 	s.isFlux = true
-	s.cluster = ClusterBy(s.Namespace, node.Text(config, "secretRef", "name"), node.Text(config, "configMapRef", "name"))
+	s.cluster = ClusterBy(s.Namespace, node.Text(config, "secretRef", "name"),
+		node.Text(config, "configMapRef", "name"))
 	return s
 }
 

@@ -141,8 +141,9 @@ func objectProblem(s *source.Sources, p manifest.Problem, id manifest.ID) manife
 			behavior := node.Text(d.Node(), "behavior")
 			return behavior != "merge" && behavior != "replace"
 		})
-		p.Message = "no " + id.Kind + " is here to merge into or to replace: leave out behavior or, if a component has " +
-			"it, move this generator into a component that is listed after that one, as components come after generators"
+		p.Message = "no " + id.Kind + " is here to merge into or to replace: leave out behavior or, if a component " +
+			"has it, move this generator into a component that is listed after that one, as components come after " +
+			"generators"
 	}
 	if len(found) > 0 {
 		p = at(p, found[0])

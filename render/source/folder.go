@@ -127,8 +127,8 @@ func checkEnv(file string, content []byte) problems {
 		more = fmt.Sprintf(" (and %d below)", len(wrong)-1)
 	}
 	return problems{{File: Relative(file), Line: wrong[0], Code: metav1.CauseTypeFieldValueInvalid,
-		Message: "a line of an env file without a valid key" + more + ": write KEY=VALUE, with a key of letters, digits, " +
-			"-, _ and .; list a value of several lines under files:, in a file of its own"}}
+		Message: "a line of an env file without a valid key" + more + ": write KEY=VALUE, with a key of letters, " +
+			"digits, -, _ and .; list a value of several lines under files:, in a file of its own"}}
 }
 
 // loadField is a field of a kustomization that names files to load.

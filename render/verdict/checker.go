@@ -154,7 +154,8 @@ func (c *Checker) tolerate(objects []manifest.Object, found [][]manifest.Problem
 	for _, i := range refused {
 		found[i] = slices.Clone(found[i]) // the memo may have it
 		for j, p := range found[i] {
-			if by := refusing[refusal{i, p.Field, p.Code}]; !p.Warning && 0 < len(by) && len(by) < len(apiserver.Versions()) {
+			by := refusing[refusal{i, p.Field, p.Code}]
+			if !p.Warning && 0 < len(by) && len(by) < len(apiserver.Versions()) {
 				found[i][j].Warning = true
 				found[i][j].Message += " (in Kubernetes " + strings.Join(by, ", ") + "; no version is declared)"
 			}

@@ -50,7 +50,8 @@ func createdNamespace(o manifest.Object) string {
 		deliverySpec
 		Destination struct{ Namespace string }
 	}
-	switch _ = manifest.Decode(o.Object["spec"], &spec); { // a wrong type is an error of the definition
+	_ = manifest.Decode(o.Object["spec"], &spec) // a wrong type is an error of the definition
+	switch {
 	case o.GetKind() == "Application" && slices.Contains(spec.SyncPolicy.SyncOptions, "CreateNamespace=true"):
 		return spec.Destination.Namespace
 	case o.GetKind() == "HelmRelease" && spec.Install.CreateNamespace:

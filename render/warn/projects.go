@@ -58,7 +58,8 @@ func refusedApplications(in Input) (warnings []manifest.Problem) {
 		_, isMissing := p.refusesKind(schema.GroupKind{Kind: "Namespace"}, "", false)
 		if slices.Contains(options, any("CreateNamespace=true")) && isMissing {
 			warnings = append(warnings, warning(o, "spec.syncPolicy.syncOptions", "%s does not admit a Namespace, so "+
-				"Argo CD does not create one by CreateNamespace=true: add it to spec.clusterResourceWhitelist there", of))
+				"Argo CD does not create one by CreateNamespace=true: add it to spec.clusterResourceWhitelist there",
+				of))
 		}
 	}
 	return append(warnings, in.refusedObjects(projects)...)
@@ -132,8 +133,8 @@ func (in Input) refusedObjects(projects projectOf) (all []manifest.Problem) {
 			if strings.HasSuffix(list, "Blacklist") {
 				remedy = "remove it from"
 			}
-			all = append(all, warning(o, field, "%s does not admit %s, so the sync of %s fails: %s spec.%s there", of, what,
-				by, remedy, list))
+			all = append(all, warning(o, field, "%s does not admit %s, so the sync of %s fails: %s spec.%s there", of,
+				what, by, remedy, list))
 		}
 	}
 	return all

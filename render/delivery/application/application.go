@@ -121,7 +121,8 @@ func Read(o manifest.Object) Application {
 	for i := range a.Sources {
 		s := &a.Sources[i]
 		s.Nth = -1
-		if s.Field = field; field == "" {
+		s.Field = field
+		if field == "" {
 			s.Field = fmt.Sprintf("spec.sources[%d]", i)
 			s.Nth = i
 		}
@@ -254,7 +255,8 @@ func (s Source) Merge(files *source.FileSystem) (Source, Type, error) {
 		return s, built, fmt.Errorf("%s has no kustomization.yaml, and the field kustomize needs one: write it there, "+
 			"or remove the field", s.Path)
 	case built == OfHelm && !files.Exists(path.Join(s.Folder(), chartutil.ChartfileName)):
-		return s, built, fmt.Errorf("%s has no Chart.yaml, and so is no chart: write one there, or remove the field helm",
+		return s, built, fmt.Errorf("%s has no Chart.yaml, and so is no chart: write one there, or remove the field "+
+			"helm",
 			s.Path)
 	}
 	return s, built, nil

@@ -224,7 +224,8 @@ func matching(files *source.FileSystem, pattern string) (matched []string) {
 		compiled, err := glob.Compile(strings.ReplaceAll(parts[0], "[^", "[!"))
 		names, _ := files.List(at)
 		for _, name := range names {
-			switch below := path.Join(at, name); {
+			below := path.Join(at, name)
+			switch {
 			case parts[0] == "**":
 				visit(below, parts)
 			case err == nil && compiled.Match(name):

@@ -81,10 +81,12 @@ func (i Installer) Install(releases []Release) (all []*Installed, problems []man
 		installed.Noted = noted
 		all = append(all, installed)
 		for _, p := range found {
-			if p.Code != manifest.NotJudged || p.Field != "" || installed.Unjudged != "" || r.Folder != "" {
+			isOfChart := p.Code == manifest.NotJudged && p.Field == "" && installed.Unjudged == "" && r.Folder == ""
+			if !isOfChart || len(ofChart[p.Message]) == 0 {
 				problems = append(problems, p)
-			} else if ofChart[p.Message] = append(ofChart[p.Message], r.Source.GetName()); len(ofChart[p.Message]) == 1 {
-				problems = append(problems, p)
+			}
+			if isOfChart {
+				ofChart[p.Message] = append(ofChart[p.Message], r.Source.GetName())
 			}
 		}
 	}

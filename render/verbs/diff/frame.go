@@ -134,8 +134,8 @@ func (f *frame) changes(ctx context.Context, environments []*compare.Comparison)
 	return all, nil
 }
 
-// withoutOthers leaves out the files whose content known deliveries of other environments consume, and no unknown one of
-// the compared ones: --env is not about the others.
+// withoutOthers leaves out the files whose content known deliveries of other environments consume, and no unknown one
+// of the compared ones: --env is not about the others.
 func (f *frame) withoutOthers(changes []change) []change {
 	if f.isAll || len(changes) == 0 {
 		return changes

@@ -29,7 +29,8 @@ func OriginOf(ctx context.Context, dir, base string) *Origin {
 	out, _ := in.git(ctx, nil, "config", "--get-regexp", `^remote\..*\.url$`)
 	for line := range strings.Lines(out) {
 		name, url, _ := strings.Cut(strings.TrimSpace(line), " ")
-		switch isLocal := strings.HasPrefix(url, "file://") || !strings.Contains(url, ":") || strings.Contains(url, `\`); {
+		isPath := !strings.Contains(url, ":") || strings.Contains(url, `\`)
+		switch isLocal := strings.HasPrefix(url, "file://") || isPath; {
 		case isLocal || in.prefix != "":
 		case name == "remote.origin.url":
 			o.URLs = slices.Insert(o.URLs, 0, url)
