@@ -291,6 +291,7 @@ func (r *Repository) NeededCharts(environment string, progress func(step string)
 	progress("reading")
 	in, problems := readInput(r, environment, nil)
 	p := &pipeline{input: in}
+	p.root = &Delivery{input: in}
 	if in.sources != nil {
 		for _, e := range in.sources.Charts {
 			if e.Repo != "" && e.Version != "" {
