@@ -57,6 +57,8 @@ func HasCluster(name string) bool { return IsFolder(name) && strings.Contains(na
 func CleanName(name string) string {
 	clean := path.Clean(name)
 	switch {
+	case name == "":
+		return "" // no name
 	case IsFolder(clean):
 		return clean
 	case strings.HasPrefix(name, "./"), strings.Contains(name, clusterMark):

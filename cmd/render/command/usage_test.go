@@ -36,7 +36,7 @@ func TestWrongCommandLinesHaveHints(t *testing.T) {
 		{"", "which environment? write --env NAME, or --all: there are prod and staging"},
 		{"--all --env prod", "if any flags in the group [env all] are set none of the others can be; [all env] were all set"},
 		{"--all --root " + root + "/environments/prod/a.yaml", "open the folder that holds environments: open " + root + "/environments/prod/a.yaml: not a directory"},
-		{"--all --root " + root + "/environments/prod", root + "/environments/prod has no folder environments: create it with render init, or name the folder that holds it"},
+		{"--all --root " + root + "/environments/prod", ". is no environment of environments/, and is rendered nowhere: judge it with --check, compare it by render diff --base, or move it in by render init --from"},
 	} {
 		args := strings.Fields(test.args)
 		if !strings.Contains(test.args, "--root") && !strings.HasPrefix(test.args, "version") && !strings.HasPrefix(test.args, "help") && !strings.HasPrefix(test.args, "completion") {

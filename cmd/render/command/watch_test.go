@@ -173,7 +173,7 @@ func TestWatchRendersAgainAfterChanges(t *testing.T) {
 	awaitFile(t, root, "staging/kustomization.yaml", "")
 
 	move(t, root, "../prod", "../../away")
-	w.await(t, "environments/ has no environment")
+	w.await(t, "is rendered nowhere")
 	writeFile(t, root, "../../away/a.yaml", configMap("a", "back"))
 	move(t, root, "../../away", "../prod")
 	w.await(t, "up to date; waiting")
