@@ -31,7 +31,6 @@ type Entry struct {
 	Cluster string
 
 	isDelivered bool // it has objects that deliver
-	isSynced    bool // Flux syncs its cluster by the folder
 }
 
 const clusterMark = "@"
@@ -100,7 +99,7 @@ func (r Repository) All() []Entry {
 		case other != nil:
 			other.Resources = append(other.Resources, e.Resources...)
 			other.WithFolder = other.WithFolder || e.WithFolder
-			other.isSynced, other.isDelivered = other.isSynced || e.isSynced, other.isDelivered || e.isDelivered
+			other.isDelivered = other.isDelivered || e.isDelivered
 		case isFound:
 			byName[e.Name] = &e
 		}
@@ -114,14 +113,21 @@ func (r Repository) All() []Entry {
 	return all
 }
 
-// Clusters returns the folders in another one, or the folder itself, that Flux syncs clusters by.
+// Clusters returns the folders in another one, or the folder itself, that Flux syncs clusters by, also those that an
+// environment lists.
 func (r Repository) Clusters(folder string) (names []string) {
-	for _, e := range r.All() {
-		if e.isSynced && (path.Clean(folder) == "." || source.IsWithin(FolderOf(e.Name), path.Clean(folder))) {
-			names = append(names, e.Name)
+	g := newGraph(r)
+	roots, _ := g.roots()
+	for _, root := range roots {
+		synced := g.syncedBy(root)
+		name := CleanName("./" + synced)
+		isWithin := path.Clean(folder) == "." || source.IsWithin(synced, path.Clean(folder))
+		if synced != "" && isWithin && r.IsOutside(name) && CanBuild(r.Files, name) {
+			names = append(names, name)
 		}
 	}
-	return names
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // SyncsOf returns the files with an object that syncs a folder, sorted, and whether one is an Application that reads it

@@ -31,6 +31,8 @@ type graph struct {
 	objects map[string]bool     // files of nothing but objects
 	loaded  map[string]bool     // files that kustomizations load, and not as objects
 	paths   map[string][]string // in the templates of a chart, by the folder of the chart
+
+	leadsAnywhere bool // a path is a variable as a whole: it may be that of any kustomization
 }
 
 type listed struct {
@@ -270,6 +272,7 @@ func (g *graph) matching(name string) (names []string) {
 	case !strings.Contains(pattern, "*"):
 		return []string{name}
 	case strings.Trim(pattern, "*/.") == "":
+		g.leadsAnywhere = true
 		return nil
 	}
 	for _, f := range g.listed {

@@ -88,7 +88,7 @@ func (g *graph) entries() (all []Entry) {
 	for _, r := range roots {
 		if folder := g.syncedBy(r); folder != "" && !g.isListed(folder) { // of a listed one, another cluster has all
 			synced[folder] = true
-			all = append(all, Entry{Name: CleanName("./" + folder), isSynced: true, isDelivered: true})
+			all = append(all, Entry{Name: CleanName("./" + folder), isDelivered: true})
 		}
 	}
 	byFlux, off := g.byFlux(roots, synced)
@@ -96,7 +96,7 @@ func (g *graph) entries() (all []Entry) {
 	for _, r := range roots {
 		switch {
 		case g.syncedBy(r) != "", isBelowAny(r.place(), byFlux): // Flux reads all levels
-		case off[r.place()]:
+		case off[r.place()], r.sync == nil && len(r.syncs) == 0 && g.leadsAnywhere:
 			continue
 		case r.sync == nil:
 			all = append(all, Entry{Name: CleanName("./" + r.folder), WithFolder: true, isDelivered: len(r.syncs) > 0})
@@ -108,7 +108,8 @@ func (g *graph) entries() (all []Entry) {
 	}
 	for folder := range byFlux {
 		if !isBelowAny(path.Dir(folder), byFlux) {
-			all = append(all, Entry{Name: CleanName("./" + folder), isDelivered: true})
+			all = append(all, Entry{Name: CleanName("./" + folder), Resources: aside(roots, folder, synced),
+				isDelivered: true})
 		}
 	}
 	for _, group := range clustersOf(byHand) {
@@ -123,6 +124,21 @@ func (g *graph) entries() (all []Entry) {
 		all = append(all, spokes(syncs)...)
 	}
 	return all
+}
+
+// aside returns the files of roots in a folder of Flux that are in none of the clusters there; nothing without such a
+// cluster, as Flux reads the whole folder then.
+func aside(roots []root, folder string, synced map[string]bool) (files []string) {
+	hasClusters := false
+	for cluster := range synced {
+		hasClusters = hasClusters || source.IsWithin(cluster, folder)
+	}
+	for _, r := range roots {
+		if hasClusters && r.sync != nil && source.IsWithin(r.place(), folder) && !isBelowAny(r.place(), synced) {
+			files = append(files, r.sync.file)
+		}
+	}
+	return files
 }
 
 // place returns the folder of a root, or of its file.
