@@ -129,7 +129,7 @@ func (c Coverage) String() string {
 
 // reasonsOf counts the names of some deliveries by reason.
 func reasonsOf(byReason map[string]map[string]bool, count int) string {
-	var reasons []string
+	reasons := make([]string, 0, len(byReason))
 	for _, reason := range slices.Sorted(maps.Keys(byReason)) {
 		n := len(byReason[reason])
 		switch {

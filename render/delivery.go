@@ -118,10 +118,11 @@ func (d *Delivery) stage(withRepeated bool, of func(delivered) manifest.Object) 
 	return objects
 }
 
-// isEntry reports whether the delivery is the entry of the environment, isSet whether it is an ApplicationSet, and
-// IsFolder whether a tool builds a folder.
-func (d *Delivery) isEntry() bool  { return d.Parent == nil }
-func (d *Delivery) isSet() bool    { return !d.isEntry() && d.Chart == nil && d.Folder == "" }
+// isEntry reports whether the delivery is the entry of the environment, isSet whether it is an ApplicationSet.
+func (d *Delivery) isEntry() bool { return d.Parent == nil }
+func (d *Delivery) isSet() bool   { return !d.isEntry() && d.Chart == nil && d.Folder == "" }
+
+// IsFolder reports whether a tool builds a folder.
 func (d *Delivery) IsFolder() bool { return !d.isEntry() && d.Folder != "" }
 
 // isOpen reports whether the objects of a folder or set are there to be judged.

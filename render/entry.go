@@ -94,7 +94,7 @@ func (r *Repository) checkFolder(name string) error {
 // that of the folder.
 func withResources(files *source.FileSystem, e entry.Entry) *source.FileSystem {
 	at := folderOf(e.Name)
-	var resources []string
+	resources := make([]string, 0, len(e.Resources))
 	for _, name := range e.Resources {
 		resources = append(resources, "./"+source.Relative(strings.TrimPrefix("/"+name, at)))
 	}

@@ -102,7 +102,7 @@ func (b *built) deliver(in *input, repository *Repository) {
 	installed, problems := in.install(in.sources.FS, b.cluster, origin, b.releases)
 	b.invalid = append(b.invalid, blameDeliveries(problems)...)
 	all := slices.Concat(b.root.known(), delivered)
-	var charts []*Delivery
+	charts := make([]*Delivery, 0, len(installed))
 	for _, r := range installed {
 		charts = append(charts, b.root.addChart(r))
 		all = append(all, r.Objects...)

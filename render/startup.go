@@ -23,6 +23,7 @@ func (p *pipeline) deliveries(objects []manifest.Object) []warn.Delivery {
 		return nil
 	}
 	folders := map[manifest.ID][]*Delivery{}
+	isOfFlux := func(o manifest.Object) bool { return folder.IsKustomization(o) || o.GetKind() == "HelmRelease" }
 	installed := map[manifest.ID][]*Delivery{}
 	applied := slices.Clone(objects)
 	for _, f := range p.followed() {
@@ -33,7 +34,6 @@ func (p *pipeline) deliveries(objects []manifest.Object) []warn.Delivery {
 	for _, r := range p.startingCharts() {
 		installed[r.Chart.ID] = append(installed[r.Chart.ID], r)
 	}
-	isOfFlux := func(o manifest.Object) bool { return folder.IsKustomization(o) || o.GetKind() == "HelmRelease" }
 	all := []warn.Delivery{{IsApart: !slices.ContainsFunc(objects, isOfFlux)}}
 	addTo(&all[0], objects, true)
 	known := map[manifest.ID]bool{}
@@ -50,19 +50,24 @@ func (p *pipeline) deliveries(objects []manifest.Object) []warn.Delivery {
 			all[0].Object = o
 			continue
 		}
-		isUnknown := delivery.IsApplication(o) && len(folders[id])+len(installed[id]) == 0
-		d := warn.Delivery{Object: o, IsOpen: !release.Is(o) || isUnknown}
-		for _, f := range folders[id] {
-			addTo(&d, f.whole(), folder.IsKustomization(o))
-			d.IsOpen = false
-		}
-		for _, r := range installed[id] {
-			addTo(&d, r.Applied(), false)
-			d.IsOpen = d.IsOpen || r.Chart.Archive == "" && len(folders[id]) == 0 && mayDefineKinds(r.Chart)
-		}
-		all = append(all, d)
+		all = append(all, startingBy(o, folders[id], installed[id]))
 	}
 	return all
+}
+
+// startingBy returns what an object delivers by folders and charts.
+func startingBy(o manifest.Object, folders, installed []*Delivery) warn.Delivery {
+	isUnknown := delivery.IsApplication(o) && len(folders)+len(installed) == 0
+	d := warn.Delivery{Object: o, IsOpen: !release.Is(o) || isUnknown}
+	for _, f := range folders {
+		addTo(&d, f.whole(), folder.IsKustomization(o))
+		d.IsOpen = false
+	}
+	for _, r := range installed {
+		addTo(&d, r.Applied(), false)
+		d.IsOpen = d.IsOpen || r.Chart.Archive == "" && len(folders) == 0 && mayDefineKinds(r.Chart)
+	}
+	return d
 }
 
 // isDelivery reports whether a tool makes other objects by an object, followed or not.

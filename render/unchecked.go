@@ -80,8 +80,8 @@ func (p *pipeline) unserved(objects []manifest.Object) (warnings []manifest.Prob
 				u.GroupKind(), release, u.Version, schema.GroupVersion{Group: u.Group, Version: served})
 		case program != "":
 			u.First.Message = fmt.Sprintf("%s is in a file for %s: no cluster serves it, and the sync would fail: "+
-				"take it out of resources, or annotate it with config.kubernetes.io/local-config: \"true\"", u.GroupKind(),
-				program)
+				"take it out of resources, or annotate it with config.kubernetes.io/local-config: \"true\"",
+				u.GroupKind(), program)
 		default:
 			continue
 		}

@@ -104,7 +104,7 @@ func (r Repository) All() []Entry {
 			byName[e.Name] = &e
 		}
 	}
-	var all []Entry
+	all := make([]Entry, 0, len(byName))
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		slices.Sort(byName[name].Resources)
 		byName[name].Resources = slices.Compact(byName[name].Resources)

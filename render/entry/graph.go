@@ -229,15 +229,20 @@ func (g *graph) nextOf(v vertex, of *files) (all []vertex) {
 				all = append(all, vertex{file: name})
 			}
 		}
-		return all
 	case of.isChart && !v.isPlain:
 		for _, name := range g.paths[v.folder] {
 			for _, folder := range g.matching(name) {
 				all = append(all, g.at(vertex{folder: folder}))
 			}
 		}
-		return all
+	default:
+		all = g.nextOfPlain(v, of)
 	}
+	return all
+}
+
+// nextOfPlain returns what a folder leads to whose files a tool reads: YAML for Flux, objects for Argo CD.
+func (g *graph) nextOfPlain(v vertex, of *files) (all []vertex) {
 	for _, name := range of.names {
 		isRead := v.isFlux && source.IsYAML(name) || !v.isFlux && g.objects[name] && !v.excludes(name)
 		if isRead {

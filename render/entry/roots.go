@@ -113,17 +113,21 @@ func (g *graph) entries() (all []Entry) {
 		}
 	}
 	for _, group := range clustersOf(byHand) {
-		e := Entry{Name: CleanName("./" + above(filesOf(group))), isDelivered: true}
-		var syncs []*sync
-		for _, r := range group {
-			e.Resources = append(e.Resources, r.sync.file)
-			e.Resources = append(e.Resources, g.beside(r.sync.file, seen)...)
-			syncs = append(syncs, r.syncs...)
-		}
-		all = append(all, e)
-		all = append(all, spokes(syncs)...)
+		all = append(all, g.appliedByHand(group, seen)...)
 	}
 	return all
+}
+
+// appliedByHand returns the entry of roots of one cluster, and those of other clusters below.
+func (g *graph) appliedByHand(group []root, seen map[vertex]bool) []Entry {
+	e := Entry{Name: CleanName("./" + above(filesOf(group))), isDelivered: true}
+	var syncs []*sync
+	for _, r := range group {
+		e.Resources = append(e.Resources, r.sync.file)
+		e.Resources = append(e.Resources, g.beside(r.sync.file, seen)...)
+		syncs = append(syncs, r.syncs...)
+	}
+	return append([]Entry{e}, spokes(syncs)...)
 }
 
 // aside returns the files of roots in a folder of Flux that are in none of the clusters there; nothing without such a
@@ -206,7 +210,8 @@ func (g *graph) syncedBy(r root) string {
 	if r.sync == nil && slices.ContainsFunc(g.syncs, isInstalled) {
 		return r.folder
 	}
-	isAlone := 1 == len(slices.DeleteFunc(slices.Clone(r.syncs), func(s *sync) bool { return !s.isKustomization() }))
+	isOther := func(s *sync) bool { return !s.isKustomization() }
+	isAlone := len(slices.DeleteFunc(slices.Clone(r.syncs), isOther)) == 1
 	for _, s := range r.syncs {
 		for _, p := range s.places {
 			isCluster := s.isKustomization() && (!isAlone || s.Name == bootstrapped)

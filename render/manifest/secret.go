@@ -53,7 +53,8 @@ func MaskSecrets(before, after *unstructured.Unstructured) (was, is *unstructure
 	}
 	maskFields(was, is, func(key string, value any) bool {
 		_, isMap := value.(map[string]any)
-		return !publicFields.Has(key) && value != nil && !(isMap && slices.Contains(SecretFields, key))
+		hasValues := isMap && slices.Contains(SecretFields, key)
+		return !publicFields.Has(key) && value != nil && !hasValues
 	})
 	for _, name := range SecretFields {
 		maskFields(was, is, func(string, any) bool { return true }, name)

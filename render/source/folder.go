@@ -235,17 +235,7 @@ func (r folderReader) readValue(f loadField, entry string, value, target *yaml.N
 	resolved := r.Paths[value.Value]
 	switch f.is {
 	case loadAny, loadEnv:
-		_, content, err := r.fs.find(resolved)
-		if bytes.Contains(content, []byte("\r\n")) {
-			r.CRLF = append(r.CRLF, resolved)
-		}
-		if err == nil { // kustomize reports the error
-			found := checkConflicts(resolved, content)
-			if f.is == loadEnv && len(found) == 0 {
-				found = checkEnv(resolved, content)
-			}
-			r.problems = append(r.problems, found...)
-		}
+		r.readContent(resolved, f.is)
 	case loadYAML, loadPatch, loadPatches:
 		content, ok := r.readFile(resolved)
 		if !ok {
@@ -265,6 +255,22 @@ func (r folderReader) readValue(f loadField, entry string, value, target *yaml.N
 		r.addLoad(load{by: r.Kustomization, from: f, line: value.Line, path: resolved, isDir: r.fs.IsDir(resolved),
 			isConfig: r.isConfig || f.is == loadConfig})
 	}
+}
+
+// readContent reads a file of a generator.
+func (r folderReader) readContent(file string, is loadKind) {
+	_, content, err := r.fs.find(file)
+	if bytes.Contains(content, []byte("\r\n")) {
+		r.CRLF = append(r.CRLF, file)
+	}
+	if err != nil { // kustomize reports it
+		return
+	}
+	found := checkConflicts(file, content)
+	if is == loadEnv && len(found) == 0 {
+		found = checkEnv(file, content)
+	}
+	r.problems = append(r.problems, found...)
 }
 
 // checkPatch reports a patch of nothing but comments: kustomize ignores it, which undoes the patch. checkPatches

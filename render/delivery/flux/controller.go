@@ -128,17 +128,17 @@ func (i Instance) controllerTag() string {
 	if err != nil {
 		return unknown
 	}
-	var minors []int
-	for minor := range 2 * firstStrict {
-		for _, patch := range []int{0, 99} {
-			version := semver.New(2, uint64(minor), uint64(patch), "", "")
+	var minors []uint64
+	for minor := range uint64(2 * firstStrict) {
+		for _, patch := range []uint64{0, 99} {
+			version := semver.New(2, minor, patch, "", "")
 			if constraint.Check(version) {
 				minors = append(minors, minor)
 			}
 		}
 	}
 	if exact, err := semver.NewVersion(i.Distribution.Version); err == nil {
-		minors = []int{int(exact.Minor())}
+		minors = []uint64{exact.Minor()}
 	}
 	if len(minors) == 0 || (slices.Min(minors) < firstStrict) != (slices.Max(minors) < firstStrict) {
 		return unknown

@@ -426,7 +426,7 @@ func (i Installer) postRender(r Release, result *rendered) error {
 	for _, o := range crds {
 		delivery.AddEntries(o.GetLabels, o.SetLabels, r.Origin)
 	}
-	result.objects = append(crds, others...)
+	result.objects = slices.Concat(crds, others)
 	return nil
 }
 

@@ -43,12 +43,13 @@ func ParseLock(file string, content []byte) (all []Locked, problems []manifest.P
 		if len(words) == 4 {
 			l = Locked{Name: words[0], Version: words[1], Repository: words[2], Digest: words[3], Line: l.Line}
 		}
-		if len(words) != 4 || len(words[3]) != len("sha256:")+64 || !strings.HasPrefix(words[3], "sha256:") {
+		switch {
+		case len(words) != 4 || len(words[3]) != len("sha256:")+64 || !strings.HasPrefix(words[3], "sha256:"):
 			wrong = "is no entry: write NAME VERSION REPOSITORY sha256:DIGEST, or remove the line and run render " +
 				"charts pull"
-		} else if strings.ContainsAny(l.File(), `/\`) {
+		case strings.ContainsAny(l.File(), `/\`):
 			wrong = "a name or version has no slash"
-		} else if known[l.File()] > 0 {
+		case known[l.File()] > 0:
 			wrong = fmt.Sprintf("%s is in line %d as well: remove one", l.File(), known[l.File()])
 		}
 		if wrong != "" {

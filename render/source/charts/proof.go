@@ -88,6 +88,19 @@ func (s *Settings) Unproven(was *Settings) (files []string) {
 	if s == nil || was == nil || s == was {
 		return nil
 	}
+	changed := changedKeys(nil, was.run.values, s.run.values)
+	for _, c := range s.run.chains {
+		if !c.isRun && c.part.asks && slices.ContainsFunc(changed, c.mayBe) {
+			files = append(files, strings.TrimPrefix(c.part.file, "/"))
+		}
+	}
+	files = append(files, s.unprovenParts(was)...)
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
+// unprovenParts returns the changed files of a chart that ask, or did not run as a whole.
+func (s *Settings) unprovenParts(was *Settings) (files []string) {
 	asks := func(p *part) bool { return p.asks }
 	asksAnywhere := slices.ContainsFunc(slices.Collect(maps.Values(s.run.parts)), asks)
 	names := slices.Concat(slices.Collect(maps.Keys(s.run.parts)), slices.Collect(maps.Keys(was.run.parts)))
@@ -103,14 +116,7 @@ func (s *Settings) Unproven(was *Settings) (files []string) {
 			}
 		}
 	}
-	changed := changedKeys(nil, was.run.values, s.run.values)
-	for _, c := range s.run.chains {
-		if !c.isRun && c.part.asks && slices.ContainsFunc(changed, c.mayBe) {
-			files = append(files, strings.TrimPrefix(c.part.file, "/"))
-		}
-	}
-	slices.Sort(files)
-	return slices.Compact(files)
+	return files
 }
 
 // changedKeys returns the keys of the values that differ.

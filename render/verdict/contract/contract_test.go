@@ -31,7 +31,7 @@ func parse(t *testing.T, text string) manifest.Object {
 
 // Overrides may change anything of a gated Pod but what the controller and the tools of a cluster know it by.
 func TestOverridesKeepWhatTheControllerNeeds(t *testing.T) {
-	replace := func(old, new string) string { return strings.Replace(gated, old, new, 1) }
+	replace := func(old, by string) string { return strings.Replace(gated, old, by, 1) }
 	for name, test := range map[string]struct{ overridden, want string }{
 		"same":             {gated, ""},
 		"image":            {replace("busybox", "alpine"), ""},
