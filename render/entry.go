@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -46,6 +47,11 @@ func (r *Repository) entryOf(name string) entry.Entry {
 		return r.found()[i]
 	}
 	return entry.Entry{Name: name}
+}
+
+// HasOtherEntry reports whether another revision of the repository has other files for an entry.
+func (r *Repository) HasOtherEntry(name string, other *Repository) bool {
+	return !reflect.DeepEqual(r.entryOf(name), other.entryOf(name))
 }
 
 // IsFolder reports whether the name of an environment is the path of a folder outside of environments/.

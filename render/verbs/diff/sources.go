@@ -41,7 +41,7 @@ func (b *previousRendering) definesKinds() bool {
 func (b *previousRendering) readSources(now *render.Environment, shared *pair, step func(string)) (before,
 	after compare.Input, isUnbuilt bool, problems []manifest.Problem) {
 	was := now
-	if b.mayDiffer(&shared.looks) {
+	if b.mayDiffer(&shared.looks) || b.repository.HasOtherEntry(now.Name, b.base) {
 		base := b.base.Again(&shared.memo)
 		base.NoWarnings = !slices.ContainsFunc(now.Problems, func(p manifest.Problem) bool { return p.Warning })
 		was = base.LoadIfThere(now.Name, false, step)
