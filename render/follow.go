@@ -18,12 +18,14 @@ import (
 	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/folder"
+	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/entry"
 	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/charts"
 	"example.com/gatehouse/render/source/text"
 	"example.com/gatehouse/render/tree"
 )
@@ -429,11 +431,8 @@ func (d *Delivery) build(files *source.FileSystem) []manifest.Problem {
 	child.overrides = ""
 	child.postBuild = nil
 	child.sources = source.Read(nil, d.shared, files, d.kinds.KustomizeConfig(), clusterOf, nil, d.Folder)
-	if remote := remoteEntries(child.sources); len(remote) > 0 {
-		message := "is not judged: rendering reads only this repository, and its folder takes " +
-			manifest.FirstOf(3, remote)
-		d.unknown("remote base: " + manifest.FirstOf(3, remote))
-		return warning(d.Of, message)
+	if lacking := child.lacking(); lacking != "" {
+		return d.notJudged(lacking)
 	}
 	d.input = &child
 	d.overlay = overlay
@@ -450,16 +449,29 @@ func (d *Delivery) build(files *source.FileSystem) []manifest.Problem {
 	return append(problems, d.buildFolder()...)
 }
 
-// remoteEntries returns the entries that kustomize would fetch. There are no sources after an error.
-func remoteEntries(s *source.Sources) (all []string) {
-	if s == nil {
-		return nil
+// lacking returns what a build would fetch or run, as a reason why its objects are not known, or nothing. There are no
+// sources after an error.
+func (in *input) lacking() string {
+	if in.sources == nil {
+		return ""
 	}
-	for _, k := range s.Kustomizations {
-		all = append(all, k.Remote...)
+	var remote []string
+	for _, k := range in.sources.Kustomizations {
+		remote = append(remote, k.Remote...)
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	slices.Sort(remote)
+	if len(remote) > 0 {
+		return "remote base: " + manifest.FirstOf(3, slices.Compact(remote))
+	}
+	if plugins := in.sources.Plugins(); len(plugins) > 0 {
+		return "plugin: " + manifest.FirstOf(3, plugins)
+	}
+	for _, chart := range in.sources.Charts {
+		if chart.Repo != "" && !charts.IsThere(in.sources.FS, chart.Entry) {
+			return release.ChartNotHere + ": chart " + chart.Name + " " + chart.Version
+		}
+	}
+	return ""
 }
 
 // warning returns a warning about a delivery.

@@ -402,8 +402,8 @@ func runPipeline(repository *Repository, name string, by *By, show func(step str
 	input, problems := readInput(repository, name, by)
 	p.input = input
 	p.root = &Delivery{input: input, Looks: input.noted}
-	if remote := remoteEntries(p.sources); IsFolder(name) && len(remote) > 0 { // it is written nowhere
-		p.root.unknown("remote base: " + manifest.FirstOf(3, remote))
+	if lacking := p.lacking(); IsFolder(name) && lacking != "" { // it is written nowhere
+		p.root.unknown(lacking)
 		return p
 	}
 	if p.addProblems(problems) {

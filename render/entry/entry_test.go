@@ -168,7 +168,8 @@ func TestEntriesAreTheRootsOfWhatDelivers(t *testing.T) {
 			application("hub/c.yaml", "c", "source: {path: web}, destination: {server: 'https://192.0.2.1:6443'}") + web,
 			"./hub(hub/a.yaml hub/b.yaml hub/c.yaml) ./hub@192.0.2.1:6443(hub/c.yaml) ./hub@east(hub/b.yaml)"},
 		"a cluster by a kubeConfig": {kubeConfig + overlay("apps", "resources: []"), "./hub ./hub@east.config(hub/spoke.yaml)"},
-		"patches, tests and templates": {overlay("a", "patches: [{path: p.yaml}]") +
+		"patches, tests and templates": {overlay("a", "resources: [c.yaml]\npatches: [{path: p.yaml}]") + "-- a/c.yaml --\n" + configMap +
+			overlay("empty", "resources: []\npatches: []") + overlay("skeleton", "resources: ['{{ .name }}.yaml']") +
 			application("a/p.yaml", "p", "source: {path: web}") + application("testdata/t.yaml", "t", "source: {path: web}") +
 			application("b/t.yaml", "'${NAME}'", "source: {path: web}"), "./a"},
 		"what is rendered": {application("root.yaml", "root", "source: {path: rendered/prod}"), ""},

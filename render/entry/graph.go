@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/types"
 
@@ -47,6 +48,7 @@ type files struct {
 	isNone         bool // they are no manifests: they are of a chart or of tests
 	isHidden       bool
 	isComponent    bool
+	isEmpty        bool // its kustomization makes nothing
 	// kustomization is nil without one. It has the files and folders that it lists.
 	kustomization []string
 }
@@ -168,11 +170,28 @@ func (g *graph) chartOf(within string) string {
 	return ""
 }
 
+// makers are the fields of a kustomization that make objects.
+var makers = []string{"resources", "bases", "components", "generators", "configMapGenerator", "secretGenerator",
+	"helmCharts", "helmChartInflationGenerator"}
+
+func makesObjects(kustomization *yaml.Node) bool {
+	return slices.ContainsFunc(makers, func(field string) bool {
+		return slices.ContainsFunc(node.Fields(kustomization, field), func(list *yaml.Node) bool {
+			return !node.IsNull(list) && len(node.Items(list)) > 0
+		})
+	})
+}
+
 func (g *graph) readKustomization(within string, content []byte) {
 	of := g.folders[within]
+	if bytes.Contains(content, []byte("{{")) { // a template
+		of.isNone = true
+		return
+	}
 	of.kustomization = []string{}
 	for _, d := range source.Parse(within, content) {
 		of.isComponent = of.isComponent || d.Kind == types.ComponentKind
+		of.isEmpty = !makesObjects(d.Node())
 		resources, others := source.Loads(d.Node())
 		for _, name := range resources {
 			of.kustomization = append(of.kustomization, path.Join(within, name))

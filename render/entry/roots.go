@@ -41,7 +41,7 @@ func (g *graph) starts() (all []vertex) {
 	}
 	for _, f := range append([]listed{{name: ".", isDir: true}}, g.listed...) {
 		of := g.folders[f.name]
-		if f.isDir && of.kustomization != nil && !of.isComponent && !of.isNone && !of.isHidden {
+		if f.isDir && of.kustomization != nil && !of.isComponent && !of.isEmpty && !of.isNone && !of.isHidden {
 			all = append(all, vertex{folder: f.name})
 		}
 	}

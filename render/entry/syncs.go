@@ -78,7 +78,13 @@ func (g *graph) syncOf(d source.Document, file string) *sync {
 		g.setMade(s, d)
 		return s
 	case "kustomize.toolkit.fluxcd.io/Kustomization":
-		s.places = g.placeIn(node.Field(spec, "sourceRef"), file, path.Join(".", node.Text(spec, "path")))
+		name := path.Join(".", node.Text(spec, "path"))
+		s.places = g.placeIn(node.Field(spec, "sourceRef"), file, name)
+		for _, components := range node.Fields(spec, "components") {
+			for _, component := range node.Items(components) {
+				s.places = append(s.places, place{path: path.Join(name, component.Value)})
+			}
+		}
 	case "fluxcd.controlplane.io/FluxInstance":
 		s.instance = path.Join(".", node.Text(spec, "sync", "path"))
 	case "helm.toolkit.fluxcd.io/HelmRelease": // perhaps of the chart flux-instance

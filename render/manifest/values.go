@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"iter"
 	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
 
 	"example.com/gatehouse/render/decoding"
 )
@@ -63,4 +66,15 @@ func JSON(value any) string {
 		panic(err) // it comes from YAML or JSON
 	}
 	return strings.TrimSuffix(text.String(), "\n")
+}
+
+// IsNever reports whether a schedule of a CronJob has no date, such as 30 February. The controller reads it by the same
+// library, which panics on a time zone alone: pkg/controller/cronjob/cronjob_controllerv2.go of Kubernetes.
+func IsNever(schedule string) bool {
+	if strings.Contains(schedule, "TZ=") && !strings.Contains(schedule, " ") {
+		return false
+	}
+	parsed, err := cron.ParseStandard(schedule)
+	beforeLeapYear := time.Date(2027, 3, 1, 0, 0, 0, 0, time.UTC)
+	return err == nil && parsed.Next(beforeLeapYear).IsZero()
 }

@@ -48,3 +48,14 @@ func TestValuesStopsWhenTheLoopBreaks(t *testing.T) {
 		}
 	}
 }
+
+func TestSchedulesWithoutADate(t *testing.T) {
+	for schedule, want := range map[string]bool{
+		"0 0 30 2 *": true, "0 0 29 2 *": false, "@daily": false, "no schedule": false, "TZ=UTC": false,
+		"TZ=UTC 0 0 30 2 *": true,
+	} {
+		if got := IsNever(schedule); got != want {
+			t.Errorf("%s: %t, want %t", schedule, got, want)
+		}
+	}
+}

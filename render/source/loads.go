@@ -69,10 +69,27 @@ func checkConfigs(loads []load, documents map[string][]Document) (found problems
 	return found
 }
 
+// Plugins returns the configurations of plugins and functions, which rendering does not run.
+func (s *Sources) Plugins() (names []string) {
+	for _, k := range s.Kustomizations {
+		for _, l := range k.loads {
+			for _, d := range s.documents[l.path] {
+				if l.isConfig && !l.isDir && isPlugin(d) {
+					names = append(names, d.ID.String())
+				}
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func isPlugin(config Document) bool { return config.Kind != "" && config.APIVersion != "builtin" }
+
 func checkConfig(config Document) (found problems) {
 	switch {
 	case config.Kind == "":
-	case config.APIVersion != "builtin":
+	case isPlugin(config):
 		found.add(config.File, config.Line(),
 			"%s: rendering runs no plugins and no functions: only those that kustomize has built in, of apiVersion "+
 				"builtin; commit what it prints, but of a Secret only the manifest that SOPS encrypts, or an "+

@@ -5,9 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/robfig/cron/v3"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -189,7 +187,4 @@ func isUpgraded(both *compare.Comparison, c compare.Change, f compare.FieldChang
 }
 
 // isNever reports whether the schedule of a CronJob has no date.
-func isNever(_ []string, schedule string) bool {
-	parsed, err := cron.ParseStandard(schedule)
-	return err == nil && parsed.Next(time.Unix(0, 0)).IsZero()
-}
+func isNever(_ []string, schedule string) bool { return manifest.IsNever(schedule) }
