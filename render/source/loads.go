@@ -75,7 +75,7 @@ func (s *Sources) Plugins() (names []string) {
 		for _, l := range k.loads {
 			for _, d := range s.documents[l.path] {
 				if l.isConfig && !l.isDir && isPlugin(d) {
-					names = append(names, d.ID.String())
+					names = append(names, d.String())
 				}
 			}
 		}
