@@ -8,7 +8,7 @@ import (
 )
 
 // followCharts follows the deliveries among the objects of charts, such as the Applications in a chart, and returns
-// what these deliver. Each delivery is followed once: a chart may install itself.
+// their objects. Each delivery is followed once: a chart may install itself.
 func (b *built) followCharts(in *input, repository *Repository, charts []*Delivery) (all []manifest.Object) {
 	seen := map[manifest.ID]bool{}
 	isNew := func(o manifest.Object) bool {

@@ -12,7 +12,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// Coverage says how much of some environments is judged, and what is not.
+// Coverage counts the judged objects of some environments, and lists the rest.
 type Coverage struct {
 	// Clusters is the number of environments.
 	Clusters int `json:"clusters"`
@@ -28,7 +28,7 @@ type NotJudged struct {
 	What string `json:"what"`
 	// Name is the object that delivers, or the kind.
 	Name string `json:"name,omitempty"`
-	// Reason is what others share, in a few words, and Detail the rest of it.
+	// Reason is in a few words that others share, and Detail the rest of it.
 	Reason string `json:"reason"`
 	Detail string `json:"detail,omitempty"`
 	File   string `json:"file,omitempty"`
@@ -38,7 +38,7 @@ type NotJudged struct {
 // noDefinition is the reason of a kind.
 const noDefinition = "without a definition"
 
-// Coverage returns how much of the environment is judged.
+// Coverage returns the coverage of the environment.
 func (e *Environment) Coverage() (c Coverage) {
 	if !e.IsThere() {
 		return c
@@ -96,7 +96,7 @@ func (c Coverage) String() string {
 	names := map[string]map[string]bool{}
 	for _, n := range c.NotJudged {
 		name := n.Name
-		if n.What != "kind" { // one that several clusters have is one
+		if n.What != "kind" { // a kind of several clusters counts once
 			name = n.Environment + " " + n.Name
 		}
 		if byWhat[n.What] == nil {

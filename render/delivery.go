@@ -30,8 +30,8 @@ type Delivery struct {
 	Chart *release.Installed
 	// Looks are the paths that making the delivery looks at, and the files whose content it consumes.
 	Looks *source.Looks
-	// Unknown are the reasons why not all objects are known. Without a reason all are. What a reason shares with those
-	// of other deliveries is before a colon: "chart not here: chart web 1.0.0".
+	// Unknown are the reasons why not all objects are known. Without a reason all are. The part before a colon is
+	// common to deliveries of a class: "chart not here: chart web 1.0.0".
 	Unknown []string
 
 	*input                        // of a set and a chart, that of the parent
@@ -171,7 +171,7 @@ func (d *Delivery) delivered() (all []manifest.Object) {
 	return all
 }
 
-// Brought returns the objects as the tool applies them, also those that another delivery brings with other content: the
+// Brought returns the objects as the tool applies them, also if another delivery brings one with other content: the
 // tools apply one over the other.
 func (d *Delivery) Brought() []manifest.Object {
 	return d.applied(func(o delivered) bool { return !o.isRepeated || o.differs })
@@ -191,7 +191,7 @@ func (d *Delivery) applied(are func(delivered) bool) (objects []manifest.Object)
 	return objects
 }
 
-// IsMissing reports whether nobody knows what a chart installs.
+// IsMissing reports whether the objects of a chart are unknown.
 func (d *Delivery) IsMissing() bool { return d.Chart != nil && d.Chart.Objects == nil }
 
 // parentOf returns the delivery of an object below this one.
@@ -235,7 +235,7 @@ func (d *Delivery) hasMetadata() bool {
 	return len(d.CommonMetadata.Labels)+len(d.CommonMetadata.Annotations) > 0
 }
 
-// setNamespace gives objects without a namespace that of an Application or a release.
+// setNamespace gives objects without a namespace the one of an Application or a release.
 func (d *Delivery) setNamespace(checker *verdict.Checker) {
 	if d.DefaultNamespace == "" {
 		return

@@ -21,7 +21,7 @@ import (
 	"example.com/gatehouse/render/tree"
 )
 
-// Entries finds the entries of the repository: what clusters get all their objects from. An entry is an environment, or
+// Entries finds the entries of the repository: the sources of all objects of clusters. An entry is an environment, or
 // any other folder, such as the path of the Kustomization that Flux syncs a cluster by. The name of such a folder has a
 // slash. It is judged and compared, and its objects are written nowhere.
 func (r *Repository) Entries() entry.Repository {
@@ -97,7 +97,7 @@ func (r *Repository) checkFolder(name string) error {
 }
 
 // withResources returns files with a kustomization of the files of an entry that are applied by hand, perhaps beside
-// that of the folder.
+// the one of the folder.
 func withResources(files *source.FileSystem, e entry.Entry) *source.FileSystem {
 	at := folderOf(e.Name)
 	resources := make([]string, 0, len(e.Resources))
@@ -119,7 +119,7 @@ func withResources(files *source.FileSystem, e entry.Entry) *source.FileSystem {
 	return files.With(map[string][]byte{file: content})
 }
 
-// deliveringTo returns objects as another cluster sees them: those that deliver to it deliver to their own cluster, and
+// deliveringTo returns objects as another cluster sees them: a delivery to it is one to its own cluster, and
 // none delivers to any other.
 func deliveringTo(cluster string, objects []manifest.Object) (all []manifest.Object) {
 	for _, o := range objects {

@@ -51,7 +51,7 @@ type following struct {
 	have       map[manifest.ID]manifest.Object
 	foreign    []folder.Place
 	count      int
-	instances  func() []manifest.Object // what flux-operator makes by all FluxInstances in files
+	instances  func() []manifest.Object // of flux-operator, by all FluxInstances in files
 	origin     application.Origin
 }
 
@@ -94,7 +94,7 @@ func (in *input) follow(repository *Repository, files *source.FileSystem,
 	return append(problems, notFollowed(f.foreign)...)
 }
 
-// byValues returns deliveries, each after those whose ConfigMaps have the values of its variables.
+// byValues returns deliveries, each after the deliveries of ConfigMaps with its values.
 func (f *following) byValues(deliveries []*Delivery) (sorted []*Delivery) {
 	isSorted := map[*Delivery]bool{}
 	var add func(d *Delivery)
@@ -220,7 +220,7 @@ func (r *Repository) instances() (all []manifest.Object) {
 		if !bytes.Contains(content, []byte("FluxInstance")) {
 			return
 		}
-		defer fault.Catch(new(error)) // a file that nobody can read has none
+		defer fault.Catch(new(error)) // an unreadable file has none
 		for _, d := range text.Split(content) {
 			if root, err := d.Parse(); err == nil && root != nil {
 				if o, err := manifest.FromYAML(root); err == nil && flux.IsInstance(o) {
@@ -289,7 +289,7 @@ func (f *following) dropRepeated(d *Delivery) (warnings []manifest.Problem) {
 	return blameDeliveries(warnings)
 }
 
-// deliverer names what delivers an object that the environment has, and reports whether it prunes objects.
+// deliverer names the delivery of an object of the environment, and reports whether it prunes objects.
 func (f *following) deliverer(o manifest.Object) (name string, prunes bool) {
 	if of, isDelivered := o.Delivery.(*Delivery); isDelivered {
 		return of.Of.String(), of.Prunes()
@@ -384,7 +384,7 @@ func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest
 	return append(problems, d.build(files)...)
 }
 
-// notJudged says why objects of the delivery are not known.
+// notJudged adds the reason for unknown objects of the delivery.
 func (d *Delivery) notJudged(why string) []manifest.Problem {
 	d.unknown(why)
 	return warning(d.Of, "is not judged: "+why)
@@ -396,8 +396,8 @@ func (d *Delivery) refuse(field string, err error) []manifest.Problem {
 		fmt.Sprintf("%s: %v", field, err)).As(manifest.NotFollowed))}
 }
 
-// sourceOrigin returns what tells whether a source of an Application is the tree: git or, without it, an Application
-// that syncs the folder of the environment.
+// sourceOrigin returns the facts that tell whether a source of an Application is the tree: git or, without it, an
+// Application that syncs the folder of the environment.
 func (in *input) sourceOrigin(repository *Repository, objects []manifest.Object) (origin application.Origin) {
 	if repository.Origin != nil {
 		origin = repository.Origin()
@@ -449,7 +449,7 @@ func (d *Delivery) build(files *source.FileSystem) []manifest.Problem {
 	return append(problems, d.buildFolder()...)
 }
 
-// lacking returns what a build would fetch or run, as a reason why its objects are not known, or nothing. There are no
+// lacking returns the reason for unknown objects of a build that would fetch or run something, or nothing. There are no
 // sources after an error.
 func (in *input) lacking() string {
 	if in.sources == nil {

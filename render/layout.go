@@ -54,7 +54,7 @@ func (b *built) written() []*Delivery {
 	return slices.DeleteFunc(b.root.open(), func(d *Delivery) bool { return !d.isEntry() && d.rendered == "" })
 }
 
-// layOut returns the objects of the entry in apply order, and the files of all deliveries: those of the entry first.
+// layOut returns the objects of the entry in apply order, and the files of all deliveries, the entry first.
 func (p *pipeline) layOut() (objects []manifest.Object, files []tree.File, problems []manifest.Problem) {
 	written := p.written()
 	found := make([]laidOut, len(written))
@@ -163,7 +163,7 @@ func (in *input) unlisted(repository *Repository) (warnings []manifest.Problem) 
 		for _, name := range all {
 			file := path.Join(source.Relative(folder), name)
 			_, isRead := slices.BinarySearch(read, file)
-			isComment := strings.Contains(string(entries), name) // somebody left it out on purpose
+			isComment := strings.Contains(string(entries), name) // it is left out on purpose
 			if isRead || isComment || !source.IsYAML(name) || name[0] == '.' ||
 				slices.Contains(konfig.RecognizedKustomizationFileNames(), name) {
 				continue

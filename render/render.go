@@ -4,8 +4,8 @@
 //
 // Rendering is a row of stages: read, build, judge, expand, override, judge, lay out. A build follows the
 // deliveries among its objects to other folders. Each stage is
-// a function from values to values and problems. A stage reports every problem that it finds. What it refuses goes no
-// further; what is not known is a reason in its delivery, see Coverage.
+// a function from values to values and problems. A stage reports every problem that it finds. A refused object goes no
+// further; an unknown one has a reason in its delivery, see Coverage.
 //
 // Load makes an environment, and Judge what there is of it before its layout. NewUpdate loads environments and plans
 // the changes of rendered/, to check or write them; UpdateOne does so for a verb that reads one environment of
@@ -56,7 +56,7 @@ type Rendering struct {
 	CRLF []string
 	// PostBuild has the variables that Flux substitutes in Objects, if any.
 	PostBuild *flux.PostBuild
-	// Deliveries are those below the entry, charts first. The objects of charts and ApplicationSets are in no file.
+	// Deliveries are below the entry, charts first. The objects of charts and ApplicationSets are in no file.
 	Deliveries []*Delivery
 	// Charts are the charts of the kustomizations.
 	Charts []source.Chart
@@ -449,7 +449,7 @@ func runPipeline(repository *Repository, name string, by *By, show func(step str
 }
 
 // goOn judges the rest after errors of the verdict, on the objects that are valid: a refused object hides no problem of
-// another one. Nothing is known of what a refused object is rendered to, so an environment with one stays as it is.
+// another one. The rendered objects of a refused one are unknown, so an environment with one stays as it is.
 func (p *pipeline) goOn(repository *Repository, stored []manifest.Object) {
 	var valid []manifest.Object
 	for _, o := range p.root.known() {

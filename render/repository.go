@@ -43,7 +43,7 @@ type Repository struct {
 	Memo *memo.Memo
 	// IsLeftOut, if not nil, reports whether a sparse checkout leaves out an environment.
 	IsLeftOut func(environment string) bool
-	// Origin, if not nil, returns what git knows about the place of the tree.
+	// Origin, if not nil, returns the place of the tree by git.
 	Origin func() application.Origin
 
 	kinds   *registry.Kinds
@@ -199,7 +199,7 @@ func FindRoot(dir string) (string, error) {
 	}
 }
 
-// Environments returns the names of the environments: those of environments/, and the entries outside of it.
+// Environments returns the names of the environments in environments/, and of the entries outside of it.
 func (r *Repository) Environments() ([]string, error) {
 	names, err := r.ownEnvironments()
 	return append(names, r.entryNames()...), err

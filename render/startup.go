@@ -55,7 +55,7 @@ func (p *pipeline) deliveries(objects []manifest.Object) []warn.Delivery {
 	return all
 }
 
-// startingBy returns what an object delivers by folders and charts.
+// startingBy returns the objects of a delivery, by its folders and charts.
 func startingBy(o manifest.Object, folders, installed []*Delivery) warn.Delivery {
 	isUnknown := delivery.IsApplication(o) && len(folders)+len(installed) == 0
 	d := warn.Delivery{Object: o, IsOpen: !release.Is(o) || isUnknown}

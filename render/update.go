@@ -184,7 +184,7 @@ func (u *Update) Strict(check bool) {
 // Failed reports whether there are errors, so that the update must not be staged.
 func (u *Update) Failed() bool { return manifest.HasErrors(u.problems()) }
 
-// Coverage returns how much of all environments is judged.
+// Coverage returns the coverage of all environments.
 func (u *Update) Coverage() Coverage {
 	all := Coverage{NotJudged: []NotJudged{}}
 	for _, e := range u.Environments {

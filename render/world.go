@@ -36,7 +36,7 @@ func newWorld(objects []manifest.Object, in *input) *world {
 	return w
 }
 
-// add adds objects, and those that flux-operator makes of them. The Kustomization that syncs the folder of the
+// add adds objects, and the ones that flux-operator makes of them. The Kustomization that syncs the folder of the
 // environment has its source.
 func (w *world) add(objects []manifest.Object, in *input) {
 	for _, o := range slices.Concat(objects, in.instanceObjects(objects)) {
@@ -57,7 +57,7 @@ func (w *world) add(objects []manifest.Object, in *input) {
 	}
 }
 
-// apply puts the objects of a delivery as they are applied in place of those in git.
+// apply puts the objects of a delivery as they are applied in place of the ones in git.
 func (w *world) apply(d *Delivery) {
 	for _, o := range d.objects {
 		if w.objects[o.known.ID()].Delivery == d {
@@ -66,8 +66,8 @@ func (w *world) apply(d *Delivery) {
 	}
 }
 
-// values returns the ConfigMap with values that a reference names, and those that are known: a variable that is left in
-// a value is that of a delivery whose values are not known, and SOPS encrypts values.
+// values returns the ConfigMap with values that a reference names, and its known values: a variable that is left in
+// a value is of a delivery with unknown values, and SOPS encrypts values.
 func (w *world) values(kind, namespace, name string) (from manifest.Object, values map[string]string, areKnown bool) {
 	from, areKnown = w.objects[manifest.ID{Kind: kind, Namespace: namespace, Name: name}]
 	if kind != "ConfigMap" || !areKnown || from.Object["sops"] != nil {
@@ -153,7 +153,7 @@ func (w *world) isSame(a, b manifest.ID) bool {
 	return isBranch && text(a, "url") != "" && a.Kind == b.Kind && place(a) == place(b)
 }
 
-// setUnset tells all deliveries what Flux does with unset variables: by its Deployment among objects, or its
+// setUnset tells all deliveries how Flux treats unset variables: by its Deployment among objects, or its
 // FluxInstance.
 func (d *Delivery) setUnset(objects []manifest.Object) {
 	unset := flux.MayRefuse

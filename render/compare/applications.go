@@ -11,7 +11,7 @@ import (
 	"example.com/gatehouse/render/source/node"
 )
 
-// applications are the Applications of Argo CD before and after a change, and what delivers each object.
+// applications are the Applications of Argo CD before and after a change, and the delivery of each object.
 type applications struct {
 	was, is map[manifest.ID]manifest.Object
 	by      map[manifest.ID]manifest.ID
@@ -31,7 +31,7 @@ func newApplications(was, is []manifest.Object, by map[manifest.ID]manifest.ID) 
 	return applications{find(was), find(is), by}
 }
 
-// applicationSpec has the fields of an Application that decide what a sync does to live objects.
+// applicationSpec has the fields of an Application that decide about live objects.
 type applicationSpec struct {
 	SyncPolicy struct {
 		Automated *struct {
@@ -54,7 +54,7 @@ func specOf(o manifest.Object) (spec applicationSpec) {
 }
 
 // keeping returns the reason, as a setting, why Argo CD leaves an object in the cluster that an Application does not
-// deliver any more, or nil: nobody prunes, or the Application is gone and has no finalizer, or stays itself. See
+// deliver any more, or nil: nothing prunes, or the Application is gone and has no finalizer, or stays itself. See
 // finalizeApplicationDeletion and autoSync in controller/appcontroller.go. The controller of an ApplicationSet adds
 // the finalizer to its Applications.
 func (a applications) keeping(of manifest.ID) *delivery.Setting {
@@ -82,7 +82,7 @@ func (a applications) keeping(of manifest.ID) *delivery.Setting {
 	return nil
 }
 
-// cascading is the finalizer by which the objects of an Application are deleted with it.
+// cascading is the finalizer that deletes the objects of an Application with it.
 const cascading = "resources-finalizer.argocd.argoproj.io"
 
 func isCascading(finalizer string) bool {

@@ -66,7 +66,7 @@ func (d *Differences) IsUnproven(delivery manifest.ID) bool {
 	})
 }
 
-// Above returns an object that delivers, and those that deliver it, before the change and after it.
+// Above returns an object that delivers, and its own deliveries, before the change and after it.
 func (d *Differences) Above(by manifest.ID) (all []manifest.ID) {
 	rest := []manifest.ID{by}
 	for len(rest) > 0 {

@@ -9,7 +9,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// A delivery prunes what it no longer brings, whoever else brings it.
+// A delivery prunes an object that it no longer brings, also if another one does.
 func TestObjectsThatADeliveryDropsAreMoved(t *testing.T) {
 	objects := read(t, deployment)
 	bring := func(text string) bringers { // who brings the object, the last one again

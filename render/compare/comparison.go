@@ -64,7 +64,7 @@ type Input struct {
 	Kubernetes string
 	// Untold are the deliveries without known objects.
 	Untold []render.Untold
-	// Consumers are the parts with known objects; nil if nobody asked for them.
+	// Consumers are the parts with known objects; nil if they are not asked for.
 	Consumers []render.Consumer
 }
 
@@ -167,7 +167,7 @@ func (both *Comparison) Differs() bool {
 		both.Kubernetes != nil || !both.Verdicts.IsEqual()
 }
 
-// Untold returns a part of the environment that looks at a file, and whose objects nobody knows; nil if there is none.
+// Untold returns a part of the environment that looks at a file, and has no known objects; nil if there is none.
 func (both *Comparison) Untold(file string) *render.Untold {
 	i := slices.IndexFunc(both.untold, func(part render.Untold) bool { return part.Has(file) })
 	if i < 0 || manifest.HasErrors(both.Problems) {
@@ -177,7 +177,7 @@ func (both *Comparison) Untold(file string) *render.Untold {
 }
 
 // Consumes reports whether a known part of the environment consumes a file, before or after the change, and its objects
-// are all known, or have rows. It reports true for an environment with errors, and for parts that nobody asked for.
+// are all known, or have rows. It reports true for an environment with errors, and without consumers.
 func (both *Comparison) Consumes(file string, isAfter bool) bool {
 	consumers := both.consumers[0]
 	if isAfter {
@@ -192,7 +192,7 @@ func (both *Comparison) Consumes(file string, isAfter bool) bool {
 		})
 }
 
-// joinDelivered returns all objects before and after, with those that tools make. A delivery that is there before and
+// joinDelivered returns all objects before and after, also of deliveries. A delivery that is there before and
 // after is compared if its objects are known in both.
 func (d *Differences) joinDelivered(before, after Input) (was, is []manifest.Object) {
 	was = slices.Clip(before.Objects)

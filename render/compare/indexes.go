@@ -125,7 +125,7 @@ func (both *Comparison) refusals() map[manifest.ID]field.ErrorList {
 	return refused
 }
 
-// Unapplied returns what server-side apply refuses of an object after a change, and did not refuse before.
+// Unapplied returns the refusals of an object by server-side apply that a change brings.
 func (both *Comparison) Unapplied(c Change) field.ErrorList {
 	if c.After == nil || c.Before != nil &&
 		len(both.checker().ApplyErrors(manifest.Object{Unstructured: c.Before})) > 0 {

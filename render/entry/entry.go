@@ -1,5 +1,5 @@
-// Package entry finds the entries of a repository: what clusters get all their objects from. The objects that deliver
-// make a graph. Its roots are those that no other leads to.
+// Package entry finds the entries of a repository: the sources of all objects of clusters. The objects that deliver
+// make a graph. No other object leads to its roots.
 package entry
 
 import (
@@ -27,7 +27,7 @@ type Entry struct {
 	Resources []string
 	// WithFolder reports whether the kustomization of the folder is applied as well.
 	WithFolder bool
-	// Cluster is the other cluster that a tool applies objects to; nothing for the one that the tool is in.
+	// Cluster is the other cluster that a tool applies objects to; nothing for the own cluster of the tool.
 	Cluster string
 
 	isDelivered bool // it has objects that deliver
@@ -35,7 +35,7 @@ type Entry struct {
 
 const clusterMark = "@"
 
-// LookedFor says what an entry may be.
+// LookedFor describes the possible entries.
 const LookedFor = "no file has an object that delivers (an Application or ApplicationSet of Argo CD, or a " +
 	"Kustomization, HelmRelease, FluxInstance or ResourceSet of Flux), and no folder a kustomization"
 
@@ -49,7 +49,7 @@ func FolderOf(name string) string {
 	return path.Clean(folder)
 }
 
-// HasCluster reports whether an entry is what a tool applies to another cluster.
+// HasCluster reports whether a tool applies an entry to another cluster.
 func HasCluster(name string) bool { return IsFolder(name) && strings.Contains(name, clusterMark) }
 
 // CleanName returns the one name of a folder that people may write in several ways: clusters/prod or ./deploy.
@@ -89,7 +89,7 @@ func CanBuild(files *source.FileSystem, name string) bool {
 	return files.KustomizationFile(at) != "" || len(files.Manifests(at)) > 0
 }
 
-// All returns the entries: the roots of the graph of what delivers, and the kustomizations that nothing leads to.
+// All returns the entries: the roots of the graph of deliveries, and the kustomizations that nothing leads to.
 func (r Repository) All() []Entry {
 	g := newGraph(r)
 	byName := map[string]*Entry{}

@@ -20,8 +20,8 @@ import (
 	"example.com/gatehouse/render/watchdog"
 )
 
-// graph has what leads to what in a repository: a folder to its files, a file to the objects in it that deliver, and
-// these to the folders that a tool reads for them.
+// graph has the ways of deliveries in a repository: a folder to its files, a file to the objects in it that deliver,
+// and these to the folders that a tool reads for them.
 type graph struct {
 	files   *source.FileSystem
 	tree    source.Revision
@@ -33,7 +33,7 @@ type graph struct {
 	loaded  map[string]bool     // files that kustomizations load, and not as objects
 	paths   map[string][]string // in the templates of a chart, by the folder of the chart
 
-	leadsAnywhere bool // a path is a variable as a whole: it may be that of any kustomization
+	leadsAnywhere bool // a path is a variable as a whole: it may lead to any kustomization
 }
 
 type listed struct {
@@ -41,7 +41,7 @@ type listed struct {
 	isDir bool
 }
 
-// files are those of a folder.
+// files are the files of a folder.
 type files struct {
 	names, folders []string
 	isChart        bool
@@ -70,7 +70,7 @@ var chartFolders = []string{"charts", "ci", "crds", "templates", "tests"}
 // fixtures are the folders with manifests of tests.
 var fixtures = []string{"testdata", "fixtures", "node_modules"}
 
-// newGraph reads each YAML file once, but those of rendered environments.
+// newGraph reads each YAML file once, without rendered environments.
 func newGraph(r Repository) *graph {
 	g := &graph{files: r.Files, tree: r.Tree, folders: map[string]*files{}, in: map[string][]*sync{},
 		objects: map[string]bool{}, loaded: map[string]bool{}, paths: map[string][]string{}}
@@ -88,7 +88,7 @@ func newGraph(r Repository) *graph {
 	return g
 }
 
-// list adds the files of a folder, and of those below it.
+// list adds the files of a folder and below it.
 func (g *graph) list(at string, above files) {
 	entries, _ := g.tree.ReadDir(at) // an unreadable folder has no files
 	of := &files{isHidden: above.isHidden, isNone: above.isNone}
@@ -205,7 +205,7 @@ func (g *graph) readKustomization(within string, content []byte) {
 	}
 }
 
-// next returns what a vertex leads to.
+// next returns the next vertices of a vertex.
 func (g *graph) next(v vertex) (all []vertex) {
 	switch {
 	case v.sync != nil:
@@ -237,7 +237,7 @@ func (g *graph) at(v vertex) vertex {
 	return v
 }
 
-// nextOf returns what a folder leads to, as a tool reads it.
+// nextOf returns the next vertices of a folder, as a tool reads it.
 func (g *graph) nextOf(v vertex, of *files) (all []vertex) {
 	switch {
 	case of.kustomization != nil && !v.isPlain:
@@ -260,7 +260,8 @@ func (g *graph) nextOf(v vertex, of *files) (all []vertex) {
 	return all
 }
 
-// nextOfPlain returns what a folder leads to whose files a tool reads: YAML for Flux, objects for Argo CD.
+// nextOfPlain returns the next vertices of a folder without a kustomization or chart: YAML for Flux, objects for Argo
+// CD.
 func (g *graph) nextOfPlain(v vertex, of *files) (all []vertex) {
 	for _, name := range of.names {
 		isRead := v.isFlux && source.IsYAML(name) || !v.isFlux && g.objects[name] && !v.excludes(name)

@@ -11,13 +11,13 @@ import (
 	"example.com/gatehouse/render/tree"
 )
 
-// root is what no other vertex leads to, or the first of several that lead to each other.
+// root is a vertex without a way from another one, or the first vertex of a circle.
 type root struct {
 	vertex
 	syncs []*sync // that it leads to, and no root before it
 }
 
-// walk visits the vertices that one leads to, each before those that lead to it.
+// walk visits a vertex and all below it, the lowest ones first.
 func (g *graph) walk(from vertex, seen map[vertex]bool, leave func(vertex)) {
 	if seen[from] {
 		return
@@ -29,7 +29,8 @@ func (g *graph) walk(from vertex, seen map[vertex]bool, leave func(vertex)) {
 	leave(from)
 }
 
-// starts returns what may be a root: objects that deliver, folders that Flux is installed to sync, and kustomizations.
+// starts returns the candidates for roots: objects that deliver, folders that Flux is installed to sync, and
+// kustomizations.
 func (g *graph) starts() (all []vertex) {
 	for _, s := range g.syncs {
 		if !g.loaded[s.file] {
@@ -48,8 +49,8 @@ func (g *graph) starts() (all []vertex) {
 	return all
 }
 
-// roots returns the roots among the starts, and all that these lead to. What a walk from all of them leaves last is a
-// root, and so is the last of what this does not lead to.
+// roots returns the roots among the starts, and all that these lead to. The last vertex of a walk from all
+// of them is a root, and so is the last vertex beside the ones below this root.
 func (g *graph) roots() (all []root, seen map[vertex]bool) {
 	var left []vertex
 	isStart, isLeft := map[vertex]bool{}, map[vertex]bool{}
@@ -118,7 +119,7 @@ func (g *graph) entries() (all []Entry) {
 	return all
 }
 
-// appliedByHand returns the entry of roots of one cluster, and those of other clusters below.
+// appliedByHand returns the entry of roots of one cluster, and the entries of other clusters below.
 func (g *graph) appliedByHand(group []root, seen map[vertex]bool) []Entry {
 	e := Entry{Name: CleanName("./" + above(filesOf(group))), isDelivered: true}
 	var syncs []*sync
@@ -154,7 +155,7 @@ func (r root) place() string {
 }
 
 // byFlux returns the folders with objects of Flux that nothing in the repository delivers: Flux is installed to sync
-// them. Apps are switched off if there are others, and so is what the kustomization of a cluster does not list.
+// them. Apps are switched off if there are others, and so are apps that the kustomization of a cluster does not list.
 func (g *graph) byFlux(roots []root, synced map[string]bool) (folders, off map[string]bool) {
 	folders, apps := map[string]bool{}, map[string]bool{}
 	hasCluster := len(synced) > 0
@@ -175,7 +176,7 @@ func (g *graph) byFlux(roots []root, synced map[string]bool) (folders, off map[s
 	return folders, apps
 }
 
-// isApp reports whether a root delivers only what is beside it, or gone.
+// isApp reports whether a root delivers only a folder beside it, or a missing one.
 func (g *graph) isApp(r root) bool {
 	return !slices.ContainsFunc(r.syncs, func(s *sync) bool {
 		isApart := func(p place) bool { return g.folders[p.path] != nil && !source.IsWithin(p.path, r.place()) }
@@ -224,7 +225,7 @@ func (g *graph) syncedBy(r root) string {
 	return ""
 }
 
-// isMoved reports whether a root delivers nothing but what is rendered.
+// isMoved reports whether a root delivers rendered/ alone.
 func (r root) isMoved() bool {
 	isRendered := func(p place) bool { return source.IsWithin(p.path, tree.Folder) }
 	var places []place

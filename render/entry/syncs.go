@@ -43,14 +43,15 @@ var (
 	// mayDeliver matches the version of an object that may deliver. It saves to parse all other files.
 	mayDeliver = regexp.MustCompile(`apiVersion["']?\s*:\s*["']?(?:argoproj\.io|[a-z.]*fluxcd[a-z.]*)/`)
 
-	// variable matches what a chart, a generator or Flux replaces in a name.
+	// variable matches the variables of charts, generators and Flux in a name.
 	variable = regexp.MustCompile(`\{\{.*?\}\}|\$\{.*?\}`)
 
 	// templatePath matches a path in a template of a chart.
 	templatePath = regexp.MustCompile(`(?m)^[\s-]*path:[ \t]*["']?([^"'#\s{]*(?:\{\{.*?\}\}[^"'#\s{]*)*)`)
 )
 
-// syncsIn returns the syncs in a file. The template of a manifest is none, nor is what somebody read from a cluster.
+// syncsIn returns the syncs in a file. A template of a manifest has no sync, nor has an object that was read from a
+// cluster.
 func (g *graph) syncsIn(file string, content []byte) (all []sync) {
 	if !mayDeliver.Match(content) {
 		return nil
@@ -153,7 +154,7 @@ func ClusterBy(namespace, secret, configMap string) string {
 	return namespace + "." + name
 }
 
-// setMade sets the Applications that an ApplicationSet makes. Where they are unknown, it reads what the paths in its
+// setMade sets the Applications that an ApplicationSet makes. Where they are unknown, it takes the paths in its
 // template and its generators match.
 func (g *graph) setMade(s *sync, set source.Document) {
 	add := func(d source.Document) {

@@ -38,7 +38,7 @@ func (r *Review) Markdown(limit int, command string) string {
 	return head + c.Compose(limit-len(head), command)
 }
 
-// sayUnbuilt says which environments do not build.
+// sayUnbuilt names the environments that do not build.
 func (r *Review) sayUnbuilt() string {
 	if len(r.Unbuilt) == 0 {
 		return ""

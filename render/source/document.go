@@ -62,7 +62,7 @@ func (s *Sources) Loaded(file string) []Document {
 	return parsed(file, text.Split(content))
 }
 
-// Parse returns the objects in the content of a file. What is no YAML has none.
+// Parse returns the objects in the content of a file. A file that is no YAML has none.
 func Parse(file string, content []byte) []Document { return parsed(file, text.Split(content)) }
 
 // parsed returns the documents of a file that are YAML.

@@ -277,7 +277,7 @@ func (s *Sources) PartAt(file string, line int, entry ...string) (below []string
 				in = entry
 			}
 		}
-		if name == "" { // the line is that of the mapping
+		if name == "" { // the line of the mapping
 			return below, ""
 		}
 		below = append(below, name)

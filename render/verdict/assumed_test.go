@@ -9,7 +9,7 @@ import (
 	"example.com/gatehouse/render/verdict/apiserver"
 )
 
-// A cluster of a version that nobody declares may accept what other versions refuse.
+// A cluster of an undeclared version may accept what other versions refuse.
 func TestErrorsOfSomeVersionsAreWarningsWithoutADeclaredVersion(t *testing.T) {
 	const pod = `{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, image: a}], ` +
 		`initContainers: [{name: i, image: a, resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}]}]}}`
@@ -35,7 +35,7 @@ func TestErrorsOfSomeVersionsAreWarningsWithoutADeclaredVersion(t *testing.T) {
 	}
 }
 
-// What somebody else sets in the cluster is not missing.
+// A field that others set in the cluster is not missing.
 func TestFieldsThatOthersSetAreNoErrors(t *testing.T) {
 	const deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, annotations: {NAME: VALUE}}, spec: SPEC}`
 	const triggered = `{selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, ` +

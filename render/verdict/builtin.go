@@ -17,7 +17,7 @@ import (
 	"example.com/gatehouse/render/verdict/zone"
 )
 
-// lookup returns a built-in kind that the API server serves or, of a cluster that nobody describes, may serve.
+// lookup returns a built-in kind that the API server serves or, of an undescribed cluster, may serve.
 func (c *Checker) lookup(gvk schema.GroupVersionKind) (apiserver.Kind, bool) {
 	k, isServed := c.kubernetes.Lookup(gvk)
 	if !isServed && (c.isAssumed || c.RuntimeConfig.Enables(gvk.GroupVersion())) {

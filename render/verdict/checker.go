@@ -48,7 +48,7 @@ type Checker struct {
 
 	kinds      *registry.Kinds
 	kubernetes apiserver.Version
-	isAssumed  bool // nobody declares a version, so the cluster may have any
+	isAssumed  bool // no version is declared, so the cluster may have any
 	custom     customKinds
 	memo       *memo.Memo
 	created    *sync.Map // see KeepCreated
@@ -131,7 +131,7 @@ func (c *Checker) Objects(objects []manifest.Object) (valid []manifest.Object, p
 	return valid, problems
 }
 
-// tolerate turns an error into a warning that only some versions of Kubernetes have, if nobody declares the version of
+// tolerate turns an error into a warning that only some versions of Kubernetes have, without a declared version of
 // the cluster. Judge judges an object by another version.
 func (c *Checker) tolerate(objects []manifest.Object, found [][]manifest.Problem,
 	judge func(other *Checker, i int) []manifest.Problem) {
@@ -286,7 +286,7 @@ func isTriggered(o manifest.Object, p manifest.Problem) bool {
 	return strings.TrimSpace(text) == ""
 }
 
-// ofPart returns the problems of an object that Flux merges into what the cluster has: those of fields that are there.
+// ofPart returns the problems of an object that Flux merges into the live object, in fields that are there.
 func ofPart(o manifest.Object, problems []manifest.Problem) []manifest.Problem {
 	return slices.DeleteFunc(slices.Clone(problems), func(p manifest.Problem) bool {
 		isMissing := p.Field != "" && decoding.At(o.Object, manifest.SplitField(p.Field)) == nil
@@ -307,7 +307,7 @@ func (c *Checker) judgeEncrypted(o manifest.Object) (*unstructured.Unstructured,
 	})
 }
 
-// ApplyErrors returns what server-side apply refuses of a valid object.
+// ApplyErrors returns the errors of server-side apply of a valid object.
 func (c *Checker) ApplyErrors(o manifest.Object) field.ErrorList {
 	defer c.kubernetes.Enter()()
 	return c.applyErrors(o)

@@ -137,7 +137,7 @@ func unknownPorts(in Input, s references.Selector, selected []references.Labelle
 }
 
 // mayMakeServices reports whether one of some namespaces has an object of a custom kind whose controller may make a
-// Service with more ports. That of a monitor or a scaler makes none.
+// Service with more ports. The port of a monitor or a scaler makes none.
 func (in Input) mayMakeServices(namespaces []string) bool {
 	return slices.ContainsFunc(in.Objects, func(o manifest.Object) bool {
 		group := o.GroupVersionKind().Group

@@ -317,7 +317,7 @@ func inRepository(cmd *cobra.Command, kinds *registry.Kinds, root string,
 	return do(repository, p)
 }
 
-// originOf returns what git knows about the place of a folder, once somebody asks. A change from a base is to become
+// originOf returns the facts of git about the place of a folder, at the first call. A change from a base is to become
 // the branch of that name.
 func originOf(ctx context.Context, dir, base string) func() application.Origin {
 	return sync.OnceValue(func() application.Origin {

@@ -328,7 +328,7 @@ type reviewReport struct {
 	*review.Review
 	// Routine says whether the change has known effects alone, and why.
 	Routine review.Routine `json:"routine"`
-	// Coverage says how much of the environments is judged, and what is not.
+	// Coverage counts the judged objects, and lists the rest.
 	Coverage render.Coverage `json:"coverage"`
 	// Errors has the errors of environments that do not render.
 	Errors   []manifest.Problem `json:"errors"`

@@ -23,7 +23,7 @@ type imagesReport struct {
 	Base   string         `json:"base,omitempty"`
 	Images []images.Image `json:"images"`
 	Charts []images.Chart `json:"charts"`
-	// Coverage says how much is judged: what is not may have other images.
+	// Coverage is the share of judged objects: the others may have more images.
 	Coverage render.Coverage    `json:"coverage"`
 	Errors   []manifest.Problem `json:"errors"`
 }

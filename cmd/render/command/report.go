@@ -16,7 +16,7 @@ type report struct {
 	Environments []environmentReport `json:"environments"`
 	// Orphans are files below rendered/ that no index lists. They fail a check.
 	Orphans []manifest.Problem `json:"orphans,omitempty"`
-	// Coverage says how much is judged, and what is not.
+	// Coverage counts the judged objects, and lists the rest.
 	Coverage render.Coverage `json:"coverage"`
 
 	check            bool

@@ -90,7 +90,7 @@ var secretSources = func() (all [][2]string) {
 	}...)
 }()
 
-// No output has a value of a Secret, whatever its source looks like, before a change or after it. Each environment has
+// No output has a value of a Secret, right or wrong, before a change or after it. Each environment has
 // one source, and another one after the change.
 func TestNoOutputHasSecrets(t *testing.T) {
 	// Each text is a valid name of a key, so that nothing but its place makes it secret.

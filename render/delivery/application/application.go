@@ -72,7 +72,7 @@ type Directory struct {
 	Include, Exclude string
 }
 
-// Spec has the fields of an Application that select its objects, to find those of a wrong type.
+// Spec has the fields of an Application that select its objects, to find a wrong type.
 type Spec struct {
 	Project        string
 	Source         *Source
@@ -94,7 +94,7 @@ type Application struct {
 }
 
 // Read reads an Application. One with a field of a wrong type, which its definition refuses, has no sources. The source
-// of a hydrator is where it takes manifests from: what it writes, it writes from these.
+// of a hydrator is where it takes manifests from.
 func Read(o manifest.Object) Application {
 	a := Application{Of: o.Committed()}
 	if !delivery.IsApplication(a.Of) { // an ApplicationSet made it
@@ -165,7 +165,7 @@ func (a Application) Refused() []manifest.Problem {
 }
 
 // Doubled returns a path in the annotation of paths that change what is generated, and where Argo CD looks for it: a
-// path without a slash at its start is below that of the source. It is one that is there from the root alone. See
+// path without a slash at its start is below that of the source. It is there from the root alone. See
 // GetSourceRefreshPaths in util/app/path/path.go.
 func (s Source) Doubled(files *source.FileSystem) (written, taken string) {
 	paths := s.of.Of.GetAnnotations()["argocd.argoproj.io/manifest-generate-paths"]

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Origin is what tells whether a source is the tree: git and the Applications that sync the entry of an environment.
+// Origin tells whether a source is the tree: git and the Applications that sync the entry of an environment.
 type Origin struct {
-	// URLs are those of the repository; none if nobody knows them.
+	// URLs are the known URLs of the repository.
 	URLs []string
 	// IsOther reports whether git knows a name for another branch than the one under review, or for a tag. It may be
 	// nil.
@@ -18,7 +18,7 @@ type Origin struct {
 }
 
 // Elsewhere returns why a source in git is not the tree, or nothing if it is, or may be. Another URL with the same name
-// of a repository may be that of a fork or a mirror.
+// of a repository may be a fork or a mirror.
 func (o Origin) Elsewhere(s Source) string {
 	own := place(s.RepoURL)
 	isNamed := func(known string) bool { return path.Base(place(known)) == path.Base(own) }
@@ -33,12 +33,12 @@ func (o Origin) Elsewhere(s Source) string {
 	return ""
 }
 
-// IsThis reports whether a URL is surely that of the repository.
+// IsThis reports whether a URL is surely of the repository.
 func (o Origin) IsThis(repository string) bool {
 	return slices.ContainsFunc(o.URLs, func(known string) bool { return place(known) == place(repository) })
 }
 
-// fixed matches what stands for one commit or a range of versions, and is no branch: a commit, perhaps abbreviated, a
+// fixed matches a revision of one commit or a range of versions, and is no branch: a commit, perhaps abbreviated, a
 // tag with a version, and a constraint of versions.
 var fixed = regexp.MustCompile(`^([0-9a-fA-F]{7,64}|refs/tags/.*|[<>=~^ ]*v?[0-9]+(\.([0-9]+|[xX*]))*([-+ ].*)?|\*)$`)
 

@@ -1,6 +1,6 @@
 // Package applicationset makes the Applications of an ApplicationSet of Argo CD as its controller does, from the files
-// of a repository (applicationset/ of Argo CD). What the controller refuses is a field.Error, and any other error names
-// what is not known.
+// of a repository (applicationset/ of Argo CD). A refusal of the controller is a field.Error, and any other error names
+// an unknown.
 package applicationset
 
 import (
@@ -186,7 +186,7 @@ func (e *expansion) application(base map[string]any, p params) (map[string]any, 
 	return patched, nil
 }
 
-// finalizer is the one by which the objects of an Application are deleted with it.
+// finalizer deletes the objects of an Application with it.
 const finalizer = "resources-finalizer.argocd.argoproj.io"
 
 // addFinalizer adds the finalizer to an Application without any.

@@ -11,7 +11,7 @@ import (
 	"example.com/gatehouse/render/templates"
 )
 
-// functions are those that Argo CD adds to sprig's (applicationset/utils: utils.go and template_functions.go).
+// functions are the additions of Argo CD to sprig's (applicationset/utils: utils.go and template_functions.go).
 var functions = template.FuncMap{"toYaml": templates.ToYAML, "normalize": normalize, "slugify": slugify,
 	"fromYaml": fromYAML[map[string]any], "fromYamlArray": fromYAML[[]any]}
 

@@ -30,7 +30,7 @@ type generator struct {
 	Matrix, Merge nested
 }
 
-// kinds are those of generators that need no server, in the order of their fields.
+// kinds are the kinds of generators that need no server, in the order of their fields.
 var kinds = []string{"list", "clusters", "git", "matrix", "merge"}
 
 // listGenerator has parameters.
@@ -51,7 +51,7 @@ type made struct {
 	template map[string]any
 }
 
-// generate returns what the kinds of a generator make (Transform in applicationset/generators). Outer are the
+// generate returns the parameters by the kinds of a generator (Transform in applicationset/generators). Outer are the
 // parameters of the generator before it in a matrix.
 func (e *expansion) generate(content map[string]any, outer params, at *field.Path) (all []made, err error) {
 	selector, err := selectorOf(content, at)
@@ -150,7 +150,7 @@ func (e *expansion) interpolate(content map[string]any, outer params, at *field.
 	return interpolated, nil
 }
 
-// known returns values with parameters in place of their templates, but for those that need others.
+// known returns values with parameters in place of their templates, but for values that need others.
 func (e *expansion) known(values map[string]any, p params) map[string]any {
 	filled := maps.Clone(values)
 	for key, value := range values {
@@ -180,8 +180,8 @@ func selectorOf(content map[string]any, at *field.Path) (selector *metav1.LabelS
 	return selector, errors.Join(errs...)
 }
 
-// selected returns the parameters that a selector selects by their joined names. Unlike those of labels, its values are
-// any texts (applicationset/utils/selector.go).
+// selected returns the parameters that a selector selects by their joined names. Unlike in a selector of labels, its
+// values are any texts (applicationset/utils/selector.go).
 func selected(all []params, by *metav1.LabelSelector) []params {
 	if by == nil {
 		return all
@@ -255,7 +255,7 @@ func (e *expansion) ofList(g listGenerator, at *field.Path) (all []params, err e
 	return append(all, more...), nil
 }
 
-// texts returns the texts of an element, and those of its values by joined names.
+// texts returns the texts of an element and, by joined names, of its values.
 func texts(element map[string]any, prefix string, at *field.Path) (params, error) {
 	p := params{}
 	for _, key := range slices.Sorted(maps.Keys(element)) {
@@ -337,7 +337,7 @@ func (e *expansion) matrix(g nested, at *field.Path) (all []params, err error) {
 	return all, nil
 }
 
-// combined returns the parameters of two generators of a matrix: those of the first win with Go templates, and have to
+// combined returns the parameters of two generators of a matrix: the first wins with Go templates, and have to
 // be equal without.
 func (e *expansion) combined(outer, inner params, at *field.Path) (params, error) {
 	both := map[string]any{}
@@ -362,7 +362,7 @@ func (e *expansion) combined(outer, inner params, at *field.Path) (params, error
 	return both, nil
 }
 
-// merge returns the parameters of the first generator, with those of others that have the same values of keys
+// merge returns the parameters of the first generator, with the ones of others that have the same values of keys
 // (applicationset/generators/merge.go).
 func (e *expansion) merge(g nested, at *field.Path) (all []params, err error) {
 	if len(g.Generators) < 2 {

@@ -67,7 +67,7 @@ func (e *expansion) ofGit(g gitGenerator, at *field.Path) (all []params, err err
 	return nil, noMatchError{sort, strings.Join(patterns, ", ")}
 }
 
-// candidates returns the files that a pattern may match: those below its folder, up to its first wildcard.
+// candidates returns the files that a pattern may match: below its folder, up to its first wildcard.
 func (e *expansion) candidates(p pattern) []string {
 	literal := p.Path
 	if i := strings.IndexAny(p.Path, `*?[\`); i >= 0 {
@@ -129,7 +129,7 @@ func (e *expansion) matching(patterns []pattern) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// pathspec returns how git matches a file with a pattern (match_pathspec_item in dir.c, wildmatch.c): a folder stands
+// pathspec matches a file with a pattern as git does (match_pathspec_item in dir.c, wildmatch.c): a folder stands
 // for all files below it, and a wildcard for slashes as well. A broken pattern matches nothing.
 func pathspec(pattern string) func(file string) bool {
 	cleaned := path.Clean(pattern)

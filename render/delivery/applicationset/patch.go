@@ -43,7 +43,7 @@ func patch(application map[string]any, text string) (map[string]any, error) {
 	return patched, err
 }
 
-// fields are the fields of an Application, for a patch. Below metadata they are those of each object; no other list is
+// fields are the fields of an Application, for a patch. Below metadata they are as in each object; no other list is
 // merged, and no field of the values of a chart is known.
 type fields struct {
 	strategicpatch.PatchMetaFromStruct

@@ -12,10 +12,10 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// Unset says what Flux does with a variable that has neither a value nor a default.
+// Unset is how Flux treats a variable that has neither a value nor a default.
 type Unset int
 
-// The ways to treat an unset variable. MayRefuse is that of a cluster that does not tell its version of Flux.
+// The ways to treat an unset variable. MayRefuse is for a cluster with an unknown version of Flux.
 const (
 	MayRefuse Unset = iota
 	Refuses
@@ -29,13 +29,13 @@ const (
 	firstStrict = 9
 )
 
-// controller is the name of the Deployment of kustomize-controller, and image that of its image.
+// controller and image are the names of the Deployment of kustomize-controller and of its image.
 const (
 	controller = "kustomize-controller"
 	image      = "ghcr.io/fluxcd/" + controller
 )
 
-// UnsetBy returns what Flux does by the Deployment of its controller.
+// UnsetBy returns how Flux treats unset variables, by the Deployment of its controller.
 func UnsetBy(o manifest.Object) (unset Unset, isController bool) {
 	if o.GetKind() != "Deployment" || o.GetName() != controller {
 		return MayRefuse, false
@@ -73,7 +73,7 @@ func IsInstance(o manifest.Object) bool {
 	return o.GetKind() == "FluxInstance" && manifest.Group(o.GetAPIVersion()) == "fluxcd.controlplane.io"
 }
 
-// Instance has the fields of a FluxInstance that decide what it syncs, and how.
+// Instance has the fields of a FluxInstance that decide about its sync.
 type Instance struct {
 	Distribution struct{ Version string }
 	Sync         *struct{ Name, Kind, URL, Ref, Path string }
@@ -85,7 +85,7 @@ func InstanceOf(spec any) (i Instance, ok bool) {
 	return i, spec != nil && manifest.Decode(spec, &i) == nil
 }
 
-// Objects returns the objects of a FluxInstance in a namespace that decide what Flux delivers, before its patches: the
+// Objects returns the objects of a FluxInstance in a namespace that decide about deliveries, before its patches: the
 // source and the Kustomization of its sync (syncTmpl in internal/builder/templates.go of flux-operator), and the
 // Deployment of kustomize-controller.
 func (i Instance) Objects(namespace string) (objects []manifest.Object) {

@@ -39,7 +39,7 @@ type PostBuild struct {
 	Always bool
 	// In says where the values are written; empty for the file that Annotation names.
 	In string
-	// Unset is what Flux does with a variable without a value.
+	// Unset is how Flux treats a variable without a value.
 	Unset Unset
 
 	joined map[string]bool // the names of values with several lines

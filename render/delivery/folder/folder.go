@@ -31,7 +31,7 @@ type Place struct {
 	IsPart bool
 	// IsDecrypted reports whether Flux decrypts files and objects.
 	IsDecrypted bool
-	// IsElsewhere reports whether another cluster or nobody gets the objects, and IsSuspended the latter.
+	// IsElsewhere reports whether another cluster or none gets the objects, and IsSuspended the latter.
 	IsElsewhere, IsSuspended bool
 	// DefaultNamespace is the namespace of objects without one, as Argo CD applies them.
 	DefaultNamespace string
@@ -107,7 +107,7 @@ func placeOfKustomization(o manifest.Object) []Place {
 	}}
 }
 
-// placesOfApplication returns the folders of an Application, also those of charts and plugins: files decide.
+// placesOfApplication returns the folders of an Application, also of charts and plugins: files decide.
 func placesOfApplication(o manifest.Object) (all []Place) {
 	a := application.Read(o)
 	for _, s := range a.Sources {

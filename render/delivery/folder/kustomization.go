@@ -28,7 +28,7 @@ type Kustomization struct {
 	// File is its path from the root, and Content its YAML. Both are empty if it is the file in git.
 	File    string
 	Content []byte
-	// Others are the files that differ from those in git as well, by their paths.
+	// Others are the other files that differ from git, by their paths.
 	Others map[string][]byte
 
 	place Place

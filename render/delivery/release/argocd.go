@@ -47,8 +47,8 @@ func ofApplication(o manifest.Object) (all []Release) {
 // errNoChart is the error of a source that has no chart.
 var errNoChart = errors.New("no chart")
 
-// withFiles returns the release of a source of an Application with the files of the repository: those that change the
-// source, and those of values. Without a chart there the error is errNoChart, and package render has the reason.
+// withFiles returns the release of a source of an Application with the files of the repository that change the
+// source, or have values. Without a chart there the error is errNoChart, and package render has the reason.
 func (r Release) withFiles(files *source.FileSystem, elsewhere func(application.Source) string) (Release, error) {
 	s := *r.application
 	if s.Chart == "" {
@@ -112,7 +112,7 @@ func (r *Release) addParameter(s application.Source, p application.Parameter, fi
 		func(values map[string]any) error { return set(p.Name+"="+escapeCommas(value.Text), values) })
 }
 
-// expand replaces the variables of a text, and warns of those that Argo CD does not know.
+// expand replaces the variables of a text, and warns of unknown ones.
 func (r *Release) expand(s application.Source, text, field string) application.Expanded {
 	expanded := s.Expand(text)
 	if len(expanded.Unset) > 0 {
@@ -125,7 +125,7 @@ func (r *Release) expand(s application.Source, text, field string) application.E
 }
 
 // addValueFiles adds the files of values, as getResolvedValueFiles in reposerver/repository/repository.go of Argo CD
-// does: patterns give their files in lexical order, without those that are listed by name, and each file counts once.
+// does: patterns give their files in lexical order, without files that are listed by name, and each file counts once.
 func (r *Release) addValueFiles(files *source.FileSystem, s application.Source,
 	elsewhere func(application.Source) string) {
 	if s.Helm == nil {

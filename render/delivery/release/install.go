@@ -65,7 +65,7 @@ func (i Installer) Install(releases []Release) (all []*Installed, problems []man
 	if manifest.HasErrors(problems) {
 		return nil, problems
 	}
-	ofChart := map[string][]string{} // the releases, by what is wrong with their chart
+	ofChart := map[string][]string{} // the releases, by the problem of their chart
 	for _, r := range releases {
 		r.locate = i.Locate
 		part := i

@@ -15,7 +15,7 @@ import (
 const (
 	syncs      = "it decides which objects are applied to the cluster, from which source, and with which rights"
 	undelivers = "the objects that it delivers are deleted with it, or no longer updated"
-	// isReinstalled is what helm-controller does for another target: ReleaseTargetChanged in internal/action/verify.go.
+	// isReinstalled tells a release for another target: ReleaseTargetChanged in internal/action/verify.go.
 	isReinstalled = "the release is uninstalled, and installed anew: its objects are deleted before, and their data"
 	unseen        = "no row shows its effect: its chart is not in this repository, or does not read it"
 )
@@ -74,7 +74,8 @@ var helmReleases = []guard{
 	{lost: undelivers},
 }
 
-// reinstalls reports whether another chart takes the place of that of a release: by default not within the release.
+// reinstalls reports whether another chart takes the place of the chart of a release: by default not within the
+// release.
 func reinstalls(_ *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
 	if f.Before == nil || f.After == nil || path.Base(*f.Before) == path.Base(*f.After) {
 		return false

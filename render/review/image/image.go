@@ -33,12 +33,12 @@ func Repository(image string) string {
 	return name
 }
 
-// Step is what a change of an image does.
+// Step is a class of changes of an image.
 type Step int
 
-// The steps, from the one of which nothing is known.
+// The steps, from the unknown one.
 const (
-	Other  Step = iota // another image, an earlier one, or one of which nobody knows whether it is later
+	Other  Step = iota // another image, an earlier one, or one without an order
 	Unlike             // a later version of another variant or form, such as a prerelease
 	Major              // a later version of the same variant, with another first number
 	Later              // a later version of the same variant

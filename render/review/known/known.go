@@ -149,14 +149,14 @@ func isUnselected(both *compare.Comparison, _ compare.Change, f compare.FieldCha
 	return !m.Selected.Has(name) && !m.MentionsPart("label_"+unplain.ReplaceAllString(name, "_"))
 }
 
-// unplain matches what names of Prometheus cannot have.
+// unplain matches characters that names of Prometheus cannot have.
 var unplain = regexp.MustCompile(`[^A-Za-z0-9_]`)
 
 func isNewVersion(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
 	return isSet(both, c, f) && image.IsNewVersion(*f.Before, *f.After)
 }
 
-// keepsHistory reports whether a workload keeps some of its history: without any, nobody can roll it back.
+// keepsHistory reports whether a workload keeps some of its history: without any, there is no way back.
 func keepsHistory(_ *compare.Comparison, _ compare.Change, f compare.FieldChange) bool {
 	return f.After == nil || *f.After != "0"
 }

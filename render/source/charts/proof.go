@@ -36,7 +36,7 @@ func (r *run) newPart(name, file string, content []byte) *part {
 	return r.parts[name]
 }
 
-// written returns what templates say, without comments.
+// written returns the text of templates, without comments.
 func written(trees map[string]*parse.Tree) []byte {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(trees)) {
@@ -82,7 +82,7 @@ func (r *run) settle() {
 const otherFile = "file "
 
 // Unproven returns the files of a chart whose change, or the change of a value that they read, no rendering shows as a
-// whole: they ask the cluster, the clock or chance, or did not run as a whole. Of an archive, nobody but its author
+// whole: they ask the cluster, the clock or chance, or did not run as a whole. Of an archive, only its author
 // makes a part run, unless the chart asks.
 func (s *Settings) Unproven(was *Settings) (files []string) {
 	if s == nil || was == nil || s == was {

@@ -27,7 +27,7 @@ type Settings struct {
 	run    *run
 }
 
-// IsEqual reports whether the values that users set are equal. Those of a chart with problems are not known.
+// IsEqual reports whether the values that users set are equal. With problems of the chart they are unknown.
 func (s *Settings) IsEqual(other *Settings) bool {
 	return s == nil || other == nil || reflect.DeepEqual(s.values, other.values)
 }

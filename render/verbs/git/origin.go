@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// Origin is what a clone knows about the place of its tree.
+// Origin is the place of the tree of a clone.
 type Origin struct {
-	// URLs are those of the remotes on other hosts, that of origin first. A folder is not the top of a repository in
+	// URLs are of the remotes on other hosts, origin first. A folder is not the top of a repository in
 	// them, and has none.
 	URLs []string
 
@@ -18,7 +18,7 @@ type Origin struct {
 	known   func() []string
 }
 
-// OriginOf returns what git knows about the place of a folder: nothing without git. Base, if not empty, is the revision
+// OriginOf returns the place of a folder by git: nothing without git. Base, if not empty, is the revision
 // that the change is made from.
 func OriginOf(ctx context.Context, dir, base string) *Origin {
 	in, err := Open(ctx, dir)

@@ -29,7 +29,7 @@ func parse(t *testing.T, text string) manifest.Object {
 	return manifest.Object{Unstructured: u}
 }
 
-// Overrides may change anything of a gated Pod but what the controller and the tools of a cluster know it by.
+// Overrides may change anything of a gated Pod but its name and marks for the controller and the tools of a cluster.
 func TestOverridesKeepWhatTheControllerNeeds(t *testing.T) {
 	replace := func(old, by string) string { return strings.Replace(gated, old, by, 1) }
 	for name, test := range map[string]struct{ overridden, want string }{

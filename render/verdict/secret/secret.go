@@ -150,12 +150,12 @@ var (
 	userName    = regexp.MustCompile(`(?i)^(.*[._-])?user(_?name)?$`)
 	emptyConfig = regexp.MustCompile(`^\s*\{\s*("auths"\s*:\s*\{\s*\})?\s*\}\s*$`)
 	plainURL    = regexp.MustCompile(`^(\w+://|git@)[^@?]*$`)
-	// plainKeys are the keys in a Secret of Argo CD that say what it is for.
+	// plainKeys are the keys in a Secret of Argo CD that tell its purpose.
 	plainKeys = regexp.MustCompile(`^(type|name|project|server|namespaces|enable\w+|insecure\w*|force\w+)$`)
 )
 
-// isNoSecret reports whether a value in a field of a Secret is none that somebody keeps secret: the name of a user, a
-// configuration of Docker without registries, and what a Secret of Argo CD is for (docs/operator-manual/
+// isNoSecret reports whether a value in a field of a Secret need not be kept secret: the name of a user, a
+// configuration of Docker without registries, and the purpose of a Secret of Argo CD (docs/operator-manual/
 // declarative-setup.md of argo-cd).
 func isNoSecret(secret *unstructured.Unstructured, name, key string, value any) bool {
 	text, _ := value.(string)
