@@ -11,8 +11,8 @@ import (
 
 // heedPolicies marks the objects that ApplicationSets leave alone, by their applicationsSync: Applications that they do
 // not update or delete (ApplicationsSyncPolicy of Argo CD, which the flags of its controller may overrule), and the
-// objects of an Application that stays, or goes without the finalizer that deletes them. Objects are both the former and
-// the new ones.
+// objects of an Application that stays, or goes without the finalizer that deletes them. Objects are both the former
+// and the new ones.
 func (d *Differences) heedPolicies(objects []manifest.Object) {
 	policies := map[manifest.ID]string{} // after the change, or of a removed ApplicationSet
 	for _, o := range objects {
