@@ -46,7 +46,7 @@ func TestDevBecomesReady(t *testing.T) {
 
 	cache := w.readyMemcached("memcached-sample", "")
 	node := cache.Status.Nodes[0]
-	address := w.forward("shop", node, 11211)
+	address := w.memcachedIn(node)
 	if got := w.memcached(address, "set greeting 0 0 5\r\nhello\r\nget greeting\r\n"); got != "STORED\r\nVALUE greeting 0 5\r\nhello\r\nEND\r\n" {
 		t.Errorf("memcached answered %q", got)
 	}
@@ -147,7 +147,7 @@ func TestKilledControllersStartEachCommandOnce(t *testing.T) {
 	w.namespace("e2e-kill")
 	first := w.controller(kubeconfig)
 	node := w.readyMemcached("memcached-sample", "").Status.Nodes[0]
-	counter := w.forward("shop", node, 11211)
+	counter := w.memcachedIn(node)
 	_ = first.Process.Kill()
 	_ = first.Wait()
 
@@ -162,7 +162,7 @@ func TestKilledControllersStartEachCommandOnce(t *testing.T) {
 	w.countFromZero(counter, keys...)
 	w.killControllers(kubeconfig, begin.Add(over))
 	w.controller(kubeconfig)
-	counter = w.forward("shop", node, 11211) // the first did not outlive the API server
+	counter = w.memcachedIn(node) // the first did not outlive the API server
 
 	for name := range due {
 		w.awaitDone("e2e-kill", name)

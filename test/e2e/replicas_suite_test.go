@@ -76,17 +76,17 @@ func (r *replicas) allowElection() {
 	r.Helper()
 	const name = "gatehouse-controller"
 	role, err := r.clients.RbacV1().Roles("gatehouse-system").Get(r.Context(), name, metav1.GetOptions{})
-	must(r.T, err)
+	must(r, err)
 	own := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: role.Rules}
 	_, err = r.clients.RbacV1().Roles(r.namespace).Create(r.Context(), own, metav1.CreateOptions{})
-	must(r.T, err)
+	must(r, err)
 	binding := &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "gatehouse-system", Name: name}},
 	}
 	_, err = r.clients.RbacV1().RoleBindings(r.namespace).Create(r.Context(), binding, metav1.CreateOptions{})
-	must(r.T, err)
+	must(r, err)
 }
 
 // newCounter returns the address of the memcached that counts the starts of commands.
@@ -108,14 +108,14 @@ func (w *world) newCounter() string {
 		}
 		return fmt.Errorf("none of %d Pods is", len(pods.Items))
 	})
-	return w.forward("shop", ready, 11211)
+	return w.memcachedIn(ready)
 }
 
 // watchGates notes the times at which gates open, until the test ends.
 func (r *replicas) watchGates() {
 	r.Helper()
 	watcher, err := r.Watch(r.Context(), &corev1.PodList{}, client.InNamespace(r.namespace))
-	must(r.T, err)
+	must(r, err)
 	go func() {
 		for event := range watcher.ResultChan() {
 			pod, ok := event.Object.(*corev1.Pod)
@@ -136,7 +136,7 @@ func (r *replicas) watchGates() {
 func (r *replicas) crowd(due time.Time, size int) {
 	r.Helper()
 	for i := range size {
-		must(r.T, r.Create(r.Context(), &cnatv1alpha1.At{
+		must(r, r.Create(r.Context(), &cnatv1alpha1.At{
 			ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: fmt.Sprintf("crowd-%d", i)},
 			Spec:       cnatv1alpha1.AtSpec{Schedule: due.UTC().Format(time.RFC3339), Command: "exit 1", Suspend: true},
 		}))

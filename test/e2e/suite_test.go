@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,13 +29,27 @@ import (
 	"example.com/gatehouse/test/cluster"
 )
 
-// world is the cluster under test. It repeats its errors after the logs of the controllers, which are
+// world is the cluster under test. Its errors are repeated after all logs of controllers, which are
 // long.
 type world struct {
 	*testing.T
-	errors []string
 	*cluster.Cluster
 	clients *kubernetes.Clientset
+}
+
+// TestMain repeats the errors of all tests at the end.
+func TestMain(m *testing.M) {
+	status := m.Run()
+	for _, e := range reported.errors {
+		fmt.Fprintln(os.Stderr, "error: "+e)
+	}
+	os.Exit(status)
+}
+
+// reported has the errors of all tests.
+var reported struct {
+	sync.Mutex
+	errors []string
 }
 
 func newWorld(t *testing.T) *world {
@@ -43,27 +58,27 @@ func newWorld(t *testing.T) *world {
 	must(t, err)
 	clients, err := kubernetes.NewForConfig(c.Config)
 	must(t, err)
-	w := &world{T: t, Cluster: c, clients: clients}
-	t.Cleanup(func() { // the last one, as it is the first to be registered
-		for _, e := range w.errors {
-			t.Log("error: " + e)
-		}
-	})
-	return w
+	return &world{T: t, Cluster: c, clients: clients}
 }
 
 // Errorf reports an error, and goes on.
 func (w *world) Errorf(format string, args ...any) {
 	w.Helper()
-	w.errors = append(w.errors, fmt.Sprintf(format, args...))
+	w.report(fmt.Sprintf(format, args...))
 	w.T.Errorf(format, args...)
 }
 
 // Fatalf reports an error, and ends the test.
 func (w *world) Fatalf(format string, args ...any) {
 	w.Helper()
-	w.errors = append(w.errors, fmt.Sprintf(format, args...))
+	w.report(fmt.Sprintf(format, args...))
 	w.T.Fatalf(format, args...)
+}
+
+func (w *world) report(text string) {
+	reported.Lock()
+	defer reported.Unlock()
+	reported.errors = append(reported.errors, w.Name()+": "+text)
 }
 
 func must(t interface {
@@ -86,12 +101,15 @@ func (w *world) sync(environment string) {
 	})
 }
 
-// namespace creates a namespace for a test.
+// namespace creates a namespace for a test, in which Pods may be created.
 func (w *world) namespace(name string) {
 	w.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
 	must(w, client.IgnoreAlreadyExists(w.Create(w.Context(), namespace)))
 	w.Cleanup(func() { _ = w.Delete(context.Background(), namespace) })
+	w.eventually("namespace "+name+" has its ServiceAccount", time.Minute, func(ctx context.Context) error {
+		return w.Get(ctx, client.ObjectKey{Namespace: name, Name: "default"}, &corev1.ServiceAccount{})
+	})
 }
 
 // kubeconfig returns a file with the identity that the controller has in a cluster.
@@ -158,7 +176,7 @@ func (w *world) logs(namespace, pod string) []string {
 }
 
 // forward returns a local address that reaches a port of a Pod.
-func (w *world) forward(namespace, pod string, port int) string {
+func (w *world) forward(namespace, pod string, port int) (address string, err error) {
 	w.Helper()
 	transport, upgrader, err := spdy.RoundTripperFor(w.Config)
 	must(w, err)
@@ -172,24 +190,48 @@ func (w *world) forward(namespace, pod string, port int) string {
 	go func() { failed <- forwarder.ForwardPorts() }()
 	select {
 	case err := <-failed:
-		w.Fatal(err)
+		return "", fmt.Errorf("forward port %d of Pod %s/%s: %w", port, namespace, pod, err)
 	case <-ready:
 	}
 	ports, err := forwarder.GetPorts()
 	must(w, err)
-	return fmt.Sprintf("127.0.0.1:%d", ports[0].Local)
+	return fmt.Sprintf("127.0.0.1:%d", ports[0].Local), nil
+}
+
+// memcachedIn returns a local address that reaches the memcached in a Pod, which answers.
+func (w *world) memcachedIn(pod string) (address string) {
+	w.Helper()
+	w.eventually("the memcached in "+pod+" answers", time.Minute, func(context.Context) error {
+		var err error
+		if address, err = w.forward("shop", pod, 11211); err == nil {
+			_, err = askMemcached(address, "version\r\n")
+		}
+		return err
+	})
+	return address
 }
 
 // memcached sends commands to a memcached and returns its answer.
 func (w *world) memcached(address, commands string) string {
 	w.Helper()
+	answer, err := askMemcached(address, commands)
+	must(w, err)
+	return answer
+}
+
+// askMemcached sends commands to a memcached and returns its answer.
+func askMemcached(address, commands string) (answer string, err error) {
 	connection, err := net.DialTimeout("tcp", address, 5*time.Second)
-	must(w, err)
+	if err != nil {
+		return "", err
+	}
 	defer connection.Close()
-	must(w, connection.SetDeadline(time.Now().Add(10*time.Second)))
-	_, err = io.WriteString(connection, commands+"quit\r\n")
-	must(w, err)
-	answer, err := io.ReadAll(connection)
-	must(w, err)
-	return string(answer)
+	if err := connection.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		return "", err
+	}
+	if _, err := io.WriteString(connection, commands+"quit\r\n"); err != nil {
+		return "", err
+	}
+	content, err := io.ReadAll(connection)
+	return string(content), err
 }
