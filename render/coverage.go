@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"example.com/gatehouse/kind"
-	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source/charts"
 )
 
 // Coverage counts the judged objects of some environments, and lists the rest.
@@ -106,7 +106,7 @@ func (c Coverage) String() string {
 			byWhat[n.What][n.Reason] = map[string]bool{}
 		}
 		names[n.What][name] = true
-		if n.Reason == release.ChartNotHere {
+		if n.Reason == charts.NotHere {
 			name = n.Detail
 		}
 		byWhat[n.What][n.Reason][name] = true
@@ -133,7 +133,7 @@ func reasonsOf(byReason map[string]map[string]bool, count int) string {
 	for _, reason := range slices.Sorted(maps.Keys(byReason)) {
 		n := len(byReason[reason])
 		switch {
-		case reason == release.ChartNotHere:
+		case reason == charts.NotHere:
 			reason = string(kind.Count(int64(n), "chart")) + " not here: render charts pull --all"
 		case n < count || len(byReason) > 1:
 			reason = fmt.Sprintf("%d %s", n, reason)

@@ -201,7 +201,7 @@ func (in *input) override(b built, rendered []manifest.Object) (o overridden, pr
 			o.objects[i] = flux.Protect(o.objects[i]) // after the hash in the name, which must stay
 		}
 	}
-	if in.isSilent {
+	if in.isSilent || len(in.sources.Absent) > 0 {
 		return o, nil
 	}
 	return o, kustomize.Ineffective(b.root.paths, in.overrides, b.root.known(), slices.Concat(rendered, o.objects))

@@ -18,14 +18,12 @@ import (
 	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/folder"
-	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/entry"
 	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/source"
-	"example.com/gatehouse/render/source/charts"
 	"example.com/gatehouse/render/source/text"
 	"example.com/gatehouse/render/tree"
 )
@@ -384,10 +382,10 @@ func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest
 	return append(problems, d.build(files)...)
 }
 
-// notJudged adds the reason for unknown objects of the delivery.
-func (d *Delivery) notJudged(why string) []manifest.Problem {
-	d.unknown(why)
-	return warning(d.Of, "is not judged: "+why)
+// notJudged adds the reasons for unknown objects of the delivery.
+func (d *Delivery) notJudged(why ...string) []manifest.Problem {
+	d.unknown(why...)
+	return warning(d.Of, "is not judged: "+manifest.FirstOf(3, why))
 }
 
 // refuse returns a problem of a field that keeps the tool from building the folder.
@@ -431,9 +429,11 @@ func (d *Delivery) build(files *source.FileSystem) []manifest.Problem {
 	child.overrides = ""
 	child.postBuild = nil
 	child.sources = source.Read(nil, d.shared, files, d.kinds.KustomizeConfig(), clusterOf, nil, d.Folder)
-	if lacking := child.lacking(); lacking != "" {
-		return d.notJudged(lacking)
+	absent, isNoneKnown := child.sources.AbsentReasons()
+	if isNoneKnown {
+		return d.notJudged(absent...)
 	}
+	d.unknown(absent...)
 	d.input = &child
 	d.overlay = overlay
 	problems := slices.Concat(child.sources.Problems, child.sources.NumberProblems(), child.timeProblems())
@@ -449,31 +449,6 @@ func (d *Delivery) build(files *source.FileSystem) []manifest.Problem {
 	return append(problems, d.buildFolder()...)
 }
 
-// lacking returns the reason for unknown objects of a build that would fetch or run something, or nothing. There are no
-// sources after an error.
-func (in *input) lacking() string {
-	if in.sources == nil {
-		return ""
-	}
-	var remote []string
-	for _, k := range in.sources.Kustomizations {
-		remote = append(remote, k.Remote...)
-	}
-	slices.Sort(remote)
-	if len(remote) > 0 {
-		return "remote base: " + manifest.FirstOf(3, slices.Compact(remote))
-	}
-	if plugins := in.sources.Plugins(); len(plugins) > 0 {
-		return "plugin: " + manifest.FirstOf(3, plugins)
-	}
-	for _, chart := range in.sources.Charts {
-		if chart.Repo != "" && !charts.IsThere(in.sources.FS, chart.Entry) {
-			return release.ChartNotHere + ": chart " + chart.Name + " " + chart.Version
-		}
-	}
-	return ""
-}
-
 // warning returns a warning about a delivery.
 func warning(o manifest.Object, message string) []manifest.Problem {
 	p := manifest.NewProblem(o.Committed(), "", manifest.Value{}, message).As(manifest.NotFollowed)
@@ -486,7 +461,12 @@ func (d *Delivery) buildFolder() []manifest.Problem {
 	objects, problems := d.buildObjects(d.paths)
 	problems = slices.DeleteFunc(problems, func(p manifest.Problem) bool { return p.Code == manifest.NoObjects })
 	objects = slices.Clone(objects)
-	if !manifest.HasErrors(problems) && !d.isSilent {
+	isWhole := len(d.sources.Absent) == 0
+	if manifest.HasErrors(problems) && !isWhole { // entries may need what is absent
+		d.paths = nil
+		return nil
+	}
+	if isWhole && !manifest.HasErrors(problems) && !d.isSilent {
 		d.ineffective = kustomize.Ineffective(d.paths, "", slices.Clone(objects), nil)
 	}
 	for i := range objects {

@@ -105,7 +105,18 @@ func readInput(repository *Repository, name string, by *By) (in *input, problems
 		kubernetes = by.Kubernetes
 	}
 	in.targetCluster, problems = readTargetCluster(in.sources, folder, kubernetes)
+	if !IsFolder(name) { // it is written
+		problems = append(problems, in.sources.AbsentProblems()...)
+	}
 	return in, slices.Concat(problems, in.sources.Problems, in.sources.NumberProblems(), in.timeProblems())
+}
+
+// absent returns the reasons why the objects of a folder are not all known, and whether none is.
+func (in *input) absent() (reasons []string, isNoneKnown bool) {
+	if in.sources == nil || !IsFolder(in.name) {
+		return nil, false
+	}
+	return in.sources.AbsentReasons()
 }
 
 // PlaceOf returns the place of a fault in the work on an environment as a whole.

@@ -402,8 +402,9 @@ func runPipeline(repository *Repository, name string, by *By, show func(step str
 	input, problems := readInput(repository, name, by)
 	p.input = input
 	p.root = &Delivery{input: input, Looks: input.noted}
-	if lacking := p.lacking(); IsFolder(name) && lacking != "" { // it is written nowhere
-		p.root.unknown(lacking)
+	absent, isNoneKnown := input.absent()
+	p.root.unknown(absent...)
+	if isNoneKnown {
 		return p
 	}
 	if p.addProblems(problems) {
@@ -413,6 +414,10 @@ func runPipeline(repository *Repository, name string, by *By, show func(step str
 	progress("building")
 	p.release = kustomize.Share(p.sources)
 	p.built, problems = p.build(repository)
+	p.root.unknown(absent...)
+	if len(absent) > 0 && manifest.HasErrors(problems) { // entries may need what is absent
+		return p
+	}
 	if p.addProblems(problems) {
 		p.root.unknown("error")
 		return p

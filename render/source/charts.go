@@ -135,6 +135,10 @@ func (w *walk) readCharts(m *memo.Memo, manifests []*Manifest, clusterOf Cluster
 	var found problems
 	files := map[string][]byte{}
 	for i, c := range w.Charts {
+		if w.addAbsentChart(c) {
+			files[c.file] = nil
+			continue
+		}
 		rendered, problems := charts.Render(w.FS, c.Entry, cluster)
 		w.Charts[i].Settings = rendered.Settings
 		found = append(found, problems...)

@@ -36,9 +36,9 @@ type Kustomization struct {
 
 	// CRLF are the files of generators with CRLF line ends: they are part of the generated object.
 	CRLF []string
-	// Remote are the entries that kustomize would fetch.
-	Remote []string
 
+	absent   []Absent
+	remote   []string // resources that kustomize would fetch
 	root     *yaml.Node // nil if it cannot be read
 	standIn  []byte     // its content with the configuration of the kinds, or nil
 	loads    []load
@@ -226,9 +226,10 @@ func (r folderReader) readValue(f loadField, entry string, value, target *yaml.N
 		return
 	}
 	if wrong := r.addPath(value.Value, f); wrong != "" {
-		r.problems.add(r.File, value.Line, "%s", wrong)
 		if remote.MatchString(value.Value) {
-			r.Remote = append(r.Remote, value.Value)
+			r.addRemote(f, value.Value, value.Line, wrong)
+		} else {
+			r.problems.add(r.File, value.Line, "%s", wrong)
 		}
 		return
 	}
@@ -464,7 +465,8 @@ func (r folderReader) readInline(f loadField, value *yaml.Node) {
 		r.addPatches(value, nil, documents)
 	default:
 		for _, d := range documents {
-			r.problems = append(r.problems, checkConfig(d)...)
+			absent, found := checkConfig(d)
+			r.absent, r.problems = append(r.absent, absent...), append(r.problems, found...)
 		}
 	}
 }

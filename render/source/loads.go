@@ -58,46 +58,27 @@ func checkKinds(loads []load, kustomizations map[string]*Kustomization) (found p
 }
 
 // checkConfigs reports problems of the generators, transformers and validators in files.
-func checkConfigs(loads []load, documents map[string][]Document) (found problems) {
+func checkConfigs(loads []load, documents map[string][]Document) (absent []Absent, found problems) {
 	for _, l := range loads {
 		if l.isConfig && !l.isDir {
 			for _, d := range documents[l.path] {
-				found = append(found, checkConfig(d)...)
+				plugins, problems := checkConfig(d)
+				absent, found = append(absent, plugins...), append(found, problems...)
 			}
 		}
 	}
-	return found
+	return absent, found
 }
 
-// Plugins returns the configurations of plugins and functions, which rendering does not run.
-func (s *Sources) Plugins() (names []string) {
-	for _, k := range s.Kustomizations {
-		for _, l := range k.loads {
-			for _, d := range s.documents[l.path] {
-				if l.isConfig && !l.isDir && isPlugin(d) {
-					names = append(names, d.String())
-				}
-			}
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-func isPlugin(config Document) bool { return config.Kind != "" && config.APIVersion != "builtin" }
-
-func checkConfig(config Document) (found problems) {
+func checkConfig(config Document) (absent []Absent, found problems) {
 	switch {
 	case config.Kind == "":
-	case isPlugin(config):
-		found.add(config.File, config.Line(),
-			"%s: rendering runs no plugins and no functions: only those that kustomize has built in, of apiVersion "+
-				"builtin; commit what it prints, but of a Secret only the manifest that SOPS encrypts, or an "+
-				"ExternalSecret", config.ID)
+	case config.APIVersion != "builtin":
+		absent = append(absent, absentPlugin(config))
 	case config.Kind == "HelmChartInflationGenerator":
 		found.add(config.File, config.Line(), "%s: list the chart under helmCharts of the kustomization", config.ID)
 	}
-	return found
+	return absent, found
 }
 
 // checkDuplicates reports objects that a list has twice. Two kustomizations may each load an object

@@ -40,6 +40,8 @@ type Sources struct {
 	Charts []Chart
 	// Problems are the problems that stop or mislead kustomize.
 	Problems []manifest.Problem
+	// Absent are entries of kustomizations that are left out.
+	Absent []Absent
 
 	kindFields Configuration // of the kinds
 	loads      []load
@@ -80,9 +82,12 @@ func Read(own, shared *memo.Memo, fileSystem *FileSystem, configuration []byte, 
 	for _, m := range slices.Concat(s.Manifests, defined) {
 		s.documents[m.File] = m.objects()
 	}
+	plugins, wrong := checkConfigs(s.loads, s.documents)
+	s.Absent = append(s.Absent, plugins...)
 	problems = slices.Concat(w.problems, checkKinds(s.loads, s.Kustomizations), problems, found, problemsOfDefined,
-		checkDuplicates(s.loads, s.documents), checkConfigs(s.loads, s.documents))
+		checkDuplicates(s.loads, s.documents), wrong)
 	for _, k := range w.order {
+		s.Absent = append(s.Absent, k.absent...)
 		if k.root != nil {
 			s.documents[k.File] = generators(k.File, k.root)
 		}
@@ -133,6 +138,7 @@ func (w *walk) visit(folder, namespace string, isConfig bool) {
 		}
 		w.loads = append(w.loads, l)
 	}
+	w.leaveOutRemote(k)
 	if len(k.HelmCharts) > 0 {
 		w.replaceCharts(k, namespace, isConfig)
 	}
@@ -140,7 +146,7 @@ func (w *walk) visit(folder, namespace string, isConfig bool) {
 }
 
 // readShared is readKustomization, once for all environments that share a revision. Each reads its own kustomization
-// for itself, one with charts, which the walk replaces, and one with problems, which may look at more.
+// for itself, one with entries that the walk replaces, and one with problems, which may look at more.
 func readShared(files *FileSystem, folder, file string, isRoot, isConfig bool) *Kustomization {
 	type key struct {
 		folder   string
@@ -160,7 +166,7 @@ func readShared(files *FileSystem, folder, file string, isRoot, isConfig bool) *
 		k := readKustomization(alone, folder, file, isRoot, isConfig)
 		return reading{k, looked, alone.FilesRead()}
 	})
-	if len(r.HelmCharts)+len(r.problems) > 0 {
+	if len(r.HelmCharts)+len(r.problems)+len(r.absent) > 0 {
 		return readKustomization(files, folder, file, isRoot, isConfig)
 	}
 	for name := range r.looked.paths {

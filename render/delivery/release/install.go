@@ -152,9 +152,6 @@ func (i Installer) install(r Release, locked []charts.Locked,
 	return result, problems
 }
 
-// ChartNotHere is the reason of a release whose chart is not in the repository.
-const ChartNotHere = "chart not here"
-
 // UnknownReasons are the reasons why the objects are not all known as the cluster gets them; none if they are.
 func (r *Installed) UnknownReasons() (reasons []string) {
 	switch {
@@ -163,7 +160,7 @@ func (r *Installed) UnknownReasons() (reasons []string) {
 	case r.Err != nil:
 		reasons = append(reasons, "wrong values: "+r.Err.Error())
 	case r.Archive == "":
-		reasons = append(reasons, ChartNotHere+": chart "+r.String())
+		reasons = append(reasons, charts.NotHere+": chart "+r.String())
 	}
 	for _, value := range r.Unknown {
 		reasons = append(reasons, "values not here: "+value)

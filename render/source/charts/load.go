@@ -78,6 +78,9 @@ func (c *loaded) raw(name string) (content []byte, ok bool) {
 	return c.Raw[i].Data, true
 }
 
+// NotHere is the reason of a chart that is not in the repository.
+const NotHere = "chart not here"
+
 // IsThere reports whether the chart of an entry is in the repository.
 func IsThere(files Files, e Entry) bool {
 	_, _, err := e.find(files)
