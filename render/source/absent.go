@@ -1,0 +1,90 @@
+package source
+
+import (
+	"path"
+	"slices"
+
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source/charts"
+)
+
+// Absent is an entry of a kustomization that kustomize would fetch or run. Rendering does neither, and the sources are
+// built without it.
+type Absent struct {
+	// Problem is the error of an environment that has to be complete.
+	Problem manifest.Problem
+	// Reason says what is unknown: "remote base: https://example.com/base", "plugin: …" or "chart not here: …".
+	Reason string
+	// Alters reports whether it may change objects of other entries, so that none is known.
+	Alters bool
+}
+
+// AbsentReasons returns the reasons, each once, and whether no object is known.
+func (s *Sources) AbsentReasons() (reasons []string, isNoneKnown bool) {
+	for _, a := range s.Absent {
+		reasons = append(reasons, a.Reason)
+		isNoneKnown = isNoneKnown || a.Alters
+	}
+	slices.Sort(reasons)
+	return slices.Compact(reasons), isNoneKnown
+}
+
+// AbsentProblems returns the errors of an environment that has to be complete.
+func (s *Sources) AbsentProblems() (problems []manifest.Problem) {
+	for _, a := range s.Absent {
+		problems = append(problems, a.Problem)
+	}
+	return problems
+}
+
+// addRemote adds a path of a field that kustomize would fetch.
+func (r folderReader) addRemote(f loadField, name string, line int, wrong string) {
+	r.absent = append(r.absent, Absent{
+		Problem: manifest.Problem{Code: manifest.InvalidKustomization, File: Relative(r.File), Line: line, Message: wrong},
+		Reason:  "remote base: " + name,
+		Alters:  f.is != loadObjects || r.isConfig,
+	})
+	r.remote = append(r.remote, name)
+}
+
+// nothing is a file without objects, which is never on disk.
+const nothing = ".gatehouse-absent.yaml"
+
+// leaveOutRemote replaces the remote resources of a kustomization, which nobody shares, by a file without objects.
+func (w *walk) leaveOutRemote(k *Kustomization) {
+	if len(k.remote) == 0 {
+		return
+	}
+	k.Resources = append(filter(k.Resources, func(name string) bool { return !slices.Contains(k.remote, name) }), nothing)
+	k.Paths[nothing] = path.Join(k.Folder, nothing)
+	k.standIn = encode(k.Kustomization)
+	w.FS = w.FS.With(map[string][]byte{k.Paths[nothing]: nil})
+}
+
+// filter returns a new list of the items to keep.
+func filter(list []string, keep func(string) bool) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(item string) bool { return !keep(item) })
+}
+
+// addAbsentChart reports whether the chart of an entry is in a repository of charts, and not here.
+func (w *walk) addAbsentChart(c Chart) (isAbsent bool) {
+	if c.Repo == "" || charts.IsThere(w.FS, c.Entry) {
+		return false
+	}
+	_, problems := charts.Render(w.FS, c.Entry, charts.Cluster{})
+	w.Absent = append(w.Absent, Absent{
+		Problem: problems[0],
+		Reason:  charts.NotHere + ": chart " + c.Name + " " + c.Version,
+	})
+	return true
+}
+
+// absentPlugin is a plugin or function of kustomize.
+func absentPlugin(config Document) Absent {
+	var found problems
+	found.add(config.File, config.Line(),
+		"%s: rendering runs no plugins and no functions: only those that kustomize has built in, of apiVersion "+
+			"builtin; commit what it prints, but of a Secret only the manifest that SOPS encrypts, or an "+
+			"ExternalSecret", config.ID)
+	return Absent{Problem: found[0], Reason: "plugin: " + config.String(), Alters: true}
+}
