@@ -32,7 +32,12 @@ func FindPaths(s *source.Sources, folder string) *Paths { return buildpath.Find(
 func Build(paths *Paths, m *memo.Memo) (objects []manifest.Object, problems []manifest.Problem) {
 	k := paths.Loaded[paths.Folder]
 	var err error
-	isolate(paths.Sources, func() { objects, err = buildObjects(paths, m) })
+	isolate(paths.Sources, func() {
+		objects, err = buildObjects(paths, m)
+		if err != nil && isUnmatched.MatchString(err.Error()) && len(paths.Sources.Absent) > 0 {
+			objects, err = buildFolder(withoutPatchesOfAbsent(paths), paths.Folder)
+		}
+	})
 	switch {
 	case err != nil:
 		p := kustomizeProblem(paths.Sources, k.File, err)

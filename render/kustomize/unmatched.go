@@ -155,6 +155,36 @@ func unmatchedDocuments(patches []buildpath.Patch, candidates []buildpath.Candid
 	return problems
 }
 
+// withoutPatchesOfAbsent returns the files of a build without the patches that name no object. They may name objects
+// that are absent.
+func withoutPatchesOfAbsent(paths *Paths) *source.FileSystem {
+	files := map[string][]byte{}
+	candidates := candidatesByFolder(paths, nil)
+	for folder, k := range paths.Loaded {
+		left := k.Kustomization
+		isIdle := func(field string, i int) bool {
+			return slices.ContainsFunc(paths.Patches[folder], func(p buildpath.Patch) bool {
+				return p.Field == field && p.Index == i && p.Selector == nil && p.Err == nil &&
+					len(unmatchedDocuments([]buildpath.Patch{p}, candidates[folder])) == len(p.Each())
+			})
+		}
+		left.PatchesStrategicMerge = without(left.PatchesStrategicMerge, "patchesStrategicMerge", isIdle)
+		left.Patches = without(left.Patches, "patches", isIdle)
+		files[k.File] = manifest.ToYAML(left)
+	}
+	return paths.Sources.FS.With(files)
+}
+
+// without returns a list of a field without some items.
+func without[T any](list []T, field string, is func(field string, i int) bool) (left []T) {
+	for i, item := range list {
+		if !is(field, i) {
+			left = append(left, item)
+		}
+	}
+	return left
+}
+
 // closest returns advice to name a candidate of the same name in a patch, and if possible of the same or
 // a similar kind, or else of the same kind and a similar name; "" if there is none.
 func closest(d source.Document, candidates []buildpath.Candidate) string {
