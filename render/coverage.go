@@ -55,7 +55,8 @@ func (e *Environment) Coverage() (c Coverage) {
 		what := "cluster"
 		if !d.isEntry() {
 			at = p.locate(manifest.NewProblem(d.Of.Committed(), "", manifest.Value{}, ""))
-			what = d.Of.GetKind()
+			what = d.InCluster.GetKind()
+			at.Object = d.InCluster.ID().String() // of a set, an Application
 		}
 		if d.Chart != nil {
 			what = "release"

@@ -30,8 +30,17 @@ apiVersion: source.toolkit.fluxcd.io/v1
 kind: GitRepository
 metadata: {name: other, namespace: flux-system}
 spec: {interval: 1m, url: https://example.com/other.git}
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: api, namespace: flux-system}
+spec:
+  interval: 10m
+  chart: {spec: {chart: ./charts/api, sourceRef: {kind: GitRepository, name: flux-system}}}
 `+flux("shop", "./apps/shop", "flux-system")+flux("gone", "./apps/gone", "flux-system")+
 		flux("foreign", "./deploy", "other")+flux("broken", "./apps/broken", "flux-system")+`
+-- charts/api/Chart.yaml --
+{apiVersion: v2, name: api, version: 1.0.0, dependencies: [{name: db, version: 1.0.0, repository: "https://example.com"}]}
 -- apps/shop/kustomization.yaml --
 resources: [shop.yaml, release.yaml]
 -- apps/shop/shop.yaml --
@@ -73,6 +82,7 @@ spec:
 		"foreign": {parent: "entry", unknown: "other repository: GitRepository flux-system/other"},
 		"broken":  {parent: "entry", unknown: "missing.yaml", consumed: []string{"apps/broken/kustomization.yaml"}},
 		"web":     {parent: "shop", unknown: "chart not here: chart web 1.0.0"},
+		"api":     {parent: "entry", unknown: "chart does not render: ", consumed: []string{"charts/api/Chart.yaml"}},
 	} {
 		d := got[name]
 		switch {
@@ -89,17 +99,17 @@ spec:
 			t.Errorf("%s consumes %q, want %q", name, consumed, want.consumed)
 		}
 	}
-	if len(got) != 6 {
+	if len(got) != 7 {
 		t.Errorf("%d nodes", len(got))
 	}
-	const want = "1 cluster, 9 objects judged. Not judged: 3 Kustomizations (1 error, 1 no such folder, " +
-		"1 other repository), 1 release (1 chart not here: render charts pull --all)"
+	const want = "1 cluster, 10 objects judged. Not judged: 3 Kustomizations (1 error, 1 no such folder, " +
+		"1 other repository), 2 releases (1 chart does not render, 1 chart not here: render charts pull --all)"
 	if line := e.Coverage().String(); line != want {
 		t.Errorf("coverage: %s", line)
 	}
 }
 
-// A refused object and a remote base hide nothing beside them.
+// A refused object, a remote base with its patch, and a chart that is not here hide nothing beside them.
 func TestARefusedObjectHidesNoOther(t *testing.T) {
 	root := write(t, `
 -- clusters/prod/all.yaml --
@@ -125,7 +135,19 @@ kind: Kustomization
 metadata: {name: flux-system, namespace: flux-system}
 spec: {interval: 10m, prune: true, path: ./clusters/prod, sourceRef: {kind: GitRepository, name: flux-system}}
 -- clusters/remote/kustomization.yaml --
+resources: ["https://example.com/all.yaml", apps]
+-- clusters/remote/apps/kustomization.yaml --
 resources: ["https://example.com/all.yaml"]
+patches:
+- patch: |
+    {apiVersion: v1, kind: ConfigMap, metadata: {name: absent}, data: {a: b}}
+- patch: |
+    {apiVersion: v1, kind: ConfigMap, metadata: {name: web}, data: {a: b}}
+helmCharts: [{name: web, version: 1.0.0, releaseName: web, repo: "https://example.com"}]
+configMapGenerator: [{name: web, options: {disableNameSuffixHash: true}}]
+-- clusters/altered/kustomization.yaml --
+resources: [../remote/apps]
+components: ["https://example.com/component"]
 `)
 	repository, err := Open(root, gatehouse.All())
 	if err != nil {
@@ -141,8 +163,14 @@ resources: ["https://example.com/all.yaml"]
 		t.Errorf("found %s", text)
 	}
 	remote := repository.Load("clusters/remote", func(string) {})
-	if line := remote.Coverage().String(); len(remote.Problems) > 0 ||
-		line != "1 cluster, 0 objects judged. Not judged: 1 cluster (remote base)" {
+	const want = "1 cluster, 1 object judged. Not judged: 1 cluster (1 chart not here: render charts pull --all, " +
+		"1 remote base)"
+	if line := remote.Coverage().String(); len(remote.Problems) > 0 || line != want ||
+		remote.Judged()[0].Object["data"] == nil {
 		t.Errorf("%s: %v", line, remote.Problems)
+	}
+	altered := repository.Load("clusters/altered", func(string) {})
+	if len(altered.Judged()) > 0 || len(altered.Problems) > 0 {
+		t.Errorf("a remote component may alter all objects: %v", altered.Problems)
 	}
 }

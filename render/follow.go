@@ -266,9 +266,11 @@ func (f *following) dropRepeated(d *Delivery) (warnings []manifest.Problem) {
 		by, prunes := f.deliverer(other)
 		isKept := delivery.Keeping(delivery.Settings(o.Unstructured, delivery.Flux, delivery.Argo)) != nil
 		d.objects[i].differs = !reflect.DeepEqual(o.Object, other.Object)
-		where := f.locate(manifest.NewProblem(other, "", manifest.Value{}, "")).Position()
+		_, isDelivered := other.Delivery.(*Delivery)
 		switch {
+		case f.isByHand && !isDelivered: // people apply it once, and leave it to the delivery
 		case d.objects[i].differs:
+			where := f.locate(manifest.NewProblem(other, "", manifest.Value{}, "")).Position()
 			p := d.Blame(manifest.NewProblem(o, "", manifest.Value{}, fmt.Sprintf("is in %s as well, with other "+
 				"content: %s and %s apply one over the other, again and again; remove or rename one", where, d.Of,
 				by)).As(manifest.DuplicateObject))

@@ -54,6 +54,7 @@ type input struct {
 	isSilent  bool       // see Repository.NoWarnings
 	cluster   string     // see entry.Entry
 	isByHand  bool       // files of the folder are applied by hand
+	isChart   bool       // see entry.Entry
 }
 
 // targetCluster is the cluster that an environment is for, by annotations of its kustomization.
@@ -80,7 +81,14 @@ func readInput(repository *Repository, name string, by *By) (in *input, problems
 	}
 	in.folder = folder
 	folders := []string{}
-	if e := repository.entryOf(name); len(e.Resources) > 0 {
+	if e := repository.entryOf(name); e.IsChart {
+		in.isChart = true
+		in.sources = &source.Sources{FS: files}
+		for _, file := range files.Files(folder) {
+			_, _ = files.ReadAny(file) // to note it
+		}
+		return in, nil
+	} else if len(e.Resources) > 0 {
 		in.cluster = e.Cluster
 		in.isByHand = true
 		files = withResources(files, e)
@@ -113,7 +121,10 @@ func readInput(repository *Repository, name string, by *By) (in *input, problems
 
 // absent returns the reasons why the objects of a folder are not all known, and whether none is.
 func (in *input) absent() (reasons []string, isNoneKnown bool) {
-	if in.sources == nil || !IsFolder(in.name) {
+	switch {
+	case in.isChart:
+		return []string{"chart that nothing here installs"}, true
+	case in.sources == nil || !IsFolder(in.name):
 		return nil, false
 	}
 	return in.sources.AbsentReasons()

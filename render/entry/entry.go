@@ -27,6 +27,8 @@ type Entry struct {
 	Resources []string
 	// WithFolder reports whether the kustomization of the folder is applied as well.
 	WithFolder bool
+	// IsChart reports whether the folder is a chart with objects that deliver, which nothing here installs.
+	IsChart bool
 	// Cluster is the other cluster that a tool applies objects to; nothing for the own cluster of the tool.
 	Cluster string
 
@@ -94,7 +96,7 @@ func (r Repository) All() []Entry {
 	g := newGraph(r)
 	byName := map[string]*Entry{}
 	for _, e := range g.entries() {
-		isFound := r.IsOutside(e.Name) && (len(e.Resources) > 0 || CanBuild(r.Files, e.Name))
+		isFound := r.IsOutside(e.Name) && (len(e.Resources) > 0 || e.IsChart || CanBuild(r.Files, e.Name))
 		switch other := byName[e.Name]; {
 		case other != nil:
 			other.Resources = append(other.Resources, e.Resources...)

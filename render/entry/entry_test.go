@@ -109,7 +109,7 @@ kind: Component
 }
 
 // application returns a file with an Application.
-func application(file, name, spec string) string {
+func app(file, name, spec string) string {
 	return fmt.Sprintf("-- %s --\napiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: %s, namespace: argocd}\n"+
 		"spec: {%s}\n", file, name, spec)
 }
@@ -136,44 +136,47 @@ func TestEntriesAreTheRootsOfWhatDelivers(t *testing.T) {
 	web := overlay("web", "resources: []")
 	for name, test := range map[string]struct{ files, want string }{
 		"a root beside a kustomization": {overlay("argocd", "resources: [ns.yaml]") + "-- argocd/ns.yaml --\n" +
-			application("argocd/root.yaml", "root", "source: {path: argocd/apps}") +
-			application("argocd/apps/web.yaml", "web", "source: {path: web}") + web, "./argocd(argocd/root.yaml)"},
-		"a root in the top folder": {application("root.yaml", "root", "source: {path: web}") + web, ".(root.yaml)"},
+			app("argocd/root.yaml", "root", "source: {path: argocd/apps}") +
+			app("argocd/apps/web.yaml", "web", "source: {path: web}") + web, "./argocd(argocd/root.yaml)"},
+		"a root in the top folder": {app("root.yaml", "root", "source: {path: web}") + web, ".(root.yaml)"},
 		"a list": {applicationSet("sets/web.yaml", "list: {elements: [{name: web}]}", "{{name}}") + web,
 			"./sets(sets/web.yaml)"},
 		"folders of git": {applicationSet("sets/web.yaml", "git: {directories: [{path: w*}]}", "{{path}}") + web,
 			"./sets(sets/web.yaml)"},
 		"a generator that asks others": {applicationSet("sets/web.yaml", "pullRequest: {}", "w{{name}}") + web,
 			"./sets(sets/web.yaml)"},
-		"a chart of Applications": {application("boot/apps.yaml", "apps", "source: {path: apps}") + chart +
+		"a chart of Applications": {app("boot/apps.yaml", "apps", "source: {path: apps}") + chart +
 			overlay("sites/web", "resources: []"), "./boot(boot/apps.yaml)"},
-		"a chart alone": {chart, ""},
-		"what is applied by hand, to one cluster": {application("a/a.yaml", "a", "source: {path: web}") +
-			application("b/b.yaml", "b", "source: {path: web}") + "-- a/c.yaml --\n" + configMap + "-- a/values.yaml --\na: b\n" +
+		"a chart alone": {chart, "./apps"},
+		"what is applied by hand, to one cluster": {app("a/a.yaml", "a", "source: {path: web}") +
+			app("b/b.yaml", "b", "source: {path: web}") + "-- a/c.yaml --\n" + configMap + "-- a/values.yaml --\na: b\n" +
 			web, ".(a/a.yaml a/c.yaml b/b.yaml)"},
-		"one name in two folders": {application("a/a.yaml", "a", "source: {path: web}") +
-			application("b/a.yaml", "a", "source: {path: web}") + web, "./a(a/a.yaml) ./b(b/a.yaml)"},
-		"one level": {application("root.yaml", "root", "source: {path: apps}") +
-			application("apps/below/web.yaml", "web", "source: {path: web}") + web,
+		"one name in two folders": {app("a/a.yaml", "a", "source: {path: web}") +
+			app("b/a.yaml", "a", "source: {path: web}") + web, "./a(a/a.yaml) ./b(b/a.yaml)"},
+		"one level": {app("root.yaml", "root", "source: {path: apps}") +
+			app("apps/below/web.yaml", "web", "source: {path: web}") + web,
 			".(apps/below/web.yaml root.yaml)"},
-		"all levels, and hidden ones": {application("root.yaml", "root", "source: {path: apps, directory: {recurse: true}}") +
-			application("apps/.below/web.yaml", "web", "source: {path: web}") + web, ".(root.yaml)"},
-		"what a directory excludes": {application("apps/root.yaml", "root", "source: {path: apps, directory: {exclude: root.yaml}}"),
+		"all levels, and hidden ones": {app("root.yaml", "root", "source: {path: apps, directory: {recurse: true}}") +
+			app("apps/.below/web.yaml", "web", "source: {path: web}") + web, ".(root.yaml)"},
+		"what a directory does not include": {app("apps/root.yaml", "root",
+			"source: {path: apps, directory: {include: '{web,api}.yaml'}}") + app("apps/web.yaml", "web", "source: {path: web}") +
+			app("apps/other.yaml", "other", "source: {path: web}") + web, "./apps(apps/other.yaml apps/root.yaml)"},
+		"what a directory excludes": {app("apps/root.yaml", "root", "source: {path: apps, directory: {exclude: root.yaml}}"),
 			"./apps(apps/root.yaml)"},
-		"what Argo CD skips": {application("root.yaml", "root", "source: {path: apps}") +
-			application("apps/web.yaml", "web", "source: {path: web}") + "# +argocd:skip-file-rendering\n" + web,
+		"what Argo CD skips": {app("root.yaml", "root", "source: {path: apps}") +
+			app("apps/web.yaml", "web", "source: {path: web}") + "# +argocd:skip-file-rendering\n" + web,
 			".(apps/web.yaml root.yaml)"},
-		"clusters of a hub": {application("hub/a.yaml", "a", "source: {path: web}, destination: {server: 'https://kubernetes.default.svc'}") +
-			application("hub/b.yaml", "b", "source: {path: web}, destination: {name: east}") +
-			application("hub/c.yaml", "c", "source: {path: web}, destination: {server: 'https://192.0.2.1:6443'}") + web,
+		"clusters of a hub": {app("hub/a.yaml", "a", "source: {path: web}, destination: {server: 'https://kubernetes.default.svc'}") +
+			app("hub/b.yaml", "b", "source: {path: web}, destination: {name: east}") +
+			app("hub/c.yaml", "c", "source: {path: web}, destination: {server: 'https://192.0.2.1:6443'}") + web,
 			"./hub(hub/a.yaml hub/b.yaml hub/c.yaml) ./hub@192.0.2.1:6443(hub/c.yaml) ./hub@east(hub/b.yaml)"},
 		"a cluster by a kubeConfig": {kubeConfig + overlay("apps", "resources: []"), "./hub ./hub@east.config(hub/spoke.yaml)"},
 		"patches, tests and templates": {overlay("a", "resources: [c.yaml]\npatches: [{path: p.yaml}]") + "-- a/c.yaml --\n" + configMap +
 			overlay("empty", "resources: []\npatches: []") + overlay("skeleton", "resources: ['{{ .name }}.yaml']") +
-			application("a/p.yaml", "p", "source: {path: web}") + application("testdata/t.yaml", "t", "source: {path: web}") +
-			application("b/t.yaml", "'${NAME}'", "source: {path: web}"), "./a"},
-		"what is rendered": {application("root.yaml", "root", "source: {path: rendered/prod}"), ""},
-		"environments of another layout": {application("argocd/root.yaml", "root", "source: {path: environments/dev/apps}") +
+			app("a/p.yaml", "p", "source: {path: web}") + app("testdata/t.yaml", "t", "source: {path: web}") +
+			app("b/t.yaml", "'${NAME}'", "source: {path: web}"), "./a"},
+		"what is rendered": {app("root.yaml", "root", "source: {path: rendered/prod}"), ""},
+		"environments of another layout": {app("argocd/root.yaml", "root", "source: {path: environments/dev/apps}") +
 			"-- environments/dev/apps/c.yaml --\n" + configMap, "./argocd(argocd/root.yaml)"},
 		"environments": {overlay("environments/dev", "resources: [../../web]") + web, ""},
 		"an alias within what it stands for": {"-- a.yaml --\napiVersion: argoproj.io/v1alpha1\nkind: Application\n" +

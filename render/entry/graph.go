@@ -2,6 +2,7 @@ package entry
 
 import (
 	"bytes"
+	"cmp"
 	"path"
 	"regexp"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/types"
 
+	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/regular"
@@ -45,6 +47,7 @@ type listed struct {
 type files struct {
 	names, folders []string
 	isChart        bool
+	isApart        bool // a chart in no other chart, with templates of objects that deliver
 	isNone         bool // they are no manifests: they are of a chart or of tests
 	isHidden       bool
 	isComponent    bool
@@ -59,9 +62,10 @@ type vertex struct {
 	file   string
 	folder string
 	isFlux bool
-	// isPlain, recurse and exclude are of a directory of Argo CD, and top is its path.
-	isPlain, recurse bool
-	top, exclude     string
+	// isPlain and the options are of a directory of Argo CD, and top is its path.
+	isPlain bool
+	application.Directory
+	top string
 }
 
 // chartFolders are the folders of a chart.
@@ -128,11 +132,8 @@ func isObject(content []byte) bool {
 		}
 	}
 	return startsObject.Match(content) && !bytes.Contains(content, []byte("{{")) &&
-		!bytes.Contains(content, []byte(skipsFile))
+		!bytes.Contains(content, []byte(application.SkipMarker))
 }
-
-// skipsFile is in files that Argo CD does not read (skipFileRenderingMarker in reposerver/repository/repository.go).
-const skipsFile = "+argocd:skip-file-rendering"
 
 // read reads a file of YAML.
 func (g *graph) read(name string, content []byte) (err error) {
@@ -144,6 +145,7 @@ func (g *graph) read(name string, content []byte) (err error) {
 		return nil
 	}
 	if chart := g.chartOf(within); chart != "" {
+		g.folders[chart].isApart = g.folders[chart].isApart || mayDeliver.Match(content) && !of.isHidden && !g.isPart(chart)
 		for _, match := range templatePath.FindAllSubmatch(content, -1) {
 			g.paths[chart] = append(g.paths[chart], path.Join(".", string(match[1])))
 		}
@@ -156,8 +158,14 @@ func (g *graph) read(name string, content []byte) (err error) {
 		g.in[name] = append(g.in[name], &s)
 		g.syncs = append(g.syncs, &s)
 	}
-	g.objects[name] = isObject(content) || g.in[name] != nil && !bytes.Contains(content, []byte(skipsFile))
+	g.objects[name] = isObject(content) || g.in[name] != nil && !bytes.Contains(content, []byte(application.SkipMarker))
 	return nil
+}
+
+// isPart reports whether a chart is in another one, or among the manifests of tests.
+func (g *graph) isPart(chart string) bool {
+	above := g.folders[path.Dir(chart)]
+	return chart != "." && (above.isNone || slices.Contains(fixtures, path.Base(chart)))
 }
 
 // chartOf returns the folder of the chart that a folder has templates of, or nothing.
@@ -199,8 +207,12 @@ func (g *graph) readKustomization(within string, content []byte) {
 		for _, name := range others {
 			g.loaded[path.Join(within, name)] = true
 		}
+		home := cmp.Or(node.Text(node.Field(d.Node(), "helmGlobals"), "chartHome"), types.HelmDefaultHome)
 		for _, chart := range node.Items(node.Field(d.Node(), "helmCharts")) {
 			g.loaded[path.Join(within, node.Text(chart, "valuesFile"))] = true
+			if at := path.Join(within, home, node.Text(chart, "name")); g.folders[at] != nil {
+				of.kustomization = append(of.kustomization, at)
+			}
 		}
 	}
 }
@@ -215,7 +227,7 @@ func (g *graph) next(v vertex) (all []vertex) {
 		for _, p := range v.places {
 			for _, folder := range g.matching(p.path) {
 				all = append(all, g.at(vertex{folder: folder, isFlux: v.sync.isFlux, isPlain: p.isDirectory,
-					recurse: p.recurse, top: folder, exclude: p.exclude}))
+					Directory: p.Directory, top: folder}))
 			}
 		}
 	case v.file != "":
@@ -264,13 +276,13 @@ func (g *graph) nextOf(v vertex, of *files) (all []vertex) {
 // CD.
 func (g *graph) nextOfPlain(v vertex, of *files) (all []vertex) {
 	for _, name := range of.names {
-		isRead := v.isFlux && source.IsYAML(name) || !v.isFlux && g.objects[name] && !v.excludes(name)
-		if isRead {
+		within := strings.TrimPrefix(strings.TrimPrefix(name, v.top), "/")
+		if v.isFlux && source.IsYAML(name) || !v.isFlux && g.objects[name] && v.Takes(within) {
 			all = append(all, vertex{file: name})
 		}
 	}
 	for _, name := range of.folders {
-		if v.isFlux || v.recurse {
+		if v.isFlux || v.Recurse {
 			below := v
 			below.folder = name
 			below.isPlain = !v.isFlux
@@ -278,16 +290,6 @@ func (g *graph) nextOfPlain(v vertex, of *files) (all []vertex) {
 		}
 	}
 	return all
-}
-
-// excludes reports whether Argo CD leaves a file of a directory out.
-func (v vertex) excludes(name string) bool {
-	within := strings.TrimPrefix(strings.TrimPrefix(name, v.top), "/")
-	patterns := strings.Split(strings.Trim(v.exclude, "{}"), ",")
-	return v.exclude != "" && slices.ContainsFunc(patterns, func(p string) bool {
-		isMatch, err := path.Match(p, within)
-		return isMatch && err == nil
-	})
 }
 
 // matching returns the folders that a path with variables or patterns may stand for, if it has more than these.

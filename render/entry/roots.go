@@ -29,8 +29,8 @@ func (g *graph) walk(from vertex, seen map[vertex]bool, leave func(vertex)) {
 	leave(from)
 }
 
-// starts returns the candidates for roots: objects that deliver, folders that Flux is installed to sync, and
-// kustomizations.
+// starts returns the candidates for roots: objects that deliver, folders that Flux is installed to sync,
+// kustomizations, and charts of objects that deliver.
 func (g *graph) starts() (all []vertex) {
 	for _, s := range g.syncs {
 		if !g.loaded[s.file] {
@@ -42,6 +42,9 @@ func (g *graph) starts() (all []vertex) {
 	}
 	for _, f := range append([]listed{{name: ".", isDir: true}}, g.listed...) {
 		of := g.folders[f.name]
+		if f.isDir && of.isApart && of.kustomization == nil {
+			all = append(all, vertex{folder: f.name})
+		}
 		if f.isDir && of.kustomization != nil && !of.isComponent && !of.isEmpty && !of.isNone && !of.isHidden {
 			all = append(all, vertex{folder: f.name})
 		}
@@ -96,6 +99,9 @@ func (g *graph) entries() (all []Entry) {
 	var byHand []root
 	for _, r := range roots {
 		switch {
+		case r.sync == nil && g.folders[r.folder].isApart && g.folders[r.folder].kustomization == nil:
+			all = append(all, Entry{Name: CleanName("./" + r.folder), IsChart: true, isDelivered: true})
+			continue
 		case g.syncedBy(r) != "", isBelowAny(r.place(), byFlux): // Flux reads all levels
 		case off[r.place()], r.sync == nil && len(r.syncs) == 0 && g.leadsAnywhere:
 			continue

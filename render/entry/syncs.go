@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"example.com/gatehouse/render/delivery"
+	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/delivery/applicationset"
 	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/manifest"
@@ -32,8 +33,7 @@ type sync struct {
 type place struct {
 	path        string // from the root, perhaps a pattern
 	isDirectory bool   // of Argo CD, see spec.source.directory
-	recurse     bool
-	exclude     string
+	application.Directory
 }
 
 // bootstrapped is the name of the Kustomization and the source that flux bootstrap makes.
@@ -126,8 +126,9 @@ func (s *sync) setApplication(spec *yaml.Node) {
 	for _, from := range append(node.Items(node.Field(spec, "sources")), node.Field(spec, "source")) {
 		directory := node.Field(from, "directory")
 		if name := node.Text(from, "path"); name != "" && node.Text(from, "chart") == "" {
-			s.places = append(s.places, place{path.Join(".", name), directory != nil,
-				node.Text(directory, "recurse") == "true", node.Text(directory, "exclude")})
+			s.places = append(s.places, place{path.Join(".", name), directory != nil, application.Directory{
+				Recurse: node.Text(directory, "recurse") == "true", Include: node.Text(directory, "include"),
+				Exclude: node.Text(directory, "exclude")}})
 		}
 	}
 }

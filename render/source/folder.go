@@ -38,7 +38,7 @@ type Kustomization struct {
 	CRLF []string
 
 	absent   []Absent
-	remote   []string // resources that kustomize would fetch
+	remote   []string   // resources that kustomize would fetch
 	root     *yaml.Node // nil if it cannot be read
 	standIn  []byte     // its content with the configuration of the kinds, or nil
 	loads    []load

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gobwas/glob"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"sigs.k8s.io/kustomize/api/konfig"
@@ -71,6 +72,19 @@ type Directory struct {
 	Recurse          bool
 	Include, Exclude string
 }
+
+// Takes reports whether the patterns select a file, by its path in the folder. A * stands for slashes as well: see
+// getPotentiallyValidManifests in reposerver/repository/repository.go of Argo CD.
+func (d Directory) Takes(name string) bool {
+	matches := func(pattern string) bool {
+		compiled, err := glob.Compile(pattern)
+		return err == nil && compiled.Match(name)
+	}
+	return (d.Include == "" || matches(d.Include)) && (d.Exclude == "" || !matches(d.Exclude))
+}
+
+// SkipMarker marks a file that Argo CD leaves out: skipFileRenderingMarker there.
+const SkipMarker = "+argocd:skip-file-rendering"
 
 // Spec has the fields of an Application that select its objects, to find a wrong type.
 type Spec struct {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gobwas/glob"
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/yaml"
 
@@ -34,9 +33,6 @@ type Listing struct {
 // manifestFile matches the names of manifests, as in reposerver/repository/repository.go of Argo CD.
 var manifestFile = regexp.MustCompile(`^.*\.(yaml|yml|json|jsonnet)$`)
 
-// skipped marks a file that Argo CD leaves out.
-const skipped = "+argocd:skip-file-rendering"
-
 // List returns the manifests in the folder, for which a kustomization does not count. Argo CD reads hidden folders as
 // well, and follows no links to folders: see getPotentiallyValidManifests in reposerver/repository/repository.go.
 func (p Place) List(files *source.FileSystem) (all Listing) {
@@ -58,7 +54,7 @@ func (p Place) List(files *source.FileSystem) (all Listing) {
 			case err != nil: // a link to nothing, or a file of git
 			case isDir && options.Recurse && resolved == at:
 				visit(name, at)
-			case isDir || !manifestFile.MatchString(name) || !takes(options, name):
+			case isDir || !manifestFile.MatchString(name) || !options.Takes(name):
 			case slices.Contains(konfig.RecognizedKustomizationFileNames(), name): // the one that lists the others
 			default:
 				all.add(files, at, name)
@@ -76,7 +72,7 @@ func (p Place) List(files *source.FileSystem) (all Listing) {
 func (l *Listing) add(files *source.FileSystem, at, name string) {
 	content, err := files.ReadAny(at)
 	switch {
-	case err == nil && bytes.Contains(content, []byte(skipped)):
+	case err == nil && bytes.Contains(content, []byte(application.SkipMarker)):
 	case path.Ext(name) == ".jsonnet":
 		l.Jsonnet = append(l.Jsonnet, name)
 	case err == nil && path.Ext(name) != ".json" && !isManifest(content):
@@ -138,15 +134,6 @@ func isManifest(content []byte) bool {
 		return yaml.Unmarshal(d.Content, &o) == nil && o.Kind != ""
 	}
 	return false
-}
-
-// takes reports whether the patterns of a directory select a file. A * stands for slashes as well.
-func takes(d application.Directory, name string) bool {
-	matches := func(pattern string) bool {
-		compiled, err := glob.Compile(pattern)
-		return err == nil && compiled.Match(name)
-	}
-	return (d.Include == "" || matches(d.Include)) && (d.Exclude == "" || !matches(d.Exclude))
 }
 
 // Near returns the folders and files beside the first part of a path that is not there, each in place of it.

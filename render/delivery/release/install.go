@@ -54,6 +54,7 @@ type Installed struct {
 	// Noted are the paths that rendering the release looks at.
 	Noted *source.Looks
 
+	failed          string                     // why the chart does not render
 	documents       map[string]source.Document // by originOf
 	blamePostRender func(kustomization map[string]any, p manifest.Problem) (keys []string, part string)
 }
@@ -141,7 +142,8 @@ func (i Installer) install(r Release, locked []charts.Locked,
 		problems = append(problems, of)
 	}
 	result.Archive = strings.TrimPrefix(archive, "/")
-	if !manifest.HasErrors(rendered.problems) {
+	result.failed = rendered.failed
+	if result.failed == "" {
 		result.Objects = append([]manifest.Object{}, rendered.objects...) // known, if none
 	}
 	result.Settings = rendered.settings
@@ -161,6 +163,8 @@ func (r *Installed) UnknownReasons() (reasons []string) {
 		reasons = append(reasons, "wrong values: "+r.Err.Error())
 	case r.Archive == "":
 		reasons = append(reasons, charts.NotHere+": chart "+r.String())
+	case r.failed != "":
+		reasons = append(reasons, "chart does not render: "+r.failed)
 	}
 	for _, value := range r.Unknown {
 		reasons = append(reasons, "values not here: "+value)
@@ -315,6 +319,13 @@ type rendered struct {
 	documents map[string]source.Document
 	settings  *charts.Settings
 	problems  []manifest.Problem
+	failed    string // why there are no objects
+}
+
+// failedBy is a chart that does not render, by its first error.
+func failedBy(problems []manifest.Problem) rendered {
+	first := slices.IndexFunc(problems, func(p manifest.Problem) bool { return !p.Warning })
+	return rendered{problems: problems, failed: problems[max(first, 0)].Message}
 }
 
 // renderOnce is render, by way of the memo for an archive.
@@ -325,7 +336,7 @@ func (i Installer) renderOnce(r Release, archive string, digest [sha256.Size]byt
 	type key [sha256.Size]byte
 	input, err := json.Marshal([]any{r, digest, i.Cluster()})
 	if err != nil {
-		return rendered{problems: []manifest.Problem{{Code: manifest.InvalidChart, Message: "values: " + err.Error()}}}
+		return failedBy([]manifest.Problem{{Code: manifest.InvalidChart, Message: "values: " + err.Error()}})
 	}
 	return memo.Get(i.Memo, key(sha256.Sum256(input)), func() rendered { return i.render(r, archive) })
 }
@@ -351,7 +362,7 @@ func (i Installer) render(r Release, archive string) (result rendered) {
 		result.problems = append(result.problems, own)
 	}
 	if manifest.HasErrors(problems) {
-		return result
+		return failedBy(result.problems)
 	}
 	result.settings = made.Settings
 	var err error
@@ -359,8 +370,7 @@ func (i Installer) render(r Release, archive string) (result rendered) {
 		err = i.postRender(r, &result)
 	}
 	if err != nil {
-		return rendered{problems: []manifest.Problem{{Code: manifest.InvalidChart,
-			Message: fmt.Sprintf("chart %s: %v", r, err)}}}
+		return failedBy([]manifest.Problem{{Code: manifest.InvalidChart, Message: fmt.Sprintf("chart %s: %v", r, err)}})
 	}
 	return result
 }
