@@ -192,6 +192,13 @@ func (both *Comparison) Consumes(file string, isAfter bool) bool {
 		})
 }
 
+// ConsumesUnknown reports whether a part of the environment consumes a file, and not all objects of the part are known.
+func (both *Comparison) ConsumesUnknown(file string) bool {
+	return slices.ContainsFunc(slices.Concat(both.consumers[0], both.consumers[1]), func(c render.Consumer) bool {
+		return !c.IsKnown && c.Looks.Consumes(file)
+	})
+}
+
 // joinDelivered returns all objects before and after, also of deliveries. A delivery that is there before and
 // after is compared if its objects are known in both.
 func (d *Differences) joinDelivered(before, after Input) (was, is []manifest.Object) {

@@ -296,8 +296,14 @@ func (f *frame) judge(file git.FileChange) (kind.Sentence, int) {
 	within, isRendered := strings.CutPrefix(name, tree.Folder+"/")
 	if !isRendered || !f.git.Holds(file.Path) {
 		risk, rank := judgeName(file)
-		if effect, isUntold := f.isUntold(name); isUntold && (risk == "" || risk == maySync) {
+		effect, isUntold := f.isUntold(name)
+		isPartly := func(both *compare.Comparison) bool { return both.ConsumesUnknown(name) }
+		switch {
+		case risk != "" && risk != maySync:
+		case isUntold:
 			return effect, rankManifest
+		case slices.ContainsFunc(f.compared, isPartly):
+			return partly, rankManifest
 		}
 		return risk, rank
 	}

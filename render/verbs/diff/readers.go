@@ -23,6 +23,7 @@ type reader struct {
 const (
 	mayRun  = "a check, a hook or a person may run it"
 	untold  = "a part of an environment with errors, or without its chart or a file, reads it: nobody knows its effect"
+	partly  = "a part of an environment reads it, and its objects are not all known: nobody knows its whole effect"
 	maySync = "no environment reads it, and a tool may sync its folder"
 )
 
