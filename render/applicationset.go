@@ -40,8 +40,8 @@ func (f *following) openSet(d *Delivery, files *source.FileSystem) []manifest.Pr
 	for i, u := range all {
 		made[i] = manifest.Object{Unstructured: u, Written: u, InGit: &o, Origin: o.Origin, File: o.Origin, Delivery: d}
 	}
-	if f.cluster != "" && d.Parent.isEntry() {
-		made = deliveringTo(f.cluster, made)
+	if f.from.Cluster != "" && d.Parent.isEntry() {
+		made = deliveringTo(f.from.Cluster, made)
 	}
 	d.setBuilt(made)
 	return append(problems, d.unsetParameters()...)

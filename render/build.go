@@ -47,6 +47,11 @@ func (in *input) build(repository *Repository) (b built, problems []manifest.Pro
 	b.root = &Delivery{input: in, Looks: in.noted, postBuild: in.postBuild}
 	b.root.paths = kustomize.FindPaths(in.sources, in.folder)
 	objects, problems := in.buildObjects(b.root.paths)
+	if in.from.IsPlain() { // nobody may have filled it yet
+		problems = slices.DeleteFunc(problems, func(p manifest.Problem) bool {
+			return p.Code == manifest.NoObjects && p.Line == 0
+		})
+	}
 	b.root.setBuilt(objects)
 	if len(problems) == 0 {
 		b.local, problems = kustomize.LocalDefinitions(b.root.paths, objects)
@@ -62,11 +67,11 @@ func (in *input) build(repository *Repository) (b built, problems []manifest.Pro
 		b.root.objects[i].applied = o
 	}
 	b.undelivered = repository.undelivered
-	if in.cluster != "" {
-		b.root.setBuilt(deliveringTo(in.cluster, b.root.Applied()))
+	if in.from.Cluster != "" {
+		b.root.setBuilt(deliveringTo(in.from.Cluster, b.root.Applied()))
 	}
 	b.deliver(in, repository)
-	if in.cluster != "" { // its own objects are in another one
+	if in.from.Cluster != "" { // its own objects are in another one
 		objects = nil
 		b.root.setBuilt(nil)
 	}

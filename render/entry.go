@@ -25,7 +25,11 @@ import (
 // any other folder, such as the path of the Kustomization that Flux syncs a cluster by. The name of such a folder has a
 // slash. It is judged and compared, and its objects are written nowhere.
 func (r *Repository) Entries() entry.Repository {
-	return entry.Repository{Files: r.fileSystem(), Tree: r.files}
+	entries := entry.Repository{Files: r.fileSystem(), Tree: r.files}
+	if r.Origin != nil {
+		entries.Origin = r.Origin()
+	}
+	return entries
 }
 
 func (r *Repository) findEntries() []entry.Entry { return r.Entries().All() }

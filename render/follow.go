@@ -268,7 +268,7 @@ func (f *following) dropRepeated(d *Delivery) (warnings []manifest.Problem) {
 		d.objects[i].differs = !reflect.DeepEqual(o.Object, other.Object)
 		_, isDelivered := other.Delivery.(*Delivery)
 		switch {
-		case f.isByHand && !isDelivered: // people apply it once, and leave it to the delivery
+		case f.from.IsByHand() && !isDelivered: // people apply it once, and leave it to the delivery
 		case d.objects[i].differs:
 			where := f.locate(manifest.NewProblem(other, "", manifest.Value{}, "")).Position()
 			p := d.Blame(manifest.NewProblem(o, "", manifest.Value{}, fmt.Sprintf("is in %s as well, with other "+
@@ -305,7 +305,7 @@ func (f *following) deliverer(o manifest.Object) (name string, prunes bool) {
 func (f *following) open(d *Delivery, files *source.FileSystem, own manifest.ID) []manifest.Problem {
 	top, _, _ := strings.Cut(source.Relative(d.Folder), "/")
 	above := strings.TrimSuffix(d.Folder, "/")
-	isOwn := !f.isByHand && (f.isOwn(d.Folder) || isBelow(f.folder, above)) || isBelow(f.entry, above)
+	isOwn := !f.from.IsByHand() && (f.isOwn(d.Folder) || isBelow(f.folder, above)) || isBelow(f.entry, above)
 	isRendered := top == tree.Folder && !isBelow(d.Folder, f.renderedFolder()) // below, it is a delivery
 	isThere := files.IsDir(d.Folder)
 	switch {

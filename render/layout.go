@@ -154,7 +154,7 @@ var isManifest = regexp.MustCompile(`(?m)^apiVersion:(?s:.*)^kind:|^kind:(?s:.*)
 func (in *input) unlisted(repository *Repository) (warnings []manifest.Problem) {
 	read := in.sources.FS.FilesRead()
 	for folder, k := range in.sources.Kustomizations {
-		if !strings.HasPrefix(folder+"/", in.folder+"/") || in.isByHand && folder == in.folder {
+		if !strings.HasPrefix(folder+"/", in.folder+"/") || in.from.IsByHand() && folder == in.folder {
 			continue
 		}
 		all, _ := in.sources.FS.List(folder) // kustomize has read it

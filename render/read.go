@@ -15,6 +15,7 @@ import (
 	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/delivery/flux"
+	"example.com/gatehouse/render/entry"
 	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
@@ -52,9 +53,7 @@ type input struct {
 	shared    *memo.Memo // of all environments
 	by        *By        // nil for the judge of the environment itself
 	isSilent  bool       // see Repository.NoWarnings
-	cluster   string     // see entry.Entry
-	isByHand  bool       // files of the folder are applied by hand
-	isChart   bool       // see entry.Entry
+	from      entry.Entry
 }
 
 // targetCluster is the cluster that an environment is for, by annotations of its kustomization.
@@ -81,17 +80,15 @@ func readInput(repository *Repository, name string, by *By) (in *input, problems
 	}
 	in.folder = folder
 	folders := []string{}
-	if e := repository.entryOf(name); e.IsChart {
-		in.isChart = true
+	in.from = repository.entryOf(name)
+	if in.from.IsChart {
 		in.sources = &source.Sources{FS: files}
 		for _, file := range files.Files(folder) {
 			_, _ = files.ReadAny(file) // to note it
 		}
 		return in, nil
-	} else if len(e.Resources) > 0 {
-		in.cluster = e.Cluster
-		in.isByHand = true
-		files = withResources(files, e)
+	} else if in.from.IsByHand() {
+		files = withResources(files, in.from)
 	} else if IsFolder(name) && files.KustomizationFile(folder) == "" { // Flux writes one
 		files = withKustomization(files, folder)
 	} else if overrides := path.Join(folder, overridesFolder); files.Exists(overrides) {
@@ -122,7 +119,7 @@ func readInput(repository *Repository, name string, by *By) (in *input, problems
 // absent returns the reasons why the objects of a folder are not all known, and whether none is.
 func (in *input) absent() (reasons []string, isNoneKnown bool) {
 	switch {
-	case in.isChart:
+	case in.from.IsChart:
 		return []string{"chart that nothing here installs"}, true
 	case in.sources == nil || !IsFolder(in.name):
 		return nil, false

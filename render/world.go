@@ -247,6 +247,11 @@ func (d *Delivery) substituteOwn() []manifest.Problem {
 			return d.substitute(folder.Places(o)[0], newWorld(objects, d.input))
 		}
 	}
+	hasVariables := func(o manifest.Object) bool { return flux.HasVariables(o.Object) }
+	if d.from.MayBeSubstituted && slices.ContainsFunc(objects, hasVariables) {
+		d.postBuild = &flux.PostBuild{In: "spec.postBuild of the Kustomization that delivers it"}
+		d.unknown("variables that nothing here sets")
+	}
 	return nil
 }
 

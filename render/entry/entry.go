@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 )
@@ -17,6 +18,8 @@ import (
 type Repository struct {
 	Files *source.FileSystem
 	Tree  source.Revision
+	// Origin tells the sources of Applications that are not the tree.
+	Origin application.Origin
 }
 
 // Entry is all that a cluster gets from a repository without its own environment.
@@ -29,6 +32,9 @@ type Entry struct {
 	WithFolder bool
 	// IsChart reports whether the folder is a chart with objects that deliver, which nothing here installs.
 	IsChart bool
+	// MayBeSubstituted reports whether Flux may set variables in the objects: nothing leads to the folder, and the
+	// repository has objects of Flux.
+	MayBeSubstituted bool
 	// Cluster is the other cluster that a tool applies objects to; nothing for the own cluster of the tool.
 	Cluster string
 
@@ -145,6 +151,12 @@ func (r Repository) SyncsOf(folder string) (files []string, isDirectory bool) {
 	}
 	return slices.Compact(files), isDirectory
 }
+
+// IsByHand reports whether people apply files of the folder.
+func (e Entry) IsByHand() bool { return len(e.Resources) > 0 }
+
+// IsPlain reports whether the folder is a kustomization that no object here delivers, and that delivers nothing.
+func (e Entry) IsPlain() bool { return e.WithFolder && !e.isDelivered && !e.IsByHand() }
 
 // IsDelivered reports whether an entry has objects that deliver.
 func (e Entry) IsDelivered() bool { return e.isDelivered }

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/test/sources"
 )
 
@@ -175,6 +176,12 @@ func TestEntriesAreTheRootsOfWhatDelivers(t *testing.T) {
 			overlay("empty", "resources: []\npatches: []") + overlay("skeleton", "resources: ['{{ .name }}.yaml']") +
 			app("a/p.yaml", "p", "source: {path: web}") + app("testdata/t.yaml", "t", "source: {path: web}") +
 			app("b/t.yaml", "'${NAME}'", "source: {path: web}"), "./a"},
+		"an Application of another repository": {app("a/root.yaml", "root",
+			"source: {repoURL: 'https://example.com/acme/other', path: .}") + app("b/web.yaml", "web", "source: {path: web}") + web,
+			".(a/root.yaml b/web.yaml)"},
+		"what leads to a template": {overlay("dev", "resources: [../base]") + overlay("base", "resources: ['{{ .name }}.yaml']"), ""},
+		"a hidden folder": {app(".argocd/root.yaml", "root", "source: {path: web}") + web +
+			strings.ReplaceAll(kubeConfig, "hub/", ".archive/hub/"), "./.argocd(.argocd/root.yaml)"},
 		"what is rendered": {app("root.yaml", "root", "source: {path: rendered/prod}"), ""},
 		"environments of another layout": {app("argocd/root.yaml", "root", "source: {path: environments/dev/apps}") +
 			"-- environments/dev/apps/c.yaml --\n" + configMap, "./argocd(argocd/root.yaml)"},
@@ -235,5 +242,6 @@ spec: {source: {path: clusters/c}}
 func open(t *testing.T, archive string) Repository {
 	t.Helper()
 	tree, files := sources.Open(t, t.TempDir(), txtar.Parse([]byte(archive)).Files)
-	return Repository{Files: files, Tree: tree}
+	return Repository{Files: files, Tree: tree,
+		Origin: application.Origin{URLs: []string{"https://example.com/acme/this"}}}
 }

@@ -27,6 +27,7 @@ import (
 type graph struct {
 	files   *source.FileSystem
 	tree    source.Revision
+	origin  application.Origin
 	listed  []listed
 	folders map[string]*files
 	syncs   []*sync
@@ -48,7 +49,8 @@ type files struct {
 	names, folders []string
 	isChart        bool
 	isApart        bool // a chart in no other chart, with templates of objects that deliver
-	isNone         bool // they are no manifests: they are of a chart or of tests
+	isNone         bool // they are no manifests: they are of a chart, of tests or of templates
+	isTemplate     bool // its kustomization is none yet
 	isHidden       bool
 	isComponent    bool
 	isEmpty        bool // its kustomization makes nothing
@@ -76,7 +78,7 @@ var fixtures = []string{"testdata", "fixtures", "node_modules"}
 
 // newGraph reads each YAML file once, without rendered environments.
 func newGraph(r Repository) *graph {
-	g := &graph{files: r.Files, tree: r.Tree, folders: map[string]*files{}, in: map[string][]*sync{},
+	g := &graph{files: r.Files, tree: r.Tree, origin: r.Origin, folders: map[string]*files{}, in: map[string][]*sync{},
 		objects: map[string]bool{}, loaded: map[string]bool{}, paths: map[string][]string{}}
 	g.list(".", files{})
 	for _, f := range g.listed {
@@ -192,7 +194,8 @@ func makesObjects(kustomization *yaml.Node) bool {
 
 func (g *graph) readKustomization(within string, content []byte) {
 	of := g.folders[within]
-	if bytes.Contains(content, []byte("{{")) { // a template
+	if bytes.Contains(content, []byte("{{")) {
+		of.isTemplate = true
 		of.isNone = true
 		return
 	}
@@ -215,6 +218,21 @@ func (g *graph) readKustomization(within string, content []byte) {
 			}
 		}
 	}
+}
+
+// isTemplate reports whether a kustomization, or one that it lists, is a template.
+func (g *graph) isTemplate(folder string) bool {
+	seen := map[string]bool{}
+	var visit func(folder string) bool
+	visit = func(folder string) bool {
+		of := g.folders[folder]
+		if of == nil || seen[folder] {
+			return false
+		}
+		seen[folder] = true
+		return of.isTemplate || slices.ContainsFunc(of.kustomization, visit)
+	}
+	return visit(folder)
 }
 
 // next returns the next vertices of a vertex.

@@ -33,7 +33,8 @@ func (g *graph) walk(from vertex, seen map[vertex]bool, leave func(vertex)) {
 // kustomizations, and charts of objects that deliver.
 func (g *graph) starts() (all []vertex) {
 	for _, s := range g.syncs {
-		if !g.loaded[s.file] {
+		isAside := s.isFlux && g.folders[path.Dir(s.file)].isHidden // nothing but Flux delivers it
+		if !g.loaded[s.file] && !isAside {
 			all = append(all, vertex{sync: s})
 		}
 		if s.instance != "." && g.folders[s.instance] != nil {
@@ -45,7 +46,8 @@ func (g *graph) starts() (all []vertex) {
 		if f.isDir && of.isApart && of.kustomization == nil {
 			all = append(all, vertex{folder: f.name})
 		}
-		if f.isDir && of.kustomization != nil && !of.isComponent && !of.isEmpty && !of.isNone && !of.isHidden {
+		isApplied := f.isDir && of.kustomization != nil && !of.isComponent && !of.isEmpty && !of.isNone && !of.isHidden
+		if isApplied && !g.isTemplate(f.name) {
 			all = append(all, vertex{folder: f.name})
 		}
 	}
@@ -106,7 +108,8 @@ func (g *graph) entries() (all []Entry) {
 		case off[r.place()], r.sync == nil && len(r.syncs) == 0 && g.leadsAnywhere:
 			continue
 		case r.sync == nil:
-			all = append(all, Entry{Name: CleanName("./" + r.folder), WithFolder: true, isDelivered: len(r.syncs) > 0})
+			all = append(all, Entry{Name: CleanName("./" + r.folder), WithFolder: true, isDelivered: len(r.syncs) > 0,
+				MayBeSubstituted: slices.ContainsFunc(g.syncs, func(s *sync) bool { return s.isFlux })})
 		case !r.isMoved() && !r.sync.isFlux && EnvironmentOf(g.files, r.sync.file) == "":
 			byHand = append(byHand, r)
 			continue

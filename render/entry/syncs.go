@@ -73,7 +73,7 @@ func (g *graph) syncOf(d source.Document, file string) *sync {
 	spec := node.Field(d.Node(), "spec")
 	switch s.Group + "/" + s.Kind {
 	case "argoproj.io/Application":
-		s.setApplication(spec)
+		g.setApplication(s, spec)
 		return s
 	case "argoproj.io/ApplicationSet":
 		g.setMade(s, d)
@@ -119,13 +119,14 @@ func (g *graph) placeIn(from *yaml.Node, file, name string) []place {
 	return []place{{path: within}}
 }
 
-// setApplication sets the places and the cluster of an Application.
-func (s *sync) setApplication(spec *yaml.Node) {
+// setApplication sets the cluster of an Application and its places in the tree.
+func (g *graph) setApplication(s *sync, spec *yaml.Node) {
 	to := node.Field(spec, "destination")
 	s.cluster = ClusterOf(node.Text(to, "name"), node.Text(to, "server"))
 	for _, from := range append(node.Items(node.Field(spec, "sources")), node.Field(spec, "source")) {
 		directory := node.Field(from, "directory")
-		if name := node.Text(from, "path"); name != "" && node.Text(from, "chart") == "" {
+		isElsewhere := g.origin.Elsewhere(application.Source{RepoURL: node.Text(from, "repoURL")}) != ""
+		if name := node.Text(from, "path"); name != "" && node.Text(from, "chart") == "" && !isElsewhere {
 			s.places = append(s.places, place{path.Join(".", name), directory != nil, application.Directory{
 				Recurse: node.Text(directory, "recurse") == "true", Include: node.Text(directory, "include"),
 				Exclude: node.Text(directory, "exclude")}})
@@ -160,7 +161,7 @@ func ClusterBy(namespace, secret, configMap string) string {
 func (g *graph) setMade(s *sync, set source.Document) {
 	add := func(d source.Document) {
 		made := sync{ID: d.ID, file: s.file, instance: "."}
-		made.setApplication(node.Field(d.Node(), "spec"))
+		g.setApplication(&made, node.Field(d.Node(), "spec"))
 		s.made = append(s.made, made)
 	}
 	o, err := manifest.FromYAML(set.Node())
@@ -178,7 +179,7 @@ func (g *graph) setMade(s *sync, set source.Document) {
 	spec := node.Field(set.Node(), "spec")
 	template := node.Field(spec, "template")
 	made := sync{file: s.file, instance: "."}
-	made.setApplication(node.Field(template, "spec"))
+	g.setApplication(&made, node.Field(template, "spec"))
 	if generators := node.Field(spec, "generators"); generators != nil {
 		manifest.EachScalar(generators, nil, func(scalar *yaml.Node, keys []string, isKey bool) {
 			if !isKey && len(keys) > 0 && keys[len(keys)-1] == "path" {

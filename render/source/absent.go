@@ -3,6 +3,10 @@ package source
 import (
 	"path"
 	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/types"
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source/charts"
@@ -37,25 +41,54 @@ func (s *Sources) AbsentProblems() (problems []manifest.Problem) {
 	return problems
 }
 
+// remoteName returns the path of an entry, and whether kustomize would fetch it.
+func remoteName(entry string, f loadField) (name string, is bool) {
+	name = entry
+	if _, after, ok := strings.Cut(entry, "="); ok && f.is == loadAny {
+		name = after
+	}
+	return name, remote.MatchString(name)
+}
+
 // addRemote adds a path of a field that kustomize would fetch.
-func (r folderReader) addRemote(f loadField, name string, line int, wrong string) {
+func (r folderReader) addRemote(f loadField, name string, entry *yaml.Node, wrong string) {
+	reason := "remote file: "
+	if f.is.mayBeFolder() {
+		reason = "remote base: "
+	}
+	isOfOne := f.is == loadObjects || f.is == loadAny || f.is == loadEnv
 	r.absent = append(r.absent, Absent{
-		Problem: manifest.Problem{Code: manifest.InvalidKustomization, File: Relative(r.File), Line: line, Message: wrong},
-		Reason:  "remote base: " + name,
-		Alters:  f.is != loadObjects || r.isConfig,
+		Problem: manifest.Problem{Code: manifest.InvalidKustomization, File: Relative(r.File), Line: entry.Line,
+			Message: wrong},
+		Reason: reason + name,
+		Alters: !isOfOne || r.isConfig,
 	})
-	r.remote = append(r.remote, name)
+	r.remote = append(r.remote, entry.Value)
 }
 
 // nothing is a file without objects, which is never on disk.
 const nothing = ".gatehouse-absent.yaml"
 
-// leaveOutRemote replaces the remote resources of a kustomization, which nobody shares, by a file without objects.
+// leaveOutRemote replaces the remote resources of a kustomization, which nobody shares, by a file without objects, and
+// takes remote files from its generators.
 func (w *walk) leaveOutRemote(k *Kustomization) {
 	if len(k.remote) == 0 {
 		return
 	}
-	k.Resources = append(filter(k.Resources, func(name string) bool { return !slices.Contains(k.remote, name) }), nothing)
+	isHere := func(entry string) bool { return !slices.Contains(k.remote, entry) }
+	k.Resources = append(filter(k.Resources, isHere), nothing)
+	leaveOut := func(g *types.GeneratorArgs) {
+		g.FileSources, g.EnvSources = filter(g.FileSources, isHere), filter(g.EnvSources, isHere)
+		if !isHere(g.EnvSource) {
+			g.EnvSource = ""
+		}
+	}
+	for i := range k.ConfigMapGenerator {
+		leaveOut(&k.ConfigMapGenerator[i].GeneratorArgs)
+	}
+	for i := range k.SecretGenerator {
+		leaveOut(&k.SecretGenerator[i].GeneratorArgs)
+	}
 	k.Paths[nothing] = path.Join(k.Folder, nothing)
 	k.standIn = encode(k.Kustomization)
 	w.FS = w.FS.With(map[string][]byte{k.Paths[nothing]: nil})

@@ -226,8 +226,8 @@ func (r folderReader) readValue(f loadField, entry string, value, target *yaml.N
 		return
 	}
 	if wrong := r.addPath(value.Value, f); wrong != "" {
-		if remote.MatchString(value.Value) {
-			r.addRemote(f, value.Value, value.Line, wrong)
+		if name, isRemote := remoteName(value.Value, f); isRemote {
+			r.addRemote(f, name, value, wrong)
 		} else {
 			r.problems.add(r.File, value.Line, "%s", wrong)
 		}
