@@ -180,6 +180,8 @@ func TestEntriesAreTheRootsOfWhatDelivers(t *testing.T) {
 			"source: {repoURL: 'https://example.com/acme/other', path: .}") + app("b/web.yaml", "web", "source: {path: web}") + web,
 			".(a/root.yaml b/web.yaml)"},
 		"what leads to a template": {overlay("dev", "resources: [../base]") + overlay("base", "resources: ['{{ .name }}.yaml']"), ""},
+		"a text with a template": {overlay("dev", "resources: [../base]") +
+			overlay("base", "configMapGenerator: [{name: a, literals: ['host={{ .Host }}']}]"), "./dev"},
 		"a hidden folder": {app(".argocd/root.yaml", "root", "source: {path: web}") + web +
 			strings.ReplaceAll(kubeConfig, "hub/", ".archive/hub/"), "./.argocd(.argocd/root.yaml)"},
 		"what is rendered": {app("root.yaml", "root", "source: {path: rendered/prod}"), ""},

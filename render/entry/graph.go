@@ -192,15 +192,31 @@ func makesObjects(kustomization *yaml.Node) bool {
 	})
 }
 
+// isTemplate reports whether a kustomization with a {{ is none before a program fills it: it is no YAML, or has the {{
+// in a field other than the texts of objects.
+func isTemplate(documents []source.Document) (is bool) {
+	texts := []string{"configMapGenerator", "secretGenerator", "patches", "patchesStrategicMerge", "patchesJson6902"}
+	for _, d := range documents {
+		for n := range node.All(d.Node()) {
+			is = is || n.Kind == yaml.MappingNode && len(n.Content) > 0 && n.Content[0].Kind == yaml.MappingNode
+		}
+		manifest.EachScalar(d.Node(), nil, func(scalar *yaml.Node, keys []string, _ bool) {
+			is = is || strings.Contains(scalar.Value, "{{") && !slices.Contains(texts, keys[0])
+		})
+	}
+	return is || len(documents) == 0
+}
+
 func (g *graph) readKustomization(within string, content []byte) {
 	of := g.folders[within]
-	if bytes.Contains(content, []byte("{{")) {
+	documents := source.Parse(within, content)
+	if bytes.Contains(content, []byte("{{")) && isTemplate(documents) {
 		of.isTemplate = true
 		of.isNone = true
 		return
 	}
 	of.kustomization = []string{}
-	for _, d := range source.Parse(within, content) {
+	for _, d := range documents {
 		of.isComponent = of.isComponent || d.Kind == types.ComponentKind
 		of.isEmpty = !makesObjects(d.Node())
 		resources, others := source.Loads(d.Node())
