@@ -174,7 +174,7 @@ func (in *input) unlisted(repository *Repository) (warnings []manifest.Problem) 
 			}
 		}
 		if len(names) > 0 {
-			warnings = append(warnings, manifest.Problem{Code: manifest.OtherFile,
+			warnings = append(warnings, manifest.Problem{Code: manifest.OtherFile, Cause: "unlisted files",
 				Warning: true, File: source.Relative(k.File),
 				Line: in.sources.Line(k.File, "resources"),
 				Message: "no kustomization of the environment lists " + manifest.FirstOf(3, names) +

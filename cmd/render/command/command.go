@@ -112,6 +112,7 @@ disk fails midway, the error lists the changed files; render again.`,
 	cmd.Flags().StringVar(&f.since, "changed-since", "",
 		"render the environments that may differ since the branch left the git `REVISION`")
 	cmd.MarkFlagsMutuallyExclusive("env", "changed-since")
+	f.addVerboseFlag(cmd)
 	addModeFlags(cmd, &f)
 	cmd.SetFlagErrorFunc(suggestFlag)
 	cobra.EnableCommandSorting = false // the most used ones come first
@@ -276,7 +277,7 @@ func checkResult(update *render.Update) error {
 }
 
 func printUpdate(cmd *cobra.Command, repository *render.Repository, update *render.Update, f flags) error {
-	r := reportUpdate(update, f.check)
+	r := reportUpdate(update, f.check, f.isVerbose)
 	switch f.output {
 	case "json":
 		return printJSON(cmd.OutOrStdout(), r)

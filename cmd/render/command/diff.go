@@ -85,6 +85,7 @@ has the reasons.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDiff(cmd, kinds, f) },
 	}
 	f.addFlags(cmd, "compare", ", including removed ones (the default with --base)", "text", "markdown", "json")
+	f.addVerboseFlag(cmd)
 	cmd.Flags().StringVar(&f.base, "base", "", "compare with a git `REVISION`, as a pull request into it does")
 	_ = cmd.RegisterFlagCompletionFunc("base", completeRevisions)
 	cmd.Flags().StringVar(&f.against, "against", "", "compare with another environment, a folder of environments/")
@@ -162,7 +163,7 @@ func diffLive(cmd *cobra.Command, repository *render.Repository, f diffFlags, p 
 func printDifferences(cmd *cobra.Command, d *compare.Diff, now time.Time, f diffFlags) error {
 	out := cmd.OutOrStdout()
 	errOut := cmd.ErrOrStderr()
-	r := newReport(problemsOf(d), true)
+	r := newReport(foundIn(d), true, f.isVerbose)
 	r.isDiff = true
 	if err := printReport(out, errOut, r); err != nil {
 		return err
@@ -212,12 +213,12 @@ func requireRoutine(errOut io.Writer, r review.Routine) error {
 	return nil
 }
 
-// problemsOf returns the problems of all environments.
-func problemsOf(d *compare.Diff) (problems []manifest.Problem) {
+// foundIn returns the problems of all environments.
+func foundIn(d *compare.Diff) (all []found) {
 	for _, e := range d.Environments {
-		problems = append(problems, e.Problems...)
+		all = append(all, found{e.Name, e.Problems})
 	}
-	return problems
+	return all
 }
 
 // routine says whether a change is routine. One that does not render is not.
