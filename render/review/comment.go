@@ -203,6 +203,15 @@ func (t *told) name(nameOf func(manifest.ID) string, most int) string {
 	return fmt.Sprintf("%d objects: %s", len(t.objects), text)
 }
 
+// plain is name for text.
+func (t *told) plain(nameOf func(manifest.ID) string) string {
+	name := nameOf(t.objects[0])
+	if more := len(t.objects) - 1; more > 0 {
+		name = fmt.Sprintf("%d objects: %s and %d more", len(t.objects), name, more)
+	}
+	return name
+}
+
 // tableOf returns the table for environments with equal changes. The effects on an object share a row. Names of
 // omitted rows end with of.
 func tableOf(alike []EnvironmentReview, of string) *comment.Section {
@@ -275,14 +284,18 @@ func withRisk(what, risk string) string {
 
 // titleOf returns the heading of environments with equal changes. It names most environments.
 func titleOf(alike []EnvironmentReview, most int) string {
-	e := alike[0]
 	names := make([]string, len(alike))
 	for i, other := range alike {
 		names[i] = codeSpan(other.Name)
 	}
+	return "### " + alike[0].heading(manifest.FirstOf(most, names), len(alike)) + "\n\n"
+}
+
+// heading returns the names of some environments with the changes of each.
+func (e EnvironmentReview) heading(names string, count int) string {
 	var changes []string
 	counts := e.Counts.String()
-	if counts != "" && len(alike) > 1 {
+	if counts != "" && count > 1 {
 		counts += " in each"
 	}
 	if counts != "" {
@@ -300,7 +313,7 @@ func titleOf(alike []EnvironmentReview, most int) string {
 	if e.Kubernetes != nil {
 		changes = append(changes, e.Kubernetes.String())
 	}
-	text := manifest.FirstOf(most, names) + ": " + cmp.Or(strings.Join(changes, ", "), "no object changed")
+	text := names + ": " + cmp.Or(strings.Join(changes, ", "), "no object changed")
 	return e.facts().heading(text)
 }
 
@@ -323,7 +336,7 @@ func tableOfFrame(frame []FrameReview) *comment.Section {
 			t.Lines = append(t.Lines, line)
 		}
 	}
-	t.Title = comment.Line{Text: facts{risks: risks}.heading("Around the review")}
+	t.Title = comment.Line{Text: "### " + facts{risks: risks}.heading("Around the review") + "\n\n"}
 	return t
 }
 
@@ -351,7 +364,7 @@ func (f facts) heading(text string) string {
 	if f.unknown > 0 {
 		text += " · " + comment.Unknown + " " + string(kind.Count(int64(f.unknown), "unknown effect"))
 	}
-	return "### " + text + "\n\n"
+	return text
 }
 
 func codeSpan(name string) string { return manifest.CodeSpan(kind.Visible(name)) }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fatih/color"
 	"github.com/spf13/cobra"
 
 	"example.com/gatehouse/kind"
@@ -185,7 +186,7 @@ func printDifferences(cmd *cobra.Command, d *compare.Diff, now time.Time, f diff
 		printFrame(errOut, d.Frame, func(compare.Change) {})
 		return printByProgram(cmd, program, d.Changes())
 	default:
-		err = printDiffs(out, d)
+		err = printDiffs(out, d, reviewed())
 	}
 	switch {
 	case err != nil:
@@ -229,51 +230,20 @@ func routine(r *review.Review, d *compare.Diff) review.Routine {
 	return r.Routine()
 }
 
-func printDiffs(out io.Writer, d *compare.Diff) error {
+// printDiffs prints the diff of the frame, and of the environments.
+func printDiffs(out io.Writer, d *compare.Diff, r *review.Review) error {
 	w, flush := buffered(out)
 	printFrame(w, d.Frame, func(c compare.Change) { printDiff(w, c.Unified()) })
-	for _, e := range d.Environments {
-		if e.Kubernetes != nil {
-			fmt.Fprintf(w, "# %s: %s\n", e.Name, e.Kubernetes)
+	for _, part := range r.Text() {
+		for _, line := range part.Lines {
+			paint(w, "# "+line+"\n", color.Bold)
 		}
-		for _, c := range e.Definitions {
-			fmt.Fprintf(w, "# %s: the definition %s is %s\n", e.Name, kind.Visible(c.Object().GetName()), c.Action())
-		}
+		printDiff(w, part.Diff)
 	}
-	for _, same := range sameDiffs(d.Environments) {
-		fmt.Fprintf(w, "# %s: %s\n", manifest.FirstOf(12, same.names), count(same.changes, "changed object"))
-		printDiff(w, same.text)
+	if sentence := r.Sentence(); sentence != "" && !d.Failed() {
+		fmt.Fprintln(w, "# "+sentence)
 	}
 	return flush()
-}
-
-// textDiff is a diff that some environments share.
-type textDiff struct {
-	names   []string
-	changes int
-	text    string
-}
-
-// sameDiffs returns the diffs of environments, each once.
-func sameDiffs(environments []*compare.Comparison) (all []*textDiff) {
-	byText := map[string]*textDiff{}
-	for _, e := range environments {
-		var text strings.Builder
-		for _, c := range e.Changes {
-			text.WriteString(c.Unified())
-		}
-		if text.Len() == 0 {
-			continue
-		}
-		same := byText[text.String()]
-		if same == nil {
-			same = &textDiff{changes: len(e.Changes), text: text.String()}
-			byText[same.text] = same
-			all = append(all, same)
-		}
-		same.names = append(same.names, e.Name)
-	}
-	return all
 }
 
 // printFrame prints changes of the frame as comments of a diff, each before the changes of its objects.
