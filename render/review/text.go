@@ -6,6 +6,7 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/review/comment"
+	"example.com/gatehouse/render/review/effect"
 )
 
 // Part is a part of a diff as text: lines about it, and the diff, which may be empty.
@@ -41,6 +42,11 @@ func (t *text) add(same []EnvironmentReview) {
 	e := same[0]
 	heading := &Part{Lines: []string{e.heading(manifest.FirstOf(most, names), len(same))}}
 	t.parts = append(t.parts, heading)
+	for _, found := range e.Effects {
+		if found.Type == effect.EnvironmentMoved && found.Risk == "" {
+			heading.Lines = append(heading.Lines, kind.Visible(e.Name+": "+found.What.Plain()))
+		}
+	}
 	nameOf := e.names()
 	withoutName := e.withoutName()
 	risks := e.riskLines(nameOf)
