@@ -197,7 +197,7 @@ func notFollowed(foreign []folder.Place) []manifest.Problem {
 	for _, p := range foreign {
 		names = append(names, p.Of.GetName()+" in "+p.From())
 	}
-	problems := warning(foreign[0].Of, "is not followed, as its objects are in another source than this repository: "+
+	problems := warning(foreign[0].Of, "is not judged: its objects are in another source than this repository: "+
 		manifest.FirstOf(3, names))
 	return manifest.Each(problems, func(p manifest.Problem) manifest.Problem { return p.Because("other sources") })
 }

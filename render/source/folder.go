@@ -227,7 +227,8 @@ func (r folderReader) readValue(f loadField, entry string, value, target *yaml.N
 	}
 	if wrong := r.addPath(value.Value, f); wrong != "" {
 		r.problems.add(r.File, value.Line, "%s", wrong)
-		if _, file, _ := strings.Cut("="+value.Value, "="); !r.fs.Exists(path.Join(r.Folder, file)) {
+		_, file, _ := strings.Cut("="+value.Value, "=")
+		if !r.fs.Exists(path.Join(r.Folder, file)) && r.similarPath(file) == "" { // no hint of its own
 			r.problems[len(r.problems)-1].Cause = "missing files"
 		}
 		if remote.MatchString(value.Value) {
