@@ -1,6 +1,7 @@
 package review
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,22 +28,25 @@ func reviewed(all []*compare.Comparison) (rest []*compare.Comparison, moves map[
 	isMoved := sets.Set[string]{}
 	for _, e := range all {
 		added := idsOf(e, compare.Added)
-		for _, other := range all {
+		if len(added) == 0 {
+			continue
+		}
+		i := slices.IndexFunc(all, func(other *compare.Comparison) bool {
 			removed := idsOf(other, compare.Removed)
-			isGone := len(removed) > 0 && isWhole(other, compare.Removed)
-			switch {
-			case len(added) == 0 || isMoved.Has(other.Name) || e == other:
+			return !isMoved.Has(other.Name) && isWhole(other, compare.Removed) &&
+				2*len(removed.Intersection(added)) > len(removed)
+		})
+		if i >= 0 {
+			moves[e.Name] = move{all[i].Name, true, moved(e, e.Before().Objects, all[i].Before().Objects, all[i])}
+			isMoved.Insert(all[i].Name)
+			continue
+		}
+		for _, other := range all {
+			if other == e || !isWhole(e, compare.Added) || !added.Equal(idsAfter(other)) {
 				continue
-			case isGone && 2*len(removed.Intersection(added)) > len(removed):
-				moves[e.Name] = move{other.Name, true, moved(e, e.Before().Objects, other.Before().Objects, other)}
-				isMoved.Insert(other.Name)
-			case !isGone && isWhole(e, compare.Added) && added.Equal(idsAfter(other)):
-				both := moved(e, nil, other.After().Objects, other)
-				if len(both.Changes) == 0 {
-					moves[e.Name] = move{other.Name, false, both}
-				}
 			}
-			if _, is := moves[e.Name]; is {
+			if both := moved(e, nil, other.After().Objects, other); len(both.Changes) == 0 {
+				moves[e.Name] = move{other.Name, false, both}
 				break
 			}
 		}
@@ -74,9 +78,9 @@ func idsAfter(e *compare.Comparison) sets.Set[manifest.ID] {
 	return ids
 }
 
-// isWhole reports whether all objects of an environment have an action.
+// isWhole reports whether all objects of an environment have an action, and there are any.
 func isWhole(e *compare.Comparison, action compare.Action) bool {
-	return len(e.Unchanged)+len(e.Definitions) == 0 && len(idsOf(e, action)) == len(e.Changes)
+	return len(e.Changes) > 0 && len(e.Unchanged)+len(e.Definitions) == 0 && len(idsOf(e, action)) == len(e.Changes)
 }
 
 // moved compares an environment with its objects before, and those of another one. An object that delivers known objects
@@ -115,6 +119,7 @@ func (m move) review(now time.Time) EnvironmentReview {
 	} else {
 		said.What = kind.Say("has the objects of %s; %s", m.from, differ(m.both))
 		said.IsUnknown = true
+		found.IsNew = true
 	}
 	first := effect.Of(manifest.ID{Kind: "Environment", Name: m.both.Name}, said)[0].Judged()
 	found.Effects = append([]effect.Effect{first}, found.Effects...)
