@@ -136,13 +136,13 @@ func (e EnvironmentReview) text() string {
 func (e EnvironmentReview) changedLines() string {
 	var b strings.Builder
 	for _, c := range e.Changes {
-		fmt.Fprintf(&b, "%q\n%s", c.Object, c.changedLines())
+		fmt.Fprintf(&b, "%q\n%s", c.Object, c.ChangedLines())
 	}
 	return e.withoutName()(b.String())
 }
 
-// changedLines returns the added and removed lines of a diff.
-func (c Change) changedLines() string {
+// ChangedLines returns the added and removed lines of a diff.
+func (c Change) ChangedLines() string {
 	var b strings.Builder
 	_, hunks, _ := strings.Cut(c.Diff, "\n@@")
 	for line := range strings.Lines(hunks) {
@@ -288,11 +288,11 @@ func titleOf(alike []EnvironmentReview, most int) string {
 	for i, other := range alike {
 		names[i] = codeSpan(other.Name)
 	}
-	return "### " + alike[0].heading(manifest.FirstOf(most, names), len(alike)) + "\n\n"
+	return "### " + alike[0].Heading(manifest.FirstOf(most, names), len(alike)) + "\n\n"
 }
 
-// heading returns the names of some environments with the changes of each.
-func (e EnvironmentReview) heading(names string, count int) string {
+// Heading returns the names, if any, of some environments with the changes of each.
+func (e EnvironmentReview) Heading(names string, count int) string {
 	var changes []string
 	counts := e.Counts.String()
 	if counts != "" && count > 1 {
@@ -313,8 +313,8 @@ func (e EnvironmentReview) heading(names string, count int) string {
 	if e.Kubernetes != nil {
 		changes = append(changes, e.Kubernetes.String())
 	}
-	text := names + ": " + cmp.Or(strings.Join(changes, ", "), "no object changed")
-	return e.facts().heading(text)
+	text := cmp.Or(strings.Join(changes, ", "), "no object changed")
+	return e.facts().heading(strings.TrimPrefix(names+": "+text, ": "))
 }
 
 // tableOfFrame returns the table of changed files with a risk, each with its objects.
@@ -391,7 +391,7 @@ func foldOf(alike []EnvironmentReview, of string, told map[string]*comment.Line)
 	f.Lines = make([]comment.Line, 0, len(e.Changes)) // with room, as others point into it
 	for _, c := range e.Changes {
 		name := codeSpan(nameOf(c.Object))
-		lines := withoutName(c.changedLines())
+		lines := withoutName(c.ChangedLines())
 		if same := told[lines]; same != nil && lines != "" {
 			if !own.Has(same) {
 				name += of

@@ -9,6 +9,9 @@ import (
 	"example.com/gatehouse/render/review/effect"
 )
 
+// Groups returns the environments, those with equal rows but for their names together.
+func (r *Review) Groups() [][]EnvironmentReview { return r.alike() }
+
 // Part is a part of a diff as text: lines about it, and the diff, which may be empty.
 type Part struct {
 	Lines []string
@@ -40,7 +43,7 @@ func (t *text) add(same []EnvironmentReview) {
 		names[i] = kind.Visible(other.Name)
 	}
 	e := same[0]
-	heading := &Part{Lines: []string{e.heading(manifest.FirstOf(most, names), len(same))}}
+	heading := &Part{Lines: []string{e.Heading(manifest.FirstOf(most, names), len(same))}}
 	t.parts = append(t.parts, heading)
 	for _, found := range e.Effects {
 		if found.Type == effect.EnvironmentMoved && found.Risk == "" {
@@ -54,7 +57,7 @@ func (t *text) add(same []EnvironmentReview) {
 		lines := append(risks[c.Object], risks[c.owner]...)
 		delete(risks, c.Object)
 		delete(risks, c.owner)
-		key := withoutName(c.changedLines())
+		key := withoutName(c.ChangedLines())
 		first := t.first[key]
 		if first == nil || key == "" {
 			first = &Part{Diff: c.Diff}

@@ -23,6 +23,7 @@ import (
 	"example.com/gatehouse/render/verbs/cluster"
 	"example.com/gatehouse/render/verbs/cluster/live"
 	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verbs/page"
 )
 
 type diffFlags struct {
@@ -85,7 +86,7 @@ has the reasons.`,
 		Args: environmentsAreFlags,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDiff(cmd, kinds, f) },
 	}
-	f.addFlags(cmd, "compare", ", including removed ones (the default with --base)", "text", "markdown", "json")
+	f.addFlags(cmd, "compare", ", including removed ones (the default with --base)", "text", "markdown", "html", "json")
 	f.addVerboseFlag(cmd)
 	cmd.Flags().StringVar(&f.base, "base", "", "compare with a git `REVISION`, as a pull request into it does")
 	_ = cmd.RegisterFlagCompletionFunc("base", completeRevisions)
@@ -182,6 +183,8 @@ func printDifferences(cmd *cobra.Command, d *compare.Diff, now time.Time, f diff
 			r.warnings})
 	case f.output == "markdown":
 		_, err = io.WriteString(out, comment(reviewed(), d, r, f))
+	case f.output == "html":
+		err = page.Write(raw(out), d, reviewed(), r.errors, f.command(d.Base))
 	case program != "" && !f.requireRoutine && len(d.Changes()) > 0 && !d.Failed():
 		printFrame(errOut, d.Frame, func(compare.Change) {})
 		return printByProgram(cmd, program, d.Changes())
