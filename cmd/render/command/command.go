@@ -92,6 +92,9 @@ disk fails midway, the error lists the changed files; render again.`,
   # In a GitHub workflow, show errors and warnings in the pull request
   render --all --check -o github
 
+  # For code scanning: problems with files, lines and help
+  render --all --check -o sarif > gatehouse.sarif
+
   # List the written files
   render --env dev --env staging -o json | jq -r '.environments[].written[]'`,
 		Args:          environmentsAreFlags,
@@ -108,7 +111,7 @@ disk fails midway, the error lists the changed files; render again.`,
 		PersistentPreRun:           func(cmd *cobra.Command, _ []string) { limitWatchdog(cmd) },
 		SuggestionsMinimumDistance: 2,
 	}
-	f.addFlags(cmd, "render", ", and prune removed ones", "text", "json", "github")
+	f.addFlags(cmd, "render", ", and prune removed ones", "text", "json", "github", "sarif")
 	cmd.Flags().StringVar(&f.since, "changed-since", "",
 		"render the environments that may differ since the branch left the git `REVISION`")
 	cmd.MarkFlagsMutuallyExclusive("env", "changed-since")
@@ -281,6 +284,8 @@ func printUpdate(cmd *cobra.Command, repository *render.Repository, update *rend
 	switch f.output {
 	case "json":
 		return printJSON(cmd.OutOrStdout(), r)
+	case "sarif":
+		return printSARIF(cmd.OutOrStdout(), r, folderInWorkspace(repository.Dir()))
 	case "github":
 		return printGitHub(cmd.OutOrStdout(), r, folderInWorkspace(repository.Dir()))
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -32,6 +33,8 @@ type diffFlags struct {
 	against string
 	live    bool
 	target  cluster.Target
+	// link is the URL of a page that the comment leads to.
+	link string
 	// requireRoutine makes differences that are not routine another exit code.
 	requireRoutine bool
 }
@@ -75,6 +78,9 @@ has the reasons.`,
   # Print a pull request comment that begins with the effects on clusters
   render diff --base origin/main -o markdown
 
+  # Write all effects and diffs as a page, with a picture of the deliveries
+  render diff --base origin/main -o html > gatehouse.html
+
   # Show what promoting staging to prod would change
   render diff --env staging --against prod
 
@@ -95,6 +101,8 @@ has the reasons.`,
 	cmd.Flags().BoolVar(&f.live, "live", false, "compare with the cluster, by server-side dry runs")
 	cmd.Flags().BoolVar(&f.requireRoutine, "require-routine", false,
 		"exit with 3 unless all effects are known, such as a new version of an image")
+	cmd.Flags().StringVar(&f.link, "link", "",
+		"with -o markdown, end the comment with a link to the `URL` of the page that -o html wrote")
 	addClusterFlags(cmd, &f.target)
 	return cmd
 }
@@ -129,6 +137,9 @@ func runDiff(cmd *cobra.Command, kinds *registry.Kinds, f diffFlags) error {
 		})
 }
 
+// pageURL matches a URL that cannot end a link of Markdown.
+var pageURL = regexp.MustCompile(`^https?://[-\w./:%?&=~+@,#]+$`)
+
 // checkComparison checks the combination of the flags that say with what to compare.
 func checkComparison(cmd *cobra.Command, f diffFlags) error {
 	changed := cmd.Flags().Changed
@@ -142,6 +153,8 @@ func checkComparison(cmd *cobra.Command, f diffFlags) error {
 			"--against NAME")
 	case f.live && len(f.Names) == 0:
 		return errors.New("--live compares with one cluster: specify its environments with --env NAME")
+	case f.link != "" && (f.output != "markdown" || !pageURL.MatchString(f.link)):
+		return errors.New("--link is for -o markdown, and an https or http URL")
 	case !f.live && changed("kubeconfig"), !f.live && changed("context"):
 		return errors.New("--kubeconfig and --context need --live: add it, or omit them")
 	}
@@ -326,6 +339,9 @@ func comment(reviewed *review.Review, d *compare.Diff, r report, f diffFlags) st
 	}
 	isNew := func(p manifest.Problem) bool { return p.Code != manifest.OldError }
 	old := review.OldErrors(slices.DeleteFunc(slices.Clone(r.warnings), isNew), limit/4)
+	if f.link != "" {
+		old += "\n[All rows and diffs as a page](" + f.link + ")\n"
+	}
 	limit -= len(old)
 	if d.Failed() {
 		return reviewed.Failure(r.errors, limit, f.command(d.Base)) + old

@@ -134,6 +134,11 @@ func printJSON(w io.Writer, r any) error {
 	if fields, isReport := bytes.CutPrefix(content, []byte(start)); isReport {
 		content = slices.Concat([]byte(start+`outputVersion": "`+outputVersion+`",`+"\n  \""), fields)
 	}
-	_, err = (&inert{to: raw(w), escape: escapeJSON}).Write(append(content, '\n'))
+	return writeJSON(w, content)
+}
+
+// writeJSON writes JSON in which no character controls a terminal.
+func writeJSON(w io.Writer, content []byte) error {
+	_, err := (&inert{to: raw(w), escape: escapeJSON}).Write(append(content, '\n'))
 	return err
 }
