@@ -45,7 +45,7 @@ func TestSARIFHasEachProblem(t *testing.T) {
 	folder := filepath.Base(root)
 	const help = "https://github.com/acme/gatehouse/blob/v1.2.3/docs/messages.md#"
 	want := []string{
-		`["error","FieldUnknown","` + help + `fieldunknown","` + folder + `/environments/staging/a%20folder/kustomization.yaml",1]`,
+		`["error","InvalidKustomization","` + help + `invalidkustomization","` + folder + `/environments/staging/a%20folder/kustomization.yaml",1]`,
 		`["error","InvalidKustomization","` + help + `invalidkustomization","` + folder + `/environments/staging/kustomization.yaml",1]`,
 		`["warning","MissingController","` + help + `missingcontroller","` + folder + `/environments/base/ats.yaml",7]`,
 		`["warning","OfKind","` + help + `ofkind","` + folder + `/environments/base/ats.yaml",10]`,
