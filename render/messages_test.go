@@ -76,7 +76,7 @@ func TestMessagesPageHasEachCode(t *testing.T) {
 		if len(messages[code]) == 0 {
 			continue
 		}
-		fmt.Fprintf(page, "\n## %s\n\n%s%s.\n\n", code, strings.ToUpper(meaning[code][:1]), meaning[code][1:])
+		fmt.Fprintf(page, "\n## %s\n%s%s.\n", code, strings.ToUpper(meaning[code][:1]), meaning[code][1:])
 		shown := slices.Sorted(maps.Values(messages[code]))
 		for _, message := range shown[:min(len(shown), mostMessages)] {
 			fmt.Fprintf(page, "- `%s`\n", strings.NewReplacer("`", "'", "\n", " ").Replace(message))
@@ -98,7 +98,7 @@ func TestMessagesPageHasEachCode(t *testing.T) {
 }
 
 // mostMessages bounds the messages of a code.
-const mostMessages = 14
+const mostMessages = 8
 
 // values matches what differs in messages of one text.
 var values = regexp.MustCompile(`"[^"]*"|'[^']*'|\d[\w.]*|\S*[./:]\S*|\b[A-Z]\w* \S+`)
