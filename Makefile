@@ -45,18 +45,28 @@ api: ## Accept the current Go API for kinds, with which make check compares
 bin/render:
 	@cmd/render/build.sh $@
 
+# A package whose tests need an API server imports test/apiserver.
+imports = go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./...
+
 .PHONY: test
-test: ## Run the tests
-	go test ./...
-	@# go does not see that these tests depend on the API server: a cached result would be wrong.
-	TEST_ASSET_KUBE_APISERVER=$(CURDIR)/bin/oldest/kube-apiserver go test -count 1 ./test/...
+test: ## Run the tests that need no API server
+	go test $$($(imports) | sed '/test\/apiserver/d; s/ .*//')
 	go test -C release ./...
 	go test -C examples/customcluster ./...
 
-# A package whose tests need an API server imports test/apiserver.
-.PHONY: quick
-quick: ## Run the tests that need no API server
-	go test $$(go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | sed '/test\/apiserver/d; s/ .*//')
+.PHONY: test-servers
+test-servers: ## Run the tests that need an API server, with the newest and the oldest
+	go test $$($(imports) | sed -n '/test\/apiserver/s/ .*//p')
+	@# go does not see that these tests depend on the API server: a cached result would be wrong.
+	TEST_ASSET_KUBE_APISERVER=$(CURDIR)/bin/oldest/kube-apiserver go test -count 1 ./test/...
+
+.PHONY: explore
+explore: ## Run the random tests without a server with other values, for EXPLORETIME seconds (default: 600); prints each seed
+	end=$$(($$(date +%s) + $${EXPLORETIME:-600})); while [ $$(date +%s) -lt $$end ]; do \
+		seed=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); echo "seed $$seed"; \
+		go test ./render -run TestRandomFoldersAreBuiltAsByFlux -folder-seed $$seed && \
+		go test $$($(imports) | sed '/pgregory.net\/rapid/!d; /test\/apiserver/d; s/ .*//') -rapid.seed $$seed || exit; \
+	done
 
 .PHONY: kubernetes
 kubernetes: ## Move to the Kubernetes RELEASE, such as v1.38.0: modules, data, texts; CONTRIBUTING.md has the other steps
@@ -162,7 +172,7 @@ demo: bin/render ## Show everything on the cluster of KUBECONFIG: kind, k3d, min
 # programs. Some tests run again with the API server of the oldest Kubernetes.
 .PHONY: controlplane
 controlplane: ## Build the control plane for tests: etcd, kube-apiserver and kubectl
-test: controlplane bin/oldest/kube-apiserver
+test-servers: controlplane bin/oldest/kube-apiserver
 ifndef KUBEBUILDER_ASSETS
 controlplane: bin/etcd bin/kube-apiserver bin/kubectl
 endif

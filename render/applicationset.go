@@ -28,8 +28,7 @@ func (f *following) openSet(d *Delivery, files *source.FileSystem) []manifest.Pr
 	if refused := new(field.Error); errors.As(err, &refused) {
 		problems = problemsOfErrors([]manifest.Object{o.Committed()}, []error{err})
 	} else if err != nil {
-		message := fmt.Sprintf("is not judged, for its %v: commit the Applications that argocd appset "+
-			"generate prints", err)
+		message := fmt.Sprintf("is not judged: %v: commit the Applications that argocd appset generate prints", err)
 		d.unknown(fmt.Sprintf("generator: %v", err))
 		return warning(o, message)
 	}

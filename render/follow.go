@@ -195,8 +195,9 @@ func notFollowed(foreign []folder.Place) []manifest.Problem {
 	for _, p := range foreign {
 		names = append(names, p.Of.GetName()+" in "+p.From())
 	}
-	return warning(foreign[0].Of, "is not followed, as its objects are in another source than this repository: "+
+	problems := warning(foreign[0].Of, "is not judged: its objects are in another source than this repository: "+
 		manifest.FirstOf(3, names))
+	return manifest.Each(problems, func(p manifest.Problem) manifest.Problem { return p.Because("other sources") })
 }
 
 // findSource adds a source to the world that nothing here has brought, and a FluxInstance in a file of the repository
@@ -273,7 +274,7 @@ func (f *following) dropRepeated(d *Delivery) (warnings []manifest.Problem) {
 			where := f.locate(manifest.NewProblem(other, "", manifest.Value{}, "")).Position()
 			p := d.Blame(manifest.NewProblem(o, "", manifest.Value{}, fmt.Sprintf("is in %s as well, with other "+
 				"content: %s and %s apply one over the other, again and again; remove or rename one", where, d.Of,
-				by)).As(manifest.DuplicateObject))
+				by)).As(manifest.DuplicateObject).Because("content of " + d.Of.String() + " and " + by))
 			p.Warning = true
 			warnings = append(warnings, p)
 		case !isKept && (prunes || d.Prunes()):
@@ -283,8 +284,7 @@ func (f *following) dropRepeated(d *Delivery) (warnings []manifest.Problem) {
 	for _, by := range slices.Sorted(maps.Keys(shared)) {
 		p := warning(d.Of, fmt.Sprintf("delivers %s, as does %s: each prunes what the other still delivers; leave it "+
 			"to one", manifest.FirstOf(3, shared[by]), by))[0]
-		p.Code = manifest.DuplicateObject
-		warnings = append(warnings, p)
+		warnings = append(warnings, p.As(manifest.DuplicateObject).Because("pruned objects of "+by))
 	}
 	return blameDeliveries(warnings)
 }

@@ -174,11 +174,11 @@ func (in *input) unlisted(repository *Repository) (warnings []manifest.Problem) 
 			}
 		}
 		if len(names) > 0 {
-			warnings = append(warnings, manifest.Problem{Code: manifest.OtherFile,
+			warnings = append(warnings, manifest.Problem{Code: manifest.OtherFile, Cause: "unlisted files",
 				Warning: true, File: source.Relative(k.File),
 				Line: in.sources.Line(k.File, "resources"),
-				Message: "no kustomization of the environment lists " + manifest.FirstOf(3, names) +
-					" beside it: list them under resources, or annotate their objects with " +
+				Message: "no kustomization of the environment lists these files of its folder: " +
+					manifest.FirstOf(3, names) + ": list them under resources, or annotate their objects with " +
 					konfig.IgnoredByKustomizeAnnotation + `: "true"`})
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"example.com/gatehouse/render/manifest"
 )
@@ -46,7 +47,7 @@ func TestMessagesPageHasEachCode(t *testing.T) {
 		if messages[code] == nil {
 			messages[code] = map[string]string{}
 		}
-		shape := values.ReplaceAllString(message, "…")
+		shape := shapeOf(message)
 		if known, is := messages[code][shape]; !is || len(message) < len(known) {
 			messages[code][shape] = message
 		}
@@ -66,8 +67,8 @@ func TestMessagesPageHasEachCode(t *testing.T) {
 	}
 	add(string(manifest.RunFailed), "open …: permission denied") // the errors of the system
 	page := &strings.Builder{}
-	page.WriteString("# Messages\n\nAll problems by their code, which `-o json` has as `code`. Codes stay, and messages " +
-		"may change. `…` stands for a\nvalue. Tests write this page.\n")
+	page.WriteString("# Messages\n\nProblems by their code, which `-o json` has as `code`, each with its messages or the " +
+		"most different of them. Codes stay,\nand messages may change. `…` stands for a value. Tests write this page.\n")
 	for _, code := range slices.Sorted(maps.Keys(meaning)) {
 		if len(messages[code]) == 0 && serverCodes[code] == "" {
 			t.Errorf("%s has no message", code)
@@ -75,7 +76,7 @@ func TestMessagesPageHasEachCode(t *testing.T) {
 		if len(messages[code]) == 0 {
 			continue
 		}
-		fmt.Fprintf(page, "\n## %s\n\n%s%s.\n\n", code, strings.ToUpper(meaning[code][:1]), meaning[code][1:])
+		fmt.Fprintf(page, "\n## %s\n%s%s.\n", code, strings.ToUpper(meaning[code][:1]), meaning[code][1:])
 		shown := slices.Sorted(maps.Values(messages[code]))
 		for _, message := range shown[:min(len(shown), mostMessages)] {
 			fmt.Fprintf(page, "- `%s`\n", strings.NewReplacer("`", "'", "\n", " ").Replace(message))
@@ -97,10 +98,17 @@ func TestMessagesPageHasEachCode(t *testing.T) {
 }
 
 // mostMessages bounds the messages of a code.
-const mostMessages = 40
+const mostMessages = 8
 
 // values matches what differs in messages of one text.
 var values = regexp.MustCompile(`"[^"]*"|'[^']*'|\d[\w.]*|\S*[./:]\S*|\b[A-Z]\w* \S+`)
+
+// shapeOf returns the first words of a message without its values: messages of one shape are one on the page.
+func shapeOf(message string) string {
+	const most = 6
+	words := strings.FieldsFunc(values.ReplaceAllString(message, " "), unicode.IsSpace)
+	return strings.Join(words[:min(len(words), most)], " ")
+}
 
 // problemsOfTests returns the problems of all repositories in testdata.
 func problemsOfTests(t *testing.T) (all []manifest.Problem) {

@@ -366,8 +366,8 @@ func (p *pipeline) unknownValues(objects []manifest.Object) []manifest.Problem {
 		Warning: true,
 		File:    source.Relative(k.File),
 		Line:    p.sources.Line(k.File, "metadata", "annotations", flux.Annotation),
-		Message: fmt.Sprintf("%s: values that Flux substitutes are not judged, as in %s: name the file with their "+
-			"ConfigMaps here instead of %s",
+		Message: fmt.Sprintf("%s: fields with variables of Flux are not judged, as in %s: write the path of the file "+
+			"with the ConfigMaps of their values in place of %s",
 			flux.Annotation, manifest.FirstOf(3, names), flux.Unknown),
 	}}
 }

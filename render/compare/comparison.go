@@ -161,6 +161,9 @@ func Differ(kinds *registry.Kinds, before, after Input) Differences {
 	return d
 }
 
+// Knows reports whether the objects that an object delivers are all known.
+func (d *Differences) Knows(id manifest.ID) bool { return !d.unknown.Has(id) }
+
 // Differs reports whether anything changes.
 func (both *Comparison) Differs() bool {
 	return len(both.Changes)+len(both.Definitions)+len(both.Unproven)+len(both.Moved) > 0 ||

@@ -206,8 +206,8 @@ func deletesAll(paths *Paths) manifest.Problem {
 				if node.Text(d.Node(), "$patch") == "delete" {
 					return manifest.Problem{File: source.Relative(k.File), Code: manifest.NoObjects,
 						Line: s.Line(k.File, p.Field, strconv.Itoa(p.Index)),
-						Message: p.Entry() + ": the patch deletes every object: a target selects all objects that it " +
-							"does not exclude: name what to delete in it"}
+						Message: p.Entry() + ": the patch deletes every object, as its target excludes none: write the " +
+							"kind and name of what to delete into the target"}
 				}
 			}
 		}

@@ -27,7 +27,7 @@ func Ineffective(paths *Paths, overrides string, built, rendered []manifest.Obje
 
 // idleWarning returns the warning of an entry in a file.
 func idleWarning(file string, line int, field, reason string) manifest.Problem {
-	return manifest.Problem{Code: manifest.NothingChanged,
+	return manifest.Problem{Code: manifest.NothingChanged, Cause: "idle entries of " + file,
 		File: source.Relative(file), Line: line, Field: field, Message: field + ": " + reason,
 		Warning: true}
 }
@@ -64,8 +64,8 @@ func unmatchedTargets(paths *Paths, overrides string, built, rendered []manifest
 			advice := adviceFor(p.Target, candidates, "correct it, or remove the patch")
 			switch {
 			case slices.ContainsFunc(candidates, p.Selects):
-				advice = "kustomize patches before " + laterFields(k, p.Target) + " of the same kustomization: " +
-					"select objects as they are before"
+				advice = "kustomize applies patches before " + laterFields(k, p.Target) + " of the same kustomization: " +
+					"select objects as they are without it"
 			case slices.ContainsFunc(others, p.Selects):
 				advice = hint
 			}

@@ -31,6 +31,9 @@ type Problem struct {
 	Message string `json:"message"`
 	// Warning reports whether the problem is only a warning.
 	Warning bool `json:"-"`
+	// Cause is equal for problems of a Code that have one cause and differ in their messages, such as a missing variable
+	// in many objects.
+	Cause string `json:"-"`
 
 	// Subject is the built object, if there is one.
 	Subject Object `json:"-"`
@@ -58,6 +61,12 @@ func NewProblem(o Object, field string, value Value, message string) Problem {
 // As returns the problem with a code, unless it has one.
 func (p Problem) As(code metav1.CauseType) Problem {
 	p.Code = cmp.Or(p.Code, code)
+	return p
+}
+
+// Because returns the problem with a cause that others share.
+func (p Problem) Because(cause string) Problem {
+	p.Cause = cause
 	return p
 }
 

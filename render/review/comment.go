@@ -136,13 +136,13 @@ func (e EnvironmentReview) text() string {
 func (e EnvironmentReview) changedLines() string {
 	var b strings.Builder
 	for _, c := range e.Changes {
-		fmt.Fprintf(&b, "%q\n%s", c.Object, c.changedLines())
+		fmt.Fprintf(&b, "%q\n%s", c.Object, c.ChangedLines())
 	}
 	return e.withoutName()(b.String())
 }
 
-// changedLines returns the added and removed lines of a diff.
-func (c Change) changedLines() string {
+// ChangedLines returns the added and removed lines of a diff.
+func (c Change) ChangedLines() string {
 	var b strings.Builder
 	_, hunks, _ := strings.Cut(c.Diff, "\n@@")
 	for line := range strings.Lines(hunks) {
@@ -201,6 +201,15 @@ func (t *told) name(nameOf func(manifest.ID) string, most int) string {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return fmt.Sprintf("%d objects: %s", len(t.objects), text)
+}
+
+// plain is name for text.
+func (t *told) plain(nameOf func(manifest.ID) string) string {
+	name := nameOf(t.objects[0])
+	if more := len(t.objects) - 1; more > 0 {
+		name = fmt.Sprintf("%d objects: %s and %d more", len(t.objects), name, more)
+	}
+	return name
 }
 
 // tableOf returns the table for environments with equal changes. The effects on an object share a row. Names of
@@ -275,14 +284,18 @@ func withRisk(what, risk string) string {
 
 // titleOf returns the heading of environments with equal changes. It names most environments.
 func titleOf(alike []EnvironmentReview, most int) string {
-	e := alike[0]
 	names := make([]string, len(alike))
 	for i, other := range alike {
 		names[i] = codeSpan(other.Name)
 	}
+	return "### " + alike[0].Heading(manifest.FirstOf(most, names), len(alike)) + "\n\n"
+}
+
+// Heading returns the names, if any, of some environments with the changes of each.
+func (e EnvironmentReview) Heading(names string, count int) string {
 	var changes []string
 	counts := e.Counts.String()
-	if counts != "" && len(alike) > 1 {
+	if counts != "" && count > 1 {
 		counts += " in each"
 	}
 	if counts != "" {
@@ -300,8 +313,8 @@ func titleOf(alike []EnvironmentReview, most int) string {
 	if e.Kubernetes != nil {
 		changes = append(changes, e.Kubernetes.String())
 	}
-	text := manifest.FirstOf(most, names) + ": " + cmp.Or(strings.Join(changes, ", "), "no object changed")
-	return e.facts().heading(text)
+	text := cmp.Or(strings.Join(changes, ", "), "no object changed")
+	return e.facts().heading(strings.TrimPrefix(names+": "+text, ": "))
 }
 
 // tableOfFrame returns the table of changed files with a risk, each with its objects.
@@ -323,7 +336,7 @@ func tableOfFrame(frame []FrameReview) *comment.Section {
 			t.Lines = append(t.Lines, line)
 		}
 	}
-	t.Title = comment.Line{Text: facts{risks: risks}.heading("Around the review")}
+	t.Title = comment.Line{Text: "### " + facts{risks: risks}.heading("Around the review") + "\n\n"}
 	return t
 }
 
@@ -351,7 +364,7 @@ func (f facts) heading(text string) string {
 	if f.unknown > 0 {
 		text += " · " + comment.Unknown + " " + string(kind.Count(int64(f.unknown), "unknown effect"))
 	}
-	return "### " + text + "\n\n"
+	return text
 }
 
 func codeSpan(name string) string { return manifest.CodeSpan(kind.Visible(name)) }
@@ -378,7 +391,7 @@ func foldOf(alike []EnvironmentReview, of string, told map[string]*comment.Line)
 	f.Lines = make([]comment.Line, 0, len(e.Changes)) // with room, as others point into it
 	for _, c := range e.Changes {
 		name := codeSpan(nameOf(c.Object))
-		lines := withoutName(c.changedLines())
+		lines := withoutName(c.ChangedLines())
 		if same := told[lines]; same != nil && lines != "" {
 			if !own.Has(same) {
 				name += of

@@ -272,20 +272,39 @@ func TestEnvironmentsThatDifferByNameShareATable(t *testing.T) {
 	}
 }
 
-// An environment under another name with the same objects has one row. With another object it has all.
+// An environment under another name has a row that says so, and those of the objects that differ.
 func TestMovedEnvironmentIsOneRow(t *testing.T) {
 	const objects = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}}\n---\n{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: b, namespace: shop}}"
 	const another = "\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}}"
-	gone := changes.Between(t, objects, "").With(compare.Facts{Name: "prod"})
-	moved := changes.Between(t, "", objects).With(compare.Facts{Name: "live"})
-	other := changes.Between(t, "", objects+another).With(compare.Facts{Name: "more"})
-	comment := New(&compare.Diff{Environments: []*compare.Comparison{gone, moved}}, time.Time{}).Markdown(10000, "cmd")
-	if strings.Count(comment, "\n| ") != 2 || !strings.Contains(comment, "| ⚠️ | `Environment live` | was `prod`, and its 2 objects stay the same<br>**what syncs `prod` finds nothing there any more** |") {
-		t.Error(comment)
+	const stranger = "{apiVersion: v1, kind: ConfigMap, metadata: {name: d, namespace: shop}}"
+	sync := func(path string) string {
+		return "\n---\n{apiVersion: kustomize.toolkit.fluxcd.io/v1, kind: Kustomization, metadata: {name: apps, namespace: flux-system}, spec: {path: " + path + "}}"
 	}
-	comment = New(&compare.Diff{Environments: []*compare.Comparison{gone, other}}, time.Time{}).Markdown(10000, "cmd")
-	if !strings.Contains(comment, "the whole environment") || !strings.Contains(comment, "a new environment") || strings.Contains(comment, "was `prod`") {
-		t.Error(comment)
+	between := func(name, before, after string) *compare.Comparison {
+		return changes.Between(t, before, after).With(compare.Facts{Name: name})
+	}
+	const risk = "<br>**what syncs `prod` finds nothing there any more** |"
+	for name, test := range map[string]struct {
+		all  []*compare.Comparison
+		rows []string
+	}{
+		"equal":            {[]*compare.Comparison{between("prod", objects, ""), between("live", "", objects)}, []string{"| ⚠️ | `Environment live` | was `prod`; 0 objects differ" + risk}},
+		"another object":   {[]*compare.Comparison{between("prod", objects, ""), between("live", "", objects+another)}, []string{"| ⚠️ | `Environment live` | was `prod`; 1 object differs" + risk, "`ConfigMap shop/c`"}},
+		"into another":     {[]*compare.Comparison{between("prod", objects, ""), between("live", stranger, stranger+"\n---\n"+objects)}, []string{"| ⚠️ | `Environment live` | was `prod`; 0 objects differ" + risk}},
+		"another folder":   {[]*compare.Comparison{between("prod", objects+sync("a"), ""), between("live", "", objects+sync("b"))}, []string{"| ⚠️ | `Environment live` | was `prod`; 0 objects differ" + risk}},
+		"a copy":           {[]*compare.Comparison{between("prod", objects+sync("a"), objects+sync("a")), between("live", "", objects+sync("b"))}, []string{"| ❔ | `Environment live` | has the objects of `prod`; 0 objects differ |"}},
+		"a differing copy": {[]*compare.Comparison{between("prod", objects, objects), between("live", "", objects+another)}, []string{"`ConfigMap shop/a`", "`PersistentVolumeClaim shop/b`"}},
+		"most is another":  {[]*compare.Comparison{between("prod", objects+another, ""), between("live", "", stranger+another)}, []string{"`ConfigMap shop/d`", "`PersistentVolumeClaim shop/b`"}},
+	} {
+		comment := New(&compare.Diff{Environments: test.all}, time.Time{}).Markdown(10000, "cmd")
+		for _, row := range test.rows {
+			if !strings.Contains(comment, row) {
+				t.Errorf("%s: no %s:\n%s", name, row, comment)
+			}
+		}
+		if strings.Contains(strings.Join(test.rows, ""), "differ") && strings.Count(comment, "\n| ") != 1+len(test.rows) {
+			t.Errorf("%s: not %d rows:\n%s", name, len(test.rows), comment)
+		}
 	}
 }
 

@@ -1,60 +1,134 @@
 package review
 
 import (
-	"encoding/json"
-	"maps"
 	"slices"
-	"strings"
+	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/compare"
+	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/review/effect"
 )
 
-// reviewed returns the environments to review, and the previous names of moved ones by their names: of one all objects
-// are removed, and another has all of them.
-func reviewed(all []*compare.Comparison) (rest []*compare.Comparison, moves map[string]string) {
-	gone := map[string]string{}
-	moves = map[string]string{}
+// move is an environment that has the objects of another one.
+type move struct {
+	from   string
+	isGone bool // the other one
+	both   *compare.Comparison
+}
+
+// reviewed returns the environments to review, and the moved ones by their names: most objects of another environment,
+// which is gone, are new there; or an environment is new, and has the objects of another one.
+func reviewed(all []*compare.Comparison) (rest []*compare.Comparison, moves map[string]move) {
+	moves = map[string]move{}
+	isMoved := sets.Set[string]{}
 	for _, e := range all {
-		gone[contentOf(e, compare.Removed)] = e.Name
-	}
-	delete(gone, "")
-	for _, e := range all {
-		content := contentOf(e, compare.Added)
-		if from, ok := gone[content]; ok {
-			moves[e.Name] = from
-			delete(gone, content)
+		added := idsOf(e, compare.Added)
+		if len(added) == 0 {
+			continue
+		}
+		i := slices.IndexFunc(all, func(other *compare.Comparison) bool {
+			removed := idsOf(other, compare.Removed)
+			return !isMoved.Has(other.Name) && isWhole(other, compare.Removed) &&
+				2*len(removed.Intersection(added)) > len(removed)
+		})
+		if i >= 0 {
+			moves[e.Name] = move{all[i].Name, true, moved(e, e.Before().Objects, all[i].Before().Objects, all[i])}
+			isMoved.Insert(all[i].Name)
+			continue
+		}
+		for _, other := range all {
+			if other == e || !isWhole(e, compare.Added) || !added.Equal(idsAfter(other)) {
+				continue
+			}
+			if both := moved(e, nil, other.After().Objects, other); len(both.Changes) == 0 {
+				moves[e.Name] = move{other.Name, false, both}
+				break
+			}
 		}
 	}
-	isMoved := sets.New(slices.Collect(maps.Values(moves))...)
-	rest = slices.DeleteFunc(slices.Clone(all), func(e *compare.Comparison) bool {
-		return isMoved.Has(e.Name) || !e.Differs() && len(e.Unread) == 0
-	})
+	for _, e := range all {
+		if !isMoved.Has(e.Name) && (e.Differs() || len(e.Unread) > 0) {
+			rest = append(rest, e)
+		}
+	}
 	return rest, moves
 }
 
-// contentOf returns the objects of an environment as text, if all are added or removed, and otherwise nothing.
-func contentOf(e *compare.Comparison, action compare.Action) string {
-	isOther := func(c compare.Change) bool { return c.Action() != action }
-	if len(e.Unchanged)+len(e.Definitions) > 0 || slices.ContainsFunc(e.Changes, isOther) {
-		return ""
-	}
-	var b strings.Builder
+// idsOf returns the objects with an action.
+func idsOf(e *compare.Comparison, action compare.Action) sets.Set[manifest.ID] {
+	ids := sets.Set[manifest.ID]{}
 	for _, c := range e.Changes {
-		content, _ := json.Marshal(c.Object().Object) // an object comes from JSON
-		b.Write(append(content, '\n'))
+		if c.Action() == action {
+			ids.Insert(c.Object().ID())
+		}
 	}
-	return b.String()
+	return ids
 }
 
-// reviewMove reviews an environment with the objects of another one that is gone.
-func reviewMove(e *compare.Comparison, from string) EnvironmentReview {
-	moved := effect.Of(manifest.ID{Kind: "Environment", Name: e.Name}, kind.Effect{Type: effect.EnvironmentMoved,
-		What: kind.Say("was %s, and its %s stay the same", from, kind.Count(int64(len(e.Changes)), "object")),
-		Risk: kind.Say("what syncs %s finds nothing there any more", from)})[0].Judged()
-	return EnvironmentReview{Name: e.Name, Counts: Counts{}, Effects: []effect.Effect{moved}, Changes: []Change{}}
+func idsAfter(e *compare.Comparison) sets.Set[manifest.ID] {
+	ids := sets.Set[manifest.ID]{}
+	for _, o := range e.After().Objects {
+		ids.Insert(compare.IDOf(o))
+	}
+	return ids
+}
+
+// isWhole reports whether all objects of an environment have an action, and there are any.
+func isWhole(e *compare.Comparison, action compare.Action) bool {
+	return len(e.Changes) > 0 && len(e.Unchanged)+len(e.Definitions) == 0 && len(idsOf(e, action)) == len(e.Changes)
+}
+
+// moved compares an environment with its objects before, and those of another one. An object that delivers known objects
+// is equal wherever its folder is.
+func moved(e *compare.Comparison, before, others []*unstructured.Unstructured,
+	from *compare.Comparison) *compare.Comparison {
+	isThere := sets.Set[manifest.ID]{}
+	var was, is compare.Input
+	add := func(to *compare.Input, of *compare.Comparison, objects []*unstructured.Unstructured) {
+		for _, o := range objects {
+			if of.Knows(compare.IDOf(o)) && e.Knows(compare.IDOf(o)) {
+				o = folder.WithoutFolder(o)
+			}
+			to.Objects = append(to.Objects, manifest.Object{Unstructured: o})
+		}
+	}
+	for _, o := range before {
+		isThere.Insert(compare.IDOf(o))
+	}
+	add(&was, e, before)
+	for _, o := range others {
+		if !isThere.Has(compare.IDOf(o)) {
+			add(&was, from, []*unstructured.Unstructured{o})
+		}
+	}
+	add(&is, e, e.After().Objects)
+	return compare.Differ(e.Kinds, was, is).With(e.Facts)
+}
+
+// review reviews the environment: one effect says what it was, and the others are those of the differing objects.
+func (m move) review(now time.Time) EnvironmentReview {
+	found := reviewEnvironment(m.both, now)
+	said := kind.Effect{Type: effect.EnvironmentMoved, What: kind.Say("was %s; %s", m.from, differ(m.both))}
+	if m.isGone {
+		said.Risk = kind.Say("what syncs %s finds nothing there any more", m.from)
+	} else {
+		said.What = kind.Say("has the objects of %s; %s", m.from, differ(m.both))
+		said.IsUnknown = true
+		found.IsNew = true
+	}
+	first := effect.Of(manifest.ID{Kind: "Environment", Name: m.both.Name}, said)[0].Judged()
+	found.Effects = append([]effect.Effect{first}, found.Effects...)
+	return found
+}
+
+func differ(both *compare.Comparison) kind.Sentence {
+	if len(both.Changes) == 1 {
+		return "1 object differs"
+	}
+	return kind.Count(int64(len(both.Changes)), "object") + " differ"
 }

@@ -103,8 +103,8 @@ func New(d *compare.Diff, now time.Time) *Review {
 	}
 	parallel.For(len(rest), func(i int) {
 		found := &r.Environments[i]
-		if from, isMoved := moves[rest[i].Name]; isMoved {
-			*found = reviewMove(rest[i], from)
+		if m, isMoved := moves[rest[i].Name]; isMoved {
+			*found = m.review(now)
 		} else {
 			*found = reviewEnvironment(rest[i], now)
 		}

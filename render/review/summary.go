@@ -201,12 +201,13 @@ func (f facts) routine() Routine {
 // worst is a row of a summary.
 type worst struct {
 	name, text string
+	plain      string // the name without Markdown
 	severity   effect.Severity
 }
 
 // worst returns the rows with a risk, the gravest first, and the number of all rows.
 func (r *Review) worst(groups [][]EnvironmentReview) (risks []worst, rows int) {
-	add := func(name string, e effect.Effect) {
+	add := func(name, plain string, e effect.Effect) {
 		if rows++; e.Risk == "" {
 			return
 		}
@@ -220,27 +221,61 @@ func (r *Review) worst(groups [][]EnvironmentReview) (risks []worst, rows int) {
 		if len(text) > long {
 			text = "its risk is too long for this summary"
 		}
-		risks = append(risks, worst{name, text, e.Severity})
+		risks = append(risks, worst{name, text, plain, e.Severity})
 	}
 	for _, c := range r.Frame {
 		e := effect.Effect{Effect: kind.Effect{What: kind.Sentence(c.Action), Risk: c.Risk}}.Judged()
-		add(kind.Say("%s", c.File).Format(manifest.CodeSpan), e)
+		add(kind.Say("%s", c.File).Format(manifest.CodeSpan), kind.Visible(c.File), e)
 	}
 	for _, alike := range groups {
 		nameOf := alike[0].names()
-		of := " of " + codeSpan(alike[0].Name)
+		more := ""
 		if len(alike) > 1 {
-			of += fmt.Sprintf(" and %d more", len(alike)-1)
+			more = fmt.Sprintf(" and %d more", len(alike)-1)
 		}
 		for _, row := range alike[0].told() {
-			name := row.name(nameOf, 1)
+			name := row.name(nameOf, 1) + " of " + codeSpan(alike[0].Name) + more
+			plain := row.plain(nameOf) + " of " + alike[0].Name + more
 			for _, found := range row.effects {
-				add(name+of, found)
+				add(name, kind.Visible(plain), found)
 			}
 		}
 	}
 	slices.SortStableFunc(risks, func(a, b worst) int { return cmp.Compare(b.severity, a.severity) })
 	return risks, rows
+}
+
+// Sentence sums up the change in one line of plain text. It is empty if nothing changes.
+func (r *Review) Sentence() string {
+	groups := r.alike()
+	risks, rows := r.worst(groups)
+	if rows == 0 && len(r.Environments) == 0 {
+		return ""
+	}
+	first := ""
+	if len(risks) > 0 {
+		first = risks[0].plain
+	}
+	return r.sentence(groups, first)
+}
+
+// sentence sums up the change. It names the gravest risk first, if there is one.
+func (r *Review) sentence(groups [][]EnvironmentReview, first string) string {
+	all := r.facts(groups)
+	said := all.routine()
+	if said.IsRoutine {
+		text := "Routine: " + strings.Join(said.Reasons, ", ") + "."
+		if len(all.images) > 0 {
+			text += " Nobody judged the content of new images."
+		}
+		return text
+	}
+	mark := comment.Unknown
+	if first != "" {
+		mark = comment.Risk
+		said.Reasons[0] += ", " + first + " first"
+	}
+	return mark + " " + strings.Join(said.Reasons, "; ") + "."
 }
 
 // summary returns the first lines of a comment: a sentence and, if the rows are many in several tables, the worst ones
@@ -251,21 +286,11 @@ func (r *Review) summary(groups [][]EnvironmentReview, room int) string {
 	if rows == 0 && len(r.Environments) == 0 {
 		return ""
 	}
-	all := r.facts(groups)
-	said := all.routine()
-	if said.IsRoutine {
-		text := "Routine: " + strings.Join(said.Reasons, ", ") + "."
-		if len(all.images) > 0 {
-			text += " Nobody judged the content of new images."
-		}
-		return text + "\n\n"
-	}
-	mark := comment.Unknown
+	first := ""
 	if len(risks) > 0 {
-		mark = comment.Risk
-		said.Reasons[0] += ", " + risks[0].name + " first"
+		first = risks[0].name
 	}
-	text := mark + " " + strings.Join(said.Reasons, "; ") + ".\n\n"
+	text := r.sentence(groups, first) + "\n\n"
 	isOneTable := len(r.Frame) == 0 && len(groups) == 1 // in this order
 	if rows <= many || len(risks) == 0 || isOneTable {
 		return text

@@ -226,10 +226,14 @@ func (r folderReader) readValue(f loadField, entry string, value, target *yaml.N
 		return
 	}
 	if wrong := r.addPath(value.Value, f); wrong != "" {
-		if name, isRemote := remoteName(value.Value, f); isRemote {
+		name, isRemote := remoteName(value.Value, f)
+		if isRemote {
 			r.addRemote(f, name, value, wrong)
-		} else {
-			r.problems.add(r.File, value.Line, "%s", wrong)
+			return
+		}
+		r.problems.add(r.File, value.Line, "%s", wrong)
+		if !r.fs.Exists(path.Join(r.Folder, name)) && r.similarPath(name) == "" { // no hint of its own
+			r.problems[len(r.problems)-1].Cause = "missing files"
 		}
 		return
 	}

@@ -113,7 +113,7 @@ func (r folderReader) checkItems(parent *yaml.Node, field string) {
 		case parent.Kind == yaml.SequenceNode:
 			item := fmt.Sprintf("%s[%d]", field, i)
 			if node.IsNull(node.Deref(child)) {
-				r.problems.add(r.File, child.Line, "%s: is empty: remove it, or write what it is to be", item)
+				r.problems.add(r.File, child.Line, "%s: is empty: remove it, or give it a value", item)
 			}
 			r.checkItems(child, item)
 		}

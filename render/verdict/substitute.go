@@ -150,7 +150,8 @@ func substitutionProblems(values *flux.PostBuild, o manifest.Object,
 			refuses = "Flux 2.9 and later refuse all objects, and others put nothing in its place"
 		}
 		p := useProblem(o, use, fmt.Sprintf("the variable %s is not set, so %s: add it to %s, write a default as in "+
-			"${%[1]s:=value}, or $${ for a ${ that is none of Flux", use.Name, refuses, values.Place()))
+			"${%[1]s:=value}, or $${ for a ${ that is not for Flux", use.Name, refuses, values.Place()))
+		p.Cause = "missing variable " + use.Name
 		p.Warning = mayRefuse
 		problems = append(problems, p)
 	}

@@ -134,7 +134,7 @@ func (in Input) refusedObjects(projects projectOf) (all []manifest.Problem) {
 				remedy = "remove it from"
 			}
 			all = append(all, warning(o, field, "%s does not admit %s, so the sync of %s fails: %s spec.%s there", of,
-				what, by, remedy, list))
+				what, by, remedy, list).Because(of.String()+" "+list))
 		}
 	}
 	return all

@@ -63,7 +63,7 @@ func (in Input) missingTarget(r references.Reference) []manifest.Problem {
 	default:
 		return nil
 	}
-	return []manifest.Problem{warningAt(r.From, r.Path, "%s", said)}
+	return []manifest.Problem{warningAt(r.From, r.Path, "%s", said).Because("missing " + r.To.String())}
 }
 
 // missingPart returns the warning of a part that the object of a reference lacks.

@@ -92,6 +92,9 @@ disk fails midway, the error lists the changed files; render again.`,
   # In a GitHub workflow, show errors and warnings in the pull request
   render --all --check -o github
 
+  # For code scanning: problems with files, lines and help
+  render --all --check -o sarif > gatehouse.sarif
+
   # List the written files
   render --env dev --env staging -o json | jq -r '.environments[].written[]'`,
 		Args:          environmentsAreFlags,
@@ -108,10 +111,11 @@ disk fails midway, the error lists the changed files; render again.`,
 		PersistentPreRun:           func(cmd *cobra.Command, _ []string) { limitWatchdog(cmd) },
 		SuggestionsMinimumDistance: 2,
 	}
-	f.addFlags(cmd, "render", ", and prune removed ones", "text", "json", "github")
+	f.addFlags(cmd, "render", ", and prune removed ones", "text", "json", "github", "sarif")
 	cmd.Flags().StringVar(&f.since, "changed-since", "",
 		"render the environments that may differ since the branch left the git `REVISION`")
 	cmd.MarkFlagsMutuallyExclusive("env", "changed-since")
+	f.addVerboseFlag(cmd)
 	addModeFlags(cmd, &f)
 	cmd.SetFlagErrorFunc(suggestFlag)
 	cobra.EnableCommandSorting = false // the most used ones come first
@@ -276,10 +280,12 @@ func checkResult(update *render.Update) error {
 }
 
 func printUpdate(cmd *cobra.Command, repository *render.Repository, update *render.Update, f flags) error {
-	r := reportUpdate(update, f.check)
+	r := reportUpdate(update, f.check, f.isVerbose)
 	switch f.output {
 	case "json":
 		return printJSON(cmd.OutOrStdout(), r)
+	case "sarif":
+		return printSARIF(cmd.OutOrStdout(), r, folderInWorkspace(repository.Dir()))
 	case "github":
 		return printGitHub(cmd.OutOrStdout(), r, folderInWorkspace(repository.Dir()))
 	}

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/fatih/color"
 	"github.com/spf13/cobra"
 
 	"example.com/gatehouse/kind"
@@ -22,6 +24,7 @@ import (
 	"example.com/gatehouse/render/verbs/cluster"
 	"example.com/gatehouse/render/verbs/cluster/live"
 	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verbs/page"
 )
 
 type diffFlags struct {
@@ -30,6 +33,8 @@ type diffFlags struct {
 	against string
 	live    bool
 	target  cluster.Target
+	// link is the URL of a page that the comment leads to.
+	link string
 	// requireRoutine makes differences that are not routine another exit code.
 	requireRoutine bool
 }
@@ -73,6 +78,9 @@ has the reasons.`,
   # Print a pull request comment that begins with the effects on clusters
   render diff --base origin/main -o markdown
 
+  # Write all effects and diffs as a page, with a picture of the deliveries
+  render diff --base origin/main -o html > gatehouse.html
+
   # Show what promoting staging to prod would change
   render diff --env staging --against prod
 
@@ -84,7 +92,8 @@ has the reasons.`,
 		Args: environmentsAreFlags,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDiff(cmd, kinds, f) },
 	}
-	f.addFlags(cmd, "compare", ", including removed ones (the default with --base)", "text", "markdown", "json")
+	f.addFlags(cmd, "compare", ", including removed ones (the default with --base)", "text", "markdown", "html", "json")
+	f.addVerboseFlag(cmd)
 	cmd.Flags().StringVar(&f.base, "base", "", "compare with a git `REVISION`, as a pull request into it does")
 	_ = cmd.RegisterFlagCompletionFunc("base", completeRevisions)
 	cmd.Flags().StringVar(&f.against, "against", "", "compare with another environment, a folder of environments/")
@@ -92,6 +101,8 @@ has the reasons.`,
 	cmd.Flags().BoolVar(&f.live, "live", false, "compare with the cluster, by server-side dry runs")
 	cmd.Flags().BoolVar(&f.requireRoutine, "require-routine", false,
 		"exit with 3 unless all effects are known, such as a new version of an image")
+	cmd.Flags().StringVar(&f.link, "link", "",
+		"with -o markdown, end the comment with a link to the `URL` of the page that -o html wrote")
 	addClusterFlags(cmd, &f.target)
 	return cmd
 }
@@ -126,6 +137,9 @@ func runDiff(cmd *cobra.Command, kinds *registry.Kinds, f diffFlags) error {
 		})
 }
 
+// pageURL matches a URL that cannot end a link of Markdown.
+var pageURL = regexp.MustCompile(`^https?://[-\w./:%?&=~+@,#]+$`)
+
 // checkComparison checks the combination of the flags that say with what to compare.
 func checkComparison(cmd *cobra.Command, f diffFlags) error {
 	changed := cmd.Flags().Changed
@@ -139,6 +153,8 @@ func checkComparison(cmd *cobra.Command, f diffFlags) error {
 			"--against NAME")
 	case f.live && len(f.Names) == 0:
 		return errors.New("--live compares with one cluster: specify its environments with --env NAME")
+	case f.link != "" && (f.output != "markdown" || !pageURL.MatchString(f.link)):
+		return errors.New("--link is for -o markdown, and an https or http URL")
 	case !f.live && changed("kubeconfig"), !f.live && changed("context"):
 		return errors.New("--kubeconfig and --context need --live: add it, or omit them")
 	}
@@ -162,7 +178,7 @@ func diffLive(cmd *cobra.Command, repository *render.Repository, f diffFlags, p 
 func printDifferences(cmd *cobra.Command, d *compare.Diff, now time.Time, f diffFlags) error {
 	out := cmd.OutOrStdout()
 	errOut := cmd.ErrOrStderr()
-	r := newReport(problemsOf(d), true)
+	r := newReport(foundIn(d), true, f.isVerbose)
 	r.isDiff = true
 	if err := printReport(out, errOut, r); err != nil {
 		return err
@@ -180,11 +196,13 @@ func printDifferences(cmd *cobra.Command, d *compare.Diff, now time.Time, f diff
 			r.warnings})
 	case f.output == "markdown":
 		_, err = io.WriteString(out, comment(reviewed(), d, r, f))
+	case f.output == "html":
+		err = page.Write(raw(out), d, reviewed(), r.errors, f.command(d.Base))
 	case program != "" && !f.requireRoutine && len(d.Changes()) > 0 && !d.Failed():
 		printFrame(errOut, d.Frame, func(compare.Change) {})
 		return printByProgram(cmd, program, d.Changes())
 	default:
-		err = printDiffs(out, d)
+		err = printDiffs(out, d, reviewed())
 	}
 	switch {
 	case err != nil:
@@ -212,12 +230,12 @@ func requireRoutine(errOut io.Writer, r review.Routine) error {
 	return nil
 }
 
-// problemsOf returns the problems of all environments.
-func problemsOf(d *compare.Diff) (problems []manifest.Problem) {
+// foundIn returns the problems of all environments.
+func foundIn(d *compare.Diff) (all []found) {
 	for _, e := range d.Environments {
-		problems = append(problems, e.Problems...)
+		all = append(all, found{e.Name, e.Problems})
 	}
-	return problems
+	return all
 }
 
 // routine says whether a change is routine. One that does not render is not.
@@ -228,51 +246,20 @@ func routine(r *review.Review, d *compare.Diff) review.Routine {
 	return r.Routine()
 }
 
-func printDiffs(out io.Writer, d *compare.Diff) error {
+// printDiffs prints the diff of the frame, and of the environments.
+func printDiffs(out io.Writer, d *compare.Diff, r *review.Review) error {
 	w, flush := buffered(out)
 	printFrame(w, d.Frame, func(c compare.Change) { printDiff(w, c.Unified()) })
-	for _, e := range d.Environments {
-		if e.Kubernetes != nil {
-			fmt.Fprintf(w, "# %s: %s\n", e.Name, e.Kubernetes)
+	for _, part := range r.Text() {
+		for _, line := range part.Lines {
+			paint(w, "# "+line+"\n", color.Bold)
 		}
-		for _, c := range e.Definitions {
-			fmt.Fprintf(w, "# %s: the definition %s is %s\n", e.Name, kind.Visible(c.Object().GetName()), c.Action())
-		}
+		printDiff(w, part.Diff)
 	}
-	for _, same := range sameDiffs(d.Environments) {
-		fmt.Fprintf(w, "# %s: %s\n", manifest.FirstOf(12, same.names), count(same.changes, "changed object"))
-		printDiff(w, same.text)
+	if sentence := r.Sentence(); sentence != "" && !d.Failed() {
+		fmt.Fprintln(w, "# "+sentence)
 	}
 	return flush()
-}
-
-// textDiff is a diff that some environments share.
-type textDiff struct {
-	names   []string
-	changes int
-	text    string
-}
-
-// sameDiffs returns the diffs of environments, each once.
-func sameDiffs(environments []*compare.Comparison) (all []*textDiff) {
-	byText := map[string]*textDiff{}
-	for _, e := range environments {
-		var text strings.Builder
-		for _, c := range e.Changes {
-			text.WriteString(c.Unified())
-		}
-		if text.Len() == 0 {
-			continue
-		}
-		same := byText[text.String()]
-		if same == nil {
-			same = &textDiff{changes: len(e.Changes), text: text.String()}
-			byText[same.text] = same
-			all = append(all, same)
-		}
-		same.names = append(same.names, e.Name)
-	}
-	return all
 }
 
 // printFrame prints changes of the frame as comments of a diff, each before the changes of its objects.
@@ -352,6 +339,9 @@ func comment(reviewed *review.Review, d *compare.Diff, r report, f diffFlags) st
 	}
 	isNew := func(p manifest.Problem) bool { return p.Code != manifest.OldError }
 	old := review.OldErrors(slices.DeleteFunc(slices.Clone(r.warnings), isNew), limit/4)
+	if f.link != "" {
+		old += "\n[All rows and diffs as a page](" + f.link + ")\n"
+	}
 	limit -= len(old)
 	if d.Failed() {
 		return reviewed.Failure(r.errors, limit, f.command(d.Base)) + old

@@ -60,6 +60,11 @@ func addEnvironmentFlags(cmd *cobra.Command, environment, root *string) {
 type selected struct {
 	render.Selection
 	root, output string
+	isVerbose    bool
+}
+
+func (f *selected) addVerboseFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.isVerbose, "verbose", false, "print each problem, and not only the first places of a cause")
 }
 
 // addFlags adds the flags of a command that does something with an environment, and a little more with all.

@@ -24,8 +24,12 @@ import (
 
 // printReport prints the diff of a check, or a summary, to out, and problems to errOut.
 func printReport(out, errOut io.Writer, r report) error {
-	printProblems(errOut, r.problems())
+	causes := r.causes()
+	printCauses(errOut, causes)
 	if totals := r.totals(); totals != "" {
+		if isHidden(causes) {
+			totals += " (--verbose lists each)"
+		}
 		rest, hasErrors := strings.CutPrefix(totals, "error:")
 		if hasErrors {
 			paint(errOut, "error:", color.FgRed)
@@ -63,19 +67,9 @@ func printSummary(w io.Writer, r report) {
 	}
 }
 
-// printProblems prints problems; on a terminal, the word warning is yellow.
+// printProblems prints all problems.
 func printProblems(w io.Writer, problems []manifest.Problem) {
-	for _, p := range problems {
-		before, after, isWarning := strings.Cut(p.String(), "warning:")
-		fmt.Fprint(w, before)
-		switch {
-		case isWarning && p.Warning:
-			paint(w, "warning:", color.FgYellow)
-		case isWarning:
-			fmt.Fprint(w, "warning:")
-		}
-		fmt.Fprintln(w, after)
-	}
+	printCauses(w, causesOf([]found{{problems: problems}}, true))
 }
 
 // printDiff prints a diff, in colors on a terminal.
@@ -173,8 +167,9 @@ func quote(text string) string {
 // https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions
 func printGitHub(out io.Writer, r report, folder string) error {
 	w, flush := buffered(out)
-	for _, p := range r.problems() {
-		printAnnotation(w.to, p, folder)
+	r.isVerbose = true // an annotation each
+	for _, c := range r.causes() {
+		printAnnotation(w.to, c.problems[0], folder)
 	}
 	if totals := r.totals(); totals != "" {
 		fmt.Fprintln(w, totals)

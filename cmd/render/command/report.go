@@ -21,6 +21,8 @@ type report struct {
 
 	check            bool
 	isDiff           bool
+	isVerbose        bool
+	found            []found            // in environments
 	errors, warnings []manifest.Problem // of all environments
 	refused          []manifest.Problem // the orphans of a check
 }
@@ -43,27 +45,26 @@ type environmentReport struct {
 }
 
 // newReport returns the report on problems of environments. It reports a problem of a shared base once.
-func newReport(problems []manifest.Problem, check bool) report {
-	r := report{check: check}
-	isThere := map[string]bool{}
-	r.errors, r.warnings = manifest.SplitProblems(slices.DeleteFunc(problems, func(p manifest.Problem) bool {
-		line := p.String()
-		isRepeated := isThere[line]
-		isThere[line] = true
-		return isRepeated
-	}))
+func newReport(all []found, check, isVerbose bool) report {
+	r := report{check: check, isVerbose: isVerbose, found: all}
+	var problems []manifest.Problem
+	for _, c := range causesOf(all, true) {
+		problems = append(problems, c.problems...)
+	}
+	r.errors, r.warnings = manifest.SplitProblems(problems)
 	return r
 }
 
 // reportUpdate returns the report on an update. Orphans are warnings, except in a check, where they are differences.
-func reportUpdate(update *render.Update, check bool) report {
-	var problems, refused []manifest.Problem
+func reportUpdate(update *render.Update, check, isVerbose bool) report {
+	var orphans, refused []manifest.Problem
+	var all []found
 	for _, orphan := range update.Orphans {
 		if check {
 			orphan.Warning = false
 			refused = append(refused, orphan)
 		} else {
-			problems = append(problems, orphan)
+			orphans = append(orphans, orphan)
 		}
 	}
 	environments := make([]environmentReport, 0, len(update.Environments))
@@ -80,9 +81,12 @@ func reportUpdate(update *render.Update, check bool) report {
 			}
 		}
 		environments = append(environments, one)
-		problems = append(problems, e.Problems...)
+		all = append(all, found{e.Name, e.Problems})
 	}
-	r := newReport(problems, check)
+	if len(orphans) > 0 {
+		all = append(all, found{"", orphans})
+	}
+	r := newReport(all, check, isVerbose)
 	r.Environments = environments
 	r.Orphans = update.Orphans
 	r.Coverage = update.Coverage()
@@ -90,8 +94,10 @@ func reportUpdate(update *render.Update, check bool) report {
 	return r
 }
 
-// problems returns the problems to print: warnings, then the orphans of a check, then errors.
-func (r report) problems() []manifest.Problem { return slices.Concat(r.warnings, r.refused, r.errors) }
+// causes returns the causes of the problems to print, and after them the orphans of a check.
+func (r report) causes() []*cause {
+	return append(causesOf(r.found, r.isVerbose), causesOf([]found{{problems: r.refused}}, r.isVerbose)...)
+}
 
 // totals counts the problems that the summary does not count.
 func (r report) totals() string {
@@ -128,6 +134,11 @@ func printJSON(w io.Writer, r any) error {
 	if fields, isReport := bytes.CutPrefix(content, []byte(start)); isReport {
 		content = slices.Concat([]byte(start+`outputVersion": "`+outputVersion+`",`+"\n  \""), fields)
 	}
-	_, err = (&inert{to: raw(w), escape: escapeJSON}).Write(append(content, '\n'))
+	return writeJSON(w, content)
+}
+
+// writeJSON writes JSON in which no character controls a terminal.
+func writeJSON(w io.Writer, content []byte) error {
+	_, err := (&inert{to: raw(w), escape: escapeJSON}).Write(append(content, '\n'))
 	return err
 }

@@ -75,13 +75,13 @@ func TestStrictTurnsWarningsIntoErrors(t *testing.T) {
 	}
 }
 
-// Errors come last, and count apart.
-func TestWarningsPrecedeErrors(t *testing.T) {
+// Environments with errors come first, and errors before warnings. They count apart.
+func TestErrorsPrecedeWarnings(t *testing.T) {
 	root := warned(t)
 	writeFile(t, root, "../staging/kustomization.yaml", "resources: [none.yaml]\n")
 	_, errOut, code, _ := execute("--all", "--root", root)
 	lines := strings.Split(errOut, "\n")
-	if code != exitError || len(lines) != 5 || !strings.HasPrefix(lines[2], "environments/staging/kustomization.yaml:1: ") || lines[3] != "error: 1 problem, 2 warnings, nothing was written" {
+	if code != exitError || len(lines) != 5 || !strings.HasPrefix(lines[0], "environments/staging/kustomization.yaml:1: ") || lines[3] != "error: 1 problem, 2 warnings, nothing was written" {
 		t.Errorf("exit code %d: %s", code, errOut)
 	}
 }

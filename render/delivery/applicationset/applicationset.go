@@ -91,7 +91,7 @@ func Expand(set manifest.Object, files Files, clusters []manifest.Object) (all [
 	return unique(all)
 }
 
-var errTooMany = fmt.Errorf("over %d Applications", maxGenerated)
+var errTooMany = fmt.Errorf("it makes over %d Applications", maxGenerated)
 
 // unique returns the Applications whose name no other one has, and an error for each name of several
 // (validateGeneratedApplications in applicationset/controllers).
@@ -126,7 +126,7 @@ func (e *expansion) applications(of made) (all []*unstructured.Unstructured, err
 		}
 		u := &unstructured.Unstructured{Object: content}
 		if u.GetName() == "" {
-			return nil, errors.New("spec.template.metadata.name")
+			return nil, errors.New("spec.template.metadata.name is no text")
 		}
 		all = append(all, u)
 	}

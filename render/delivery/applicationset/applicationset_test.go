@@ -84,8 +84,8 @@ func TestApplicationSetMakesApplications(t *testing.T) {
 		"YAML in a parameter":                           {spec: `{goTemplate: true, generators: [{list: {elements: [{a: "b: [x, z]", c: "[q]"}]}}], template: {metadata: {name: "{{index (fromYaml .a).b 1}}"}, spec: {project: "{{first (fromYamlArray .c)}} {{toYaml (list 1)}}"}}}`, want: "z q - 1"},
 		"no environment":                                {spec: `{goTemplate: true, generators: [{list: {elements: [{a: x}]}}], template: {metadata: {name: '{{env "HOME"}}'}}}`, want: "error: spec.template"},
 		"other repository":                              {spec: `{generators: [{git: {directories: [{path: none/*}]}}], template: {metadata: {name: x}}}`, want: "error: no folder of this repository matches none/*"},
-		"clusters":                                      {spec: `{generators: [{clusters: {}}], template: {metadata: {name: x}}}`, want: "error: clusters that no Secret"},
-		"another":                                       {spec: `{generators: [{scmProvider: {}}], template: {metadata: {name: x}}}`, want: "error: a generator other than"},
+		"clusters":                                      {spec: `{generators: [{clusters: {}}], template: {metadata: {name: x}}}`, want: "error: no Secret of the environment lists its clusters"},
+		"another":                                       {spec: `{generators: [{scmProvider: {}}], template: {metadata: {name: x}}}`, want: "error: a generator is none of"},
 		"an own template, above the other one":          {spec: `{generators: [{list: {elements: [{a: x}], template: {metadata: {name: "own-{{a}}"}, spec: {project: ""}}}}], template: {metadata: {name: x, labels: {a: b}}, spec: {project: "p-{{a}}"}}}`, want: "own-x p-x"},
 		"a matrix, without the templates of its generators": {spec: `{generators: [{matrix: {generators: [{list: {elements: [{a: x}], template: {metadata: {name: y}}}}, {list: {elements: [{b: z}]}}]}}], template: {metadata: {name: "{{a}}"}, spec: {project: "{{b}}"}}}`, want: "x z"},
 		"a selector": {spec: `{generators: [{list: {elements: [{a: x}, {a: z}]}, selector: {matchLabels: {a: z}}}], template: {metadata: {name: "{{a}}"}, spec: {project: p}}}`, want: "z p"},
@@ -103,7 +103,7 @@ func TestApplicationSetMakesApplications(t *testing.T) {
 		"a repeated key of merge": {
 			spec: `{generators: [{merge: {mergeKeys: [a], generators: [{list: {elements: [{a: x}, {a: x}]}}, {list: {elements: []}}]}}], template: {metadata: {name: x}}}`,
 			want: "error: spec.generators[0].merge.generators[0]: Invalid value"},
-		"too many":           {spec: `{generators: [{list: {elements: [` + strings.Repeat("{},", 1001) + `]}}], template: {metadata: {name: x}}}`, want: "error: over 1000"},
+		"too many":           {spec: `{generators: [{list: {elements: [` + strings.Repeat("{},", 1001) + `]}}], template: {metadata: {name: x}}}`, want: "error: it makes over 1000"},
 		"a name of a number": {spec: `{generators: [{list: {elements: [{}]}}], template: {metadata: {name: 1}}}`, want: "error: spec.template.metadata.name"},
 	} {
 		o := manifest.Object{Unstructured: &unstructured.Unstructured{}}
@@ -156,7 +156,7 @@ func TestApplicationSetOfClusters(t *testing.T) {
 			"west dev west!"},
 		{[]manifest.Object{own}, "{}", "{{name}} {{project}}", false, "own p"},
 		{[]manifest.Object{east, own}, "{flatList: true}", "{{len .clusters}}{{range .clusters}} {{.name}}{{end}}", true, "2 East_1 own"},
-		{[]manifest.Object{secret("x", "stringData: {name: 'ENC[AES]', server: y}")}, "{}", "x", false, "error: Secret x, whose values"},
+		{[]manifest.Object{secret("x", "stringData: {name: 'ENC[AES]', server: y}")}, "{}", "x", false, "error: the values of Secret x"},
 	} {
 		o := manifest.Object{Unstructured: &unstructured.Unstructured{}}
 		content := fmt.Sprintf("apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: set, namespace: argocd}\n"+

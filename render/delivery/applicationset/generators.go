@@ -67,7 +67,7 @@ func (e *expansion) generate(content map[string]any, outer params, at *field.Pat
 	}
 	for kind, value := range content {
 		if value != nil && kind != "selector" && !slices.Contains(kinds, kind) {
-			return nil, errors.New("a generator other than list, git, clusters, matrix and merge")
+			return nil, errors.New("a generator is none of list, git, clusters, matrix and merge")
 		}
 	}
 	for _, kind := range kinds {
@@ -432,7 +432,7 @@ func (e *expansion) ofClusters(g clusterGenerator, at *field.Path) (all []params
 		return nil, field.Invalid(at.Child("selector"), field.OmitValueType{}, err.Error())
 	}
 	if len(e.clusters) == 0 {
-		return nil, errors.New("clusters that no Secret of the environment lists")
+		return nil, errors.New("no Secret of the environment lists its clusters")
 	}
 	hasOwn := len(g.Selector.MatchLabels)+len(g.Selector.MatchExpressions) > 0
 	for _, o := range e.clusters {
@@ -442,7 +442,7 @@ func (e *expansion) ofClusters(g clusterGenerator, at *field.Path) (all []params
 		name := secretText(o, "name")
 		server := secretText(o, "server")
 		if name == "" || strings.HasPrefix(name+server, "ENC[") {
-			return nil, fmt.Errorf("%s, whose values are not known", o)
+			return nil, fmt.Errorf("the values of %s are not known", o)
 		}
 		p := params{"name": name, "nameNormalized": normalize(name), "server": server,
 			"project": secretText(o, "project")}

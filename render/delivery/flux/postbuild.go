@@ -67,8 +67,8 @@ var variableName = regexp.MustCompile("^[_[:alpha:]][_[:alpha:][:digit:]]*$")
 func IsName(name string) bool { return variableName.MatchString(name) }
 
 // errNoValues is the error of a file with other objects than ConfigMaps.
-var errNoValues = errors.New("has something other than ConfigMaps with metadata.name and data of text, as Flux " +
-	"reads values from: write those")
+var errNoValues = errors.New("has more than ConfigMaps with metadata.name and text in data, from which Flux reads " +
+	"values: write nothing else")
 
 // Read reads the values from the documents of a file.
 func Read(documents [][]byte) (*PostBuild, error) {

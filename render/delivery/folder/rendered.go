@@ -5,7 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/manifest"
 )
@@ -66,4 +69,37 @@ func (p Place) Unsure(hasUnknown bool) string {
 		}
 	}
 	return ""
+}
+
+// WithoutFolder returns an object that delivers a folder without the path and the fields that rendered objects show, and
+// any other object as it is.
+func WithoutFolder(o *unstructured.Unstructured) *unstructured.Unstructured {
+	isFlux := o.GroupVersionKind().Group == "kustomize.toolkit.fluxcd.io"
+	if !isFlux && !delivery.IsApplication(manifest.Object{Unstructured: o}) {
+		return o
+	}
+	o = o.DeepCopy()
+	spec, _ := o.Object["spec"].(map[string]any)
+	if isFlux {
+		withoutFolder(spec, spec, shownByFlux)
+		return o
+	}
+	sources, _ := spec["sources"].([]any)
+	for _, s := range append(sources, spec["source"]) {
+		source, _ := s.(map[string]any)
+		fields, _ := source["kustomize"].(map[string]any)
+		withoutFolder(source, fields, shownByArgo)
+		delete(source, "directory")
+		if len(fields) == 0 {
+			delete(source, "kustomize")
+		}
+	}
+	return o
+}
+
+func withoutFolder(at, fields map[string]any, shown []string) {
+	delete(at, "path")
+	for _, name := range shown {
+		delete(fields, name)
+	}
 }

@@ -152,7 +152,7 @@ func checkNesting(n *yaml.Node, above []*yaml.Node) error {
 	switch {
 	case n.Kind == yaml.AliasNode && slices.Contains(above, n.Alias):
 		return Error{n.Line,
-			fmt.Sprintf("the alias *%s is within what it stands for: write out what it is to be", n.Value), 0}
+			fmt.Sprintf("the alias *%s is inside the value of its own anchor: write the value out", n.Value), 0}
 	case len(above) > maxDepth:
 		return Error{n.Line, fmt.Sprintf("nested over %d levels deep: no object of Kubernetes is", maxDepth), 0}
 	}

@@ -153,6 +153,7 @@ func newRunner(t *testing.T) *runner {
 	r.set("CI_API_V4_URL", "https://gitlab.example.com/api/v4")
 	r.set("CI_MERGE_REQUEST_PROJECT_ID", "3")
 	r.set("CI_MERGE_REQUEST_IID", "7")
+	r.set("CI_JOB_URL", "https://gitlab.example.com/-/jobs/1")
 	r.set("CI_MERGE_REQUEST_DIFF_BASE_SHA", "b45e")
 	r.answer()
 	return r
@@ -322,6 +323,7 @@ func TestGitHubHasOneComment(t *testing.T) {
 		code         int
 	}{
 		"the first":              {answers: []string{"200 [" + others + "]", "200 {}"}, calls: diff + find + create},
+		"with a page":            {set: []string{"PAGE=https://github.com/acme/shop/actions/runs/1/artifacts/2"}, answers: []string{"200 [" + others + "]", "200 {}"}, calls: strings.Replace(diff, "markdown", "markdown --link https://github.com/acme/shop/actions/runs/1/artifacts/2", 1) + find + create},
 		"the second":             {answers: []string{"200 [" + others + "," + ours + "]", "200 {}"}, calls: diff + find + update},
 		"no difference, none":    {set: []string{"DIFFERS=0"}, answers: []string{"200 []"}, calls: diff + find},
 		"no difference any more": {set: []string{"DIFFERS=0"}, answers: []string{"200 [" + ours + "]", "200 {}"}, calls: diff + find + update},
@@ -390,8 +392,9 @@ func TestScriptsHaveNoExpressions(t *testing.T) {
 
 func TestGitLabFindsItsCommentOnAnyPage(t *testing.T) {
 	const (
-		diff   = "render diff --root shop --base b45e -o markdown\n"
-		diffs  = diff + "render diff --root shop --base b45e\n"
+		diff   = "render diff --root shop --base b45e -o markdown --link https://gitlab.example.com/-/jobs/1/artifacts/file/gatehouse.html\n"
+		page   = "render diff --root shop --base b45e -o html\n"
+		diffs  = diff + "render diff --root shop --base b45e\n" + page
 		user   = "curl https://gitlab.example.com/api/v4/user\n"
 		notes  = "https://gitlab.example.com/api/v4/projects/3/merge_requests/7/notes"
 		find   = user + "curl " + notes + "?sort=asc&per_page=100&page=1\n"
@@ -415,8 +418,8 @@ func TestGitLabFindsItsCommentOnAnyPage(t *testing.T) {
 		"an invalid token":       {answers: []string{"401 ##[add-mask]a \x1b[2K\r::add-mask::b"}, calls: diffs + user, out: "no comment: GitLab answered 401"},
 		"a token without rights": {answers: []string{me, "200 []", "403 {}"}, calls: diffs + find + create, out: "no comment: GitLab answered 403"},
 		"another refusal":        {answers: []string{me, "200 []", "500 {}"}, calls: diffs + find + create, out: "no comment: GitLab answered 500", code: 1},
-		"a failed rendering":     {set: []string{"DIFFERS=2"}, answers: []string{me, "200 [" + others + "," + ours + "]", "200 {}"}, calls: diff + find + update, code: 2},
-		"no token for a failure": {set: []string{"DIFFERS=2", "GATEHOUSE_TOKEN="}, calls: diff, out: "no comment: the variable GATEHOUSE_TOKEN is not set", code: 2},
+		"a failed rendering":     {set: []string{"DIFFERS=2"}, answers: []string{me, "200 [" + others + "," + ours + "]", "200 {}"}, calls: diff + page + find + update, code: 2},
+		"no token for a failure": {set: []string{"DIFFERS=2", "GATEHOUSE_TOKEN="}, calls: diff + page, out: "no comment: the variable GATEHOUSE_TOKEN is not set", code: 2},
 		"no revision":            {set: []string{"DIFFERS=2", "MARKDOWN="}, calls: diff, code: 2},
 		"merged results": {set: []string{"CI_MERGE_REQUEST_TARGET_BRANCH_SHA=7a46", "GATEHOUSE_TOKEN="},
 			calls: strings.ReplaceAll(diffs, "b45e", "7a46"), out: "no comment: "},

@@ -91,6 +91,7 @@ func violations(o manifest.Object, rules []rule, kubernetes apiserver.Version,
 					failed.ForbiddenDetail,
 					r.namespace, position(label), r.effect, r.LevelVersion),
 			})
+			p.Cause = "Pod Security of " + o.String()
 			p.Warning = r.label != api.EnforceLevelLabel
 			problems = append(problems, p)
 		}
