@@ -17,6 +17,7 @@ import (
 	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/entry"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/settings"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 )
@@ -25,14 +26,49 @@ import (
 // any other folder, such as the path of the Kustomization that Flux syncs a cluster by. The name of such a folder has a
 // slash. It is judged and compared, and its objects are written nowhere.
 func (r *Repository) Entries() entry.Repository {
-	return entry.Repository{Files: r.fileSystem(), Tree: r.files}
+	return entry.Repository{Files: r.fileSystem(), Tree: r.files, Settings: r.Settings()}
 }
 
-func (r *Repository) findEntries() []entry.Entry { return r.Entries().All() }
+// entries are the entries of a repository, and the names of others that are none by its settings.
+type entries struct {
+	all     []entry.Entry
+	leftOut []string
+}
+
+func (r *Repository) findEntries() (found entries) {
+	found.all, found.leftOut = r.Entries().All()
+	return found
+}
+
+// LeftOut returns the entries that are none by the settings.
+func (r *Repository) LeftOut() []string { return r.found().leftOut }
+
+// Settings returns the settings of the repository.
+func (r *Repository) Settings() settings.Settings { return r.settings() }
+
+func (r *Repository) readSettings() settings.Settings { return settings.Read(r.files) }
+
+// settingsProblems returns the errors of the settings. The names of entries are environments or folders to build.
+func (r *Repository) settingsProblems() (problems []manifest.Problem) {
+	r.look(settings.File)
+	problems = r.Settings().Problems
+	for _, name := range r.Settings().Named() {
+		at := entry.CleanName(name)
+		isThere := entry.CanBuild(r.fileSystem(), at) || entry.HasCluster(at)
+		if !IsFolder(at) {
+			isThere = isThere || r.HasEnvironment(at) || r.IsLeftOut != nil && r.IsLeftOut(at)
+		}
+		if !isThere {
+			problems = append(problems, settings.Invalid(r.files, name, fmt.Sprintf("%q is no environment, and no "+
+				"folder with a kustomization or YAML files", name)))
+		}
+	}
+	return problems
+}
 
 // entryNames returns the names of the entries outside of environments/.
 func (r *Repository) entryNames() (names []string) {
-	for _, e := range r.found() {
+	for _, e := range r.found().all {
 		names = append(names, e.Name)
 	}
 	return names
@@ -43,8 +79,9 @@ func (r *Repository) entryOf(name string) entry.Entry {
 	if !IsFolder(name) {
 		return entry.Entry{Name: name}
 	}
-	if i := slices.IndexFunc(r.found(), func(e entry.Entry) bool { return e.Name == name }); i >= 0 {
-		return r.found()[i]
+	all := r.found().all
+	if i := slices.IndexFunc(all, func(e entry.Entry) bool { return e.Name == name }); i >= 0 {
+		return all[i]
 	}
 	return entry.Entry{Name: name}
 }

@@ -164,7 +164,7 @@ func (r *Repository) HasEnvironment(name string) bool {
 	}
 	isOther := func(e entry.Entry) bool { return source.IsWithin(folderOf(e.Name), folder) }
 	isEntry := slices.Contains(r.entryNames(), name)
-	return isEntry || !entry.HasCluster(name) && !slices.ContainsFunc(r.found(), isOther)
+	return isEntry || !entry.HasCluster(name) && !slices.ContainsFunc(r.found().all, isOther)
 }
 
 // missing returns the problem of a missing environment.

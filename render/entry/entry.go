@@ -9,14 +9,16 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/gatehouse/render/settings"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 )
 
 // Repository is the files to find entries in.
 type Repository struct {
-	Files *source.FileSystem
-	Tree  source.Revision
+	Files    *source.FileSystem
+	Tree     source.Revision
+	Settings settings.Settings
 }
 
 // Entry is all that a cluster gets from a repository without its own environment.
@@ -89,11 +91,36 @@ func CanBuild(files *source.FileSystem, name string) bool {
 	return files.KustomizationFile(at) != "" || len(files.Manifests(at)) > 0
 }
 
-// All returns the entries: the roots of the graph of deliveries, and the kustomizations that nothing leads to.
-func (r Repository) All() []Entry {
+// All returns the entries: the roots of the graph of deliveries, the kustomizations that nothing leads to, and the
+// folders that the settings name. LeftOut are the names of others that are none by the settings.
+func (r Repository) All() (entries []Entry, leftOut []string) {
 	g := newGraph(r)
+	entries = slices.DeleteFunc(r.found(g.entries(r.Settings.IsNone)), r.isNone)
+	if len(r.Settings.NotEntries) == 0 {
+		return entries, nil
+	}
+	for _, e := range r.found(g.entries(func(string) bool { return false })) {
+		if !slices.ContainsFunc(entries, func(other Entry) bool { return other.Name == e.Name }) {
+			leftOut = append(leftOut, e.Name)
+		}
+	}
+	return entries, leftOut
+}
+
+// isNone reports whether an entry is none by the settings: its folder, or that of another cluster.
+func (r Repository) isNone(e Entry) bool {
+	return r.Settings.IsNone(e.Name) || r.Settings.IsNone(FolderOf(e.Name))
+}
+
+// found returns entries, each once, and the folders that the settings name.
+func (r Repository) found(all []Entry) []Entry {
+	for _, name := range r.Settings.Named() {
+		if name = CleanName(name); IsFolder(name) && !HasCluster(name) {
+			all = append(all, Entry{Name: name})
+		}
+	}
 	byName := map[string]*Entry{}
-	for _, e := range g.entries() {
+	for _, e := range all {
 		isFound := r.IsOutside(e.Name) && (len(e.Resources) > 0 || CanBuild(r.Files, e.Name))
 		switch other := byName[e.Name]; {
 		case other != nil:
@@ -104,13 +131,13 @@ func (r Repository) All() []Entry {
 			byName[e.Name] = &e
 		}
 	}
-	all := make([]Entry, 0, len(byName))
+	found := make([]Entry, 0, len(byName))
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		slices.Sort(byName[name].Resources)
 		byName[name].Resources = slices.Compact(byName[name].Resources)
-		all = append(all, *byName[name])
+		found = append(found, *byName[name])
 	}
-	return all
+	return found
 }
 
 // Clusters returns the folders in another one, or the folder itself, that Flux syncs clusters by, also those that an

@@ -172,7 +172,8 @@ func Entries(dir string, kinds *registry.Kinds) []string {
 	}
 	defer repository.Close()
 	var names []string
-	for _, e := range repository.Entries().All() {
+	entries, _ := repository.Entries().All()
+	for _, e := range entries {
 		if e.IsDelivered() {
 			names = append(names, e.Name)
 		}
