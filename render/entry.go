@@ -29,11 +29,8 @@ func (r *Repository) Entries() entry.Repository {
 	return entry.Repository{Files: r.fileSystem(), Tree: r.files, Settings: r.Settings()}
 }
 
-// entries are the entries of a repository, and the names of others that are none by its settings.
-type entries struct {
-	all     []entry.Entry
-	leftOut []string
-}
+// entries are the entries of a repository, and others that are none by its settings.
+type entries struct{ all, leftOut []entry.Entry }
 
 func (r *Repository) findEntries() (found entries) {
 	found.all, found.leftOut = r.Entries().All()
@@ -41,7 +38,7 @@ func (r *Repository) findEntries() (found entries) {
 }
 
 // LeftOut returns the entries that are none by the settings.
-func (r *Repository) LeftOut() []string { return r.found().leftOut }
+func (r *Repository) LeftOut() []string { return namesOf(r.found().leftOut) }
 
 // Settings returns the settings of the repository.
 func (r *Repository) Settings() settings.Settings { return r.settings() }
@@ -51,6 +48,7 @@ func (r *Repository) readSettings() settings.Settings { return settings.Read(r.f
 // settingsProblems returns the errors of the settings. The names of entries are environments or folders to build.
 func (r *Repository) settingsProblems() (problems []manifest.Problem) {
 	r.look(settings.File)
+	known, _ := r.Environments() // an unreadable folder has none
 	problems = r.Settings().Problems
 	for _, name := range r.Settings().Named() {
 		at := entry.CleanName(name)
@@ -60,26 +58,28 @@ func (r *Repository) settingsProblems() (problems []manifest.Problem) {
 		}
 		if !isThere {
 			problems = append(problems, settings.Invalid(r.files, name, fmt.Sprintf("%q is no environment, and no "+
-				"folder with a kustomization or YAML files", name)))
+				"folder with a kustomization or YAML files%s", name, manifest.DidYouMean(name, known))))
 		}
 	}
 	return problems
 }
 
 // entryNames returns the names of the entries outside of environments/.
-func (r *Repository) entryNames() (names []string) {
-	for _, e := range r.found().all {
+func (r *Repository) entryNames() []string { return namesOf(r.found().all) }
+
+func namesOf(entries []entry.Entry) (names []string) {
+	for _, e := range entries {
 		names = append(names, e.Name)
 	}
 	return names
 }
 
-// entryOf returns the entry of a name, or one of a folder alone.
+// entryOf returns the entry of a name, perhaps one that is none by the settings, or one of a folder alone.
 func (r *Repository) entryOf(name string) entry.Entry {
 	if !IsFolder(name) {
 		return entry.Entry{Name: name}
 	}
-	all := r.found().all
+	all := slices.Concat(r.found().all, r.found().leftOut)
 	if i := slices.IndexFunc(all, func(e entry.Entry) bool { return e.Name == name }); i >= 0 {
 		return all[i]
 	}

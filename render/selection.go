@@ -163,7 +163,7 @@ func (r *Repository) HasEnvironment(name string) bool {
 		return true
 	}
 	isOther := func(e entry.Entry) bool { return source.IsWithin(folderOf(e.Name), folder) }
-	isEntry := slices.Contains(r.entryNames(), name)
+	isEntry := slices.Contains(r.entryNames(), name) || slices.Contains(r.LeftOut(), name)
 	return isEntry || !entry.HasCluster(name) && !slices.ContainsFunc(r.found().all, isOther)
 }
 

@@ -89,7 +89,7 @@ func TestPlainTimesStayText(t *testing.T) {
 			if len(problems) > 0 {
 				t.Fatalf("%q", problems)
 			}
-			equal(t, value, jsonOf(t, settings(value)), jsonOf(t, got))
+			equal(t, value, jsonOf(t, settingsOf(value)), jsonOf(t, got))
 		})
 	}
 }

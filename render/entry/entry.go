@@ -92,8 +92,8 @@ func CanBuild(files *source.FileSystem, name string) bool {
 }
 
 // All returns the entries: the roots of the graph of deliveries, the kustomizations that nothing leads to, and the
-// folders that the settings name. LeftOut are the names of others that are none by the settings.
-func (r Repository) All() (entries []Entry, leftOut []string) {
+// folders that the settings name. LeftOut are others that are none by the settings.
+func (r Repository) All() (entries, leftOut []Entry) {
 	g := newGraph(r)
 	entries = slices.DeleteFunc(r.found(g.entries(r.Settings.IsNone)), r.isNone)
 	if len(r.Settings.NotEntries) == 0 {
@@ -101,7 +101,7 @@ func (r Repository) All() (entries []Entry, leftOut []string) {
 	}
 	for _, e := range r.found(g.entries(func(string) bool { return false })) {
 		if !slices.ContainsFunc(entries, func(other Entry) bool { return other.Name == e.Name }) {
-			leftOut = append(leftOut, e.Name)
+			leftOut = append(leftOut, e)
 		}
 	}
 	return entries, leftOut

@@ -2,11 +2,13 @@ package settings
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -191,10 +193,7 @@ func (r *reader) refuseAll(e *jsonschema.ValidationError) {
 			known[i] = fmt.Sprint(value)
 		}
 		got := fmt.Sprint(why.Got)
-		hint := manifest.DidYouMean(got, known)
-		if hint == "" {
-			hint = ": write one of " + manifest.FirstOf(12, known)
-		}
+		hint := cmp.Or(manifest.DidYouMean(got, known), ": write one of "+manifest.FirstOf(12, known))
 		r.refuse(fmt.Sprintf("%q is unknown%s", got, hint), at...)
 	case *kind.Type:
 		message := "is " + why.Got + ", and not " + strings.Join(why.Want, " or ")
@@ -202,10 +201,15 @@ func (r *reader) refuseAll(e *jsonschema.ValidationError) {
 			message += ": put it in quotes"
 		}
 		r.refuse(message, at...)
-	default:
-		if len(e.Causes) == 0 {
-			r.refuse(strings.Join(strings.Fields(e.BasicOutput().Error.String()), " "), at...)
+	case *kind.Pattern, *kind.MinLength:
+		r.refuse("write "+descriptionOf(schemasAt(schema(), at)), at...)
+	case *kind.PropertyNames:
+		var names []*jsonschema.Schema
+		for _, s := range schemasAt(schema(), at) {
+			names = append(names, s.PropertyNames)
 		}
+		r.refuse(fmt.Sprintf("%q: write %s", why.Property, descriptionOf(names)), at...)
+		return
 	}
 	for _, cause := range e.Causes {
 		r.refuseAll(cause)
@@ -214,25 +218,40 @@ func (r *reader) refuseAll(e *jsonschema.ValidationError) {
 
 // refuseFields adds errors of unknown fields.
 func (r *reader) refuseFields(names, at []string) {
+	var known []string
+	for _, s := range schemasAt(schema(), at) {
+		known = slices.AppendSeq(known, maps.Keys(s.Properties))
+	}
 	for _, name := range names {
-		r.refuse(fmt.Sprintf("unknown field %q%s", name, manifest.DidYouMean(name, fieldsAt(schema(), at))),
-			append(slices.Clone(at), name)...)
+		if !slices.Contains(known, name) { // or else the schema has another error
+			r.refuse(fmt.Sprintf("unknown field %q%s", name, manifest.DidYouMean(name, known)), at...)
+			r.problems[len(r.problems)-1].Line = node.Line(r.root, append(slices.Clone(at), name)...)
+		}
 	}
 }
 
-// fieldsAt returns the fields that a schema knows at a place in a value.
-func fieldsAt(s *jsonschema.Schema, at []string) (names []string) {
+// schemasAt returns the parts of a schema for a place in a value.
+func schemasAt(s *jsonschema.Schema, at []string) []*jsonschema.Schema {
 	if s == nil { // there is no such part
 		return nil
 	}
-	names = fieldsAt(s.Ref, at)
+	same := append(schemasAt(s.Ref, at), s)
 	if len(at) == 0 {
-		for name := range s.Properties {
-			names = append(names, name)
-		}
-		return names
+		return same
 	}
-	return slices.Concat(names, fieldsAt(s.Properties[at[0]], at[1:]), fieldsAt(s.Items2020, at[1:]))
+	others, _ := s.AdditionalProperties.(*jsonschema.Schema)
+	return slices.Concat(same[:len(same)-1], schemasAt(s.Properties[at[0]], at[1:]), schemasAt(s.Items2020, at[1:]),
+		schemasAt(others, at[1:]))
+}
+
+// descriptionOf returns the first description of schemas.
+func descriptionOf(all []*jsonschema.Schema) string {
+	for _, s := range all {
+		if s != nil && s.Description != "" {
+			return s.Description
+		}
+	}
+	return "a value"
 }
 
 // Invalid returns an error about a name in entries.

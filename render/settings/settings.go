@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"maps"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -180,36 +181,41 @@ func (c Cluster) Of(set manifest.Object) applicationset.Known {
 	return known
 }
 
-// Weaker says what the file leaves out after a change and did not before.
-func Weaker(before, after Settings) (all []kind.Sentence) {
+// Review says what a change of the file decides, and what it leaves out that was told before. It is empty if nothing
+// but the text changes.
+func Review(before, after Settings) kind.Sentence {
+	if reflect.DeepEqual(before, after) {
+		return ""
+	}
+	said := []string{"it decides what is judged"}
 	was := before.silent()
 	for _, s := range after.silent() {
 		if !slices.Contains(was, s) {
-			all = append(all, kind.Say("%s: %s", s.is, s.what))
+			said = append(said, string(kind.Say(s.format, s.what, s.of)))
 		}
 	}
 	for _, name := range before.Named() {
 		if !slices.Contains(after.Named(), name) {
-			all = append(all, kind.Say("no longer an entry by it: %s", name))
+			said = append(said, string(kind.Say("no longer names %s", name)))
 		}
 	}
-	return all
+	return kind.Sentence(strings.Join(said, "; "))
 }
 
-// silence is one thing that the file keeps from being told.
-type silence struct{ is, what string }
+// silence is one thing that the file keeps from being told, and where.
+type silence struct{ format, what, of string }
 
-// silent returns what the file keeps from being told, without the reasons.
+// silent returns what the file keeps from being told.
 func (s Settings) silent() (all []silence) {
 	for _, f := range s.NotEntries {
-		all = append(all, silence{"no entry", f.Name})
+		all = append(all, silence{"leaves out the folder %s: %s", f.Name, f.Reason})
 	}
 	for _, e := range append([]Entry{{"all entries", s.All}}, s.Entries...) {
 		for _, m := range e.LeaveOut {
-			all = append(all, silence{"messages left out", m.Code + " of " + e.Name})
+			all = append(all, silence{"leaves out " + m.Code + " of %s: %s", e.Name, m.Reason})
 		}
 		for _, id := range e.Elsewhere {
-			all = append(all, silence{"said to be elsewhere", id + " of " + e.Name})
+			all = append(all, silence{"%s is elsewhere for %s", id, e.Name})
 		}
 	}
 	return all

@@ -67,6 +67,7 @@ func noCoverage() render.Coverage { return render.Coverage{NotJudged: []render.N
 // coverageOf returns the coverage of all environments after a change.
 func coverageOf(d *compare.Diff) render.Coverage {
 	all := noCoverage()
+	all.Entries = d.LeftOut
 	for _, e := range d.Environments {
 		if e.Environment != nil {
 			all.Add(e.Environment.Coverage())
