@@ -27,6 +27,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/references"
 	"example.com/gatehouse/render/schema"
+	"example.com/gatehouse/render/settings"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict"
@@ -419,7 +420,7 @@ func runPipeline(repository *Repository, name string, by *By, show func(step str
 	input, problems := readInput(repository, name, by)
 	p.input = input
 	p.root = &Delivery{input: input, Looks: input.noted}
-	p.addProblems(repository.settingsProblems()) // which hide no other
+	p.addProblems(repository.settingsProblems())                 // which hide no other
 	if lacking := p.lacking(); IsFolder(name) && lacking != "" { // it is written nowhere
 		p.root.unknown(lacking)
 		return p
@@ -559,6 +560,9 @@ func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) [
 		return noRendering != nil || err == nil
 	}
 	p.addKustomizations(&environment)
+	if IsFolder(p.name) { // perhaps without a kustomization
+		environment.ElsewhereFile = settings.File
+	}
 	return slices.Concat(blameDeliveries(environment.Warnings()), p.lostNamespaces(), p.unknownValues(objects),
 		p.unserved(all))
 }

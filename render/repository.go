@@ -49,12 +49,12 @@ type Repository struct {
 
 	kinds   *registry.Kinds
 	root    *os.Root
-	dir     string                                       // the path of root on disk, without links
-	locked  string                                       // the folder that locks: environments/, or dir without it
-	files   source.Revision                              // the work tree, or see At
-	overlay map[string][]byte                            // see With
-	shared  *memo.Memo                                   // results for all environments of a run, if Memo is nil
-	own     *memo.Memo                                   // see Again
+	dir     string            // the path of root on disk, without links
+	locked  string            // the folder that locks: environments/, or dir without it
+	files   source.Revision   // the work tree, or see At
+	overlay map[string][]byte // see With
+	shared  *memo.Memo        // results for all environments of a run, if Memo is nil
+	own     *memo.Memo        // see Again
 	once
 }
 

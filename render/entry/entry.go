@@ -62,7 +62,7 @@ func CleanName(name string) string {
 		return "" // no name
 	case IsFolder(clean):
 		return clean
-	case strings.HasPrefix(name, "./"), strings.Contains(name, clusterMark):
+	case strings.HasPrefix(name, "./"), strings.HasSuffix(name, "/"), strings.Contains(name, clusterMark):
 		return "./" + clean
 	}
 	return name
@@ -115,7 +115,8 @@ func (r Repository) isNone(e Entry) bool {
 // found returns entries, each once, and the folders that the settings name.
 func (r Repository) found(all []Entry) []Entry {
 	for _, name := range r.Settings.Named() {
-		if name = CleanName(name); IsFolder(name) && !HasCluster(name) {
+		isEnvironment := !IsFolder(name) && r.Files.IsDir(path.Join("/", tree.EnvironmentsFolder, name))
+		if name = CleanName("./" + name); !isEnvironment && !HasCluster(name) {
 			all = append(all, Entry{Name: name})
 		}
 	}

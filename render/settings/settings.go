@@ -81,12 +81,17 @@ type Generator struct {
 	Parameters     []map[string]any `json:"parameters"`
 }
 
-// Of returns what is known of the cluster of an entry or environment.
+// Of returns what is known of the cluster of an entry or environment. The cluster that tools apply an entry from, such
+// as clusters/hub of clusters/hub@eu, knows what they make there.
 func (s Settings) Of(name string) Cluster {
 	of := s.All.with(Cluster{})
+	from, _, _ := strings.Cut(name, "@")
 	for _, e := range s.Entries {
-		if matches(e.Name, name) {
+		switch {
+		case matches(e.Name, name):
 			of = of.with(e.Cluster)
+		case matches(e.Name, from):
+			of = of.with(Cluster{Values: e.Values, Clusters: e.Clusters, Generators: e.Generators})
 		}
 	}
 	return of
@@ -112,7 +117,7 @@ func (c Cluster) with(later Cluster) Cluster {
 		Elsewhere:     slices.Concat(c.Elsewhere, later.Elsewhere),
 		LeaveOut:      slices.Concat(c.LeaveOut, later.LeaveOut),
 		Values:        values,
-		Clusters:      slices.Concat(c.Clusters, later.Clusters),
+		Clusters:      slices.Concat(later.Clusters, c.Clusters),
 		Generators:    slices.Concat(later.Generators, c.Generators),
 	}
 }
@@ -157,7 +162,12 @@ func (c Cluster) LeavesOut(code string) bool {
 
 // secrets returns the Secrets that register the clusters in Argo CD.
 func (c Cluster) secrets() (all []manifest.Object) {
+	isThere := map[string]bool{}
 	for _, r := range c.Clusters {
+		if isThere[r.Name] {
+			continue
+		}
+		isThere[r.Name] = true
 		u := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret",
 			"stringData": map[string]any{"name": r.Name, "server": r.Server, "project": r.Project}}}
 		u.SetName(r.Name)

@@ -43,7 +43,7 @@ type Files interface {
 type expansion struct {
 	applicationSet
 	replacer
-	strict   replacer // for which a missing key is an error
+	strict replacer // for which a missing key is an error
 	Known
 	files Files
 	below map[string][]string // of Files
