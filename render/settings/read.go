@@ -186,7 +186,7 @@ func (r *reader) refuseAll(e *jsonschema.ValidationError) {
 	case *kind.FalseSchema: // of unevaluatedProperties
 		r.refuseFields(at[len(at)-1:], at[:len(at)-1])
 	case *kind.Required:
-		r.refuse("write "+strings.Join(why.Missing, " and "), at...)
+		r.refuse("has no "+strings.Join(why.Missing, " and no ")+": write it", at...)
 	case *kind.Enum:
 		known := make([]string, len(why.Want))
 		for i, value := range why.Want {
@@ -196,7 +196,7 @@ func (r *reader) refuseAll(e *jsonschema.ValidationError) {
 		hint := cmp.Or(manifest.DidYouMean(got, known), ": write one of "+manifest.FirstOf(12, known))
 		r.refuse(fmt.Sprintf("%q is unknown%s", got, hint), at...)
 	case *kind.Type:
-		message := "is " + why.Got + ", and not " + strings.Join(why.Want, " or ")
+		message := "is " + nouns[why.Got] + ", and has to be " + nouns[why.Want[0]]
 		if slices.Contains(why.Want, "string") && slices.Contains([]string{"number", "boolean"}, why.Got) {
 			message += ": put it in quotes"
 		}
@@ -215,6 +215,10 @@ func (r *reader) refuseAll(e *jsonschema.ValidationError) {
 		r.refuseAll(cause)
 	}
 }
+
+// nouns are the types of JSON.
+var nouns = map[string]string{"array": "a list", "boolean": "true or false", "null": "empty", "number": "a number",
+	"object": "a mapping", "string": "a text"}
 
 // refuseFields adds errors of unknown fields.
 func (r *reader) refuseFields(names, at []string) {

@@ -188,7 +188,9 @@ func (e Elsewhere) Has(id manifest.ID) bool {
 }
 
 // orAnnotate is the end of a warning of an object that is not in the environment.
-func (in Input) orAnnotate(id manifest.ID) string { return "or, if it exists elsewhere, " + in.annotate(id.String()) }
+func (in Input) orAnnotate(id manifest.ID) string {
+	return "or, if it exists elsewhere, " + in.annotate(id.String())
+}
 
 // annotate says where to write that an object is elsewhere.
 func (in Input) annotate(object string) string {

@@ -3,7 +3,9 @@ package command
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os/signal"
 	"sync"
 	"syscall"
@@ -28,6 +30,8 @@ const (
 	exitError   = 2
 	// exitNotRoutine is for differences that are not routine, if they have to be.
 	exitNotRoutine = 3
+	// exitNotJudged is for objects that are not judged, if all have to be.
+	exitNotJudged = 3
 )
 
 // exitCode is an error that ends the program without a message.
@@ -39,6 +43,9 @@ type flags struct {
 	selected
 	check  bool
 	strict bool
+	// requireCoverage makes objects that are not judged another exit code.
+	requireCoverage bool
+
 	staged bool
 	watch  bool
 	since  string     // a revision; empty to render what is selected
@@ -69,7 +76,8 @@ changes: do not use --watch there.
 
 Exit codes: 0 success, or with --check, rendered/ is up to date; 1 with --check,
 rendered/ is out of date, or has files that no index lists; 1 with --staged, git add is
-missing; 2 error; 130 ended by Ctrl-C. On an error nothing is written. If the
+missing; 2 error; 3 with --require-coverage, something is not judged; 130 ended by
+Ctrl-C. On an error nothing is written. If the
 disk fails midway, the error lists the changed files; render again.`,
 		Example: `  # Show what the branch changes, as the comment on a pull request
   render diff --base main -o markdown
@@ -99,6 +107,9 @@ disk fails midway, the error lists the changed files; render again.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.requireCoverage && !f.check {
+				return errors.New("--require-coverage needs --check: add it")
+			}
 			if f.watch {
 				return watchEnvironments(cmd, kinds, f)
 			}
@@ -165,6 +176,8 @@ func addModeFlags(cmd *cobra.Command, f *flags) {
 		"write nothing; print a diff and exit with 1 if rendered/ is out of date")
 	cmd.Flags().BoolVar(&f.strict, "strict", false,
 		"treat warnings as errors, including warnings that depend on today's date")
+	cmd.Flags().BoolVar(&f.requireCoverage, "require-coverage", false,
+		"with --check, exit with 3 unless everything is judged: render coverage lists the rest")
 	cmd.Flags().BoolVar(&f.staged, "staged", false,
 		"for hooks of git: exit with 1 if git add is missing for rendered/; with --check, check the index instead "+
 			"of the work tree")
@@ -252,7 +265,7 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 	printRenderCommand(cmd.OutOrStdout(), cmd.ErrOrStderr(), update, f)
 	fmt.Fprintln(cmd.ErrOrStderr(), update.Coverage())
 	if f.check || update.Failed() {
-		return checkResult(update)
+		return checkResult(cmd.ErrOrStderr(), update, f.requireCoverage)
 	}
 	if err := update.Commit(); err != nil {
 		return err
@@ -265,10 +278,13 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 }
 
 // checkResult returns the exit code of an update that is not written.
-func checkResult(update *render.Update) error {
+func checkResult(errOut io.Writer, update *render.Update, requireCoverage bool) error {
 	switch {
 	case update.Failed():
 		return exitCode(exitError)
+	case requireCoverage && len(update.Coverage().NotJudged) > 0:
+		fmt.Fprintln(errOut, "not everything is judged: render coverage lists the rest, with the reasons")
+		return exitCode(exitNotJudged)
 	case update.Changes() || len(update.Orphans) > 0:
 		return exitCode(exitDiffers)
 	}
