@@ -196,7 +196,7 @@ func (r *Repository) lookBelow(folder string) {
 	}
 }
 
-// FindRoot returns the folder at or above dir that holds environments/.
+// FindRoot returns the folder at or above dir that holds environments/ or the settings.
 func FindRoot(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -204,6 +204,9 @@ func FindRoot(dir string) (string, error) {
 	}
 	for at := dir; ; at = filepath.Dir(at) {
 		if info, err := os.Stat(filepath.Join(at, tree.EnvironmentsFolder)); err == nil && info.IsDir() {
+			return at, nil
+		}
+		if info, err := os.Stat(filepath.Join(at, settings.File)); err == nil && info.Mode().IsRegular() {
 			return at, nil
 		}
 		if at == filepath.Dir(at) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -193,6 +194,9 @@ func environmentsAreFlags(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	hint := "name an environment with --env NAME"
+	if !cmd.HasParent() && slices.Contains([]string{"check", "judge", "lint", "test", "validate", "verify"}, args[0]) {
+		return fmt.Errorf("unknown command %q: write render --all --check", args[0])
+	}
 	if _, err := apiserver.ParseVersion(args[0]); err == nil && cmd.Flags().Lookup("kubernetes") != nil {
 		hint = "write --kubernetes " + args[0]
 	}
@@ -236,6 +240,9 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 	ctx := cmd.Context()
 	var interrupted *interruption
 	if !f.check {
+		if err := f.checkSelection(repository); err != nil {
+			return err
+		}
 		if err := repository.CheckRendered(f.Selection); err != nil {
 			return err
 		}
@@ -275,6 +282,20 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 		err = exitCode(exitDiffers)
 	}
 	return err
+}
+
+// checkSelection returns an error without a selection, in a repository that has clusters and no environment to render:
+// what it has, and the commands for these.
+func (f flags) checkSelection(repository *render.Repository) error {
+	names, err := repository.Environments()
+	isAny := f.All || len(f.Names) > 0 || f.Changed != nil
+	if err != nil || isAny || len(names) == 0 || !render.IsFolder(names[0]) { // own environments come first
+		return err
+	}
+	return fmt.Errorf("found %s: which command? try\n"+
+		"  render --all --check       to see what a cluster would refuse\n"+
+		"  render diff --base main    to see what your branch changes in each cluster\n"+
+		"  render coverage            to see what is not judged, and why", manifest.FirstOf(3, names))
 }
 
 // checkResult returns the exit code of an update that is not written.
@@ -352,8 +373,12 @@ func openRepository(root string, kinds *registry.Kinds) (*render.Repository, err
 	if err == nil {
 		return render.Open(root, kinds)
 	}
-	if in, notFound := openGit(context.Background(), "."); notFound == nil { // perhaps with entries
+	in, notFound := openGit(context.Background(), ".")
+	switch {
+	case notFound == nil: // perhaps with entries
 		return render.Open(in.Top().Dir(), kinds)
+	case errors.Is(notFound, git.ErrMissing):
+		return nil, fmt.Errorf("%w, or name the folder of the repository with --root: %w", notFound, err)
 	}
 	return nil, err
 }
