@@ -46,8 +46,12 @@ func Run(repository *render.Repository, selection render.Selection, from, versio
 			errs = append(errs, found...)
 			continue
 		}
+		isAssumed := !before.DeclaresKubernetes()
+		if isAssumed { // a verdict without a version is one on all versions
+			before = repository.Judge(name, &render.By{Kubernetes: before.Kubernetes()}, step)
+		}
 		after := repository.Judge(name, &render.By{Kubernetes: version}, step)
-		compared := &Environment{name, before.Kubernetes(), version, !before.DeclaresKubernetes(), after.Coverage(),
+		compared := &Environment{name, before.Kubernetes(), version, isAssumed, after.Coverage(),
 			compare.OfVerdicts(before, after)}
 		all = append(all, compared)
 		errs = append(errs, compared.Both...)
