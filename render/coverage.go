@@ -20,7 +20,7 @@ type Coverage struct {
 	// Objects is the number of judged objects.
 	Objects   int         `json:"objects"`
 	NotJudged []NotJudged `json:"notJudged"`
-	// Messages is the number of problems, and Entries are the folders, that .gatehouse.yaml leaves out.
+	// Messages is the number of problems, and Entries are the folders with the reasons, that .gatehouse.yaml leaves out.
 	Messages int      `json:"messagesLeftOut,omitempty"`
 	Entries  []string `json:"entriesLeftOut,omitempty"`
 }
@@ -64,6 +64,9 @@ func (e *Environment) Coverage() (c Coverage) {
 		}
 		if d.Chart != nil {
 			what = "release"
+		}
+		if !d.isEntry() && d.IsElsewhere && !d.IsSuspended && p.spokes[targetOf(d.InCluster)] {
+			continue // an environment of its own judges it
 		}
 		for _, reason := range d.Unknown {
 			add(what, at, reason)

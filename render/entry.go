@@ -37,8 +37,13 @@ func (r *Repository) findEntries() (found entries) {
 	return found
 }
 
-// LeftOut returns the entries that are none by the settings.
-func (r *Repository) LeftOut() []string { return namesOf(r.found().leftOut) }
+// LeftOut returns the entries that are none by the settings, with the reasons.
+func (r *Repository) LeftOut() (all []string) {
+	for _, e := range r.found().leftOut {
+		all = append(all, e.Name+": "+r.Entries().WhyNone(e))
+	}
+	return all
+}
 
 // Settings returns the settings of the repository.
 func (r *Repository) Settings() settings.Settings { return r.settings() }
@@ -156,20 +161,25 @@ func withResources(files *source.FileSystem, e entry.Entry) *source.FileSystem {
 	return files.With(map[string][]byte{file: content})
 }
 
+// targetOf returns the name of the cluster that an object delivers to, as an entry has it, or nothing for its own.
+func targetOf(o manifest.Object) string {
+	text := func(keys ...string) string {
+		value, _, _ := unstructured.NestedString(o.Object, append([]string{"spec"}, keys...)...)
+		return value
+	}
+	if delivery.IsApplication(o) {
+		return entry.ClusterOf(text("destination", "name"), text("destination", "server"))
+	}
+	return entry.ClusterBy(o.GetNamespace(), text("kubeConfig", "secretRef", "name"),
+		text("kubeConfig", "configMapRef", "name"))
+}
+
 // deliveringTo returns objects as another cluster sees them: a delivery to it is one to its own cluster, and
 // none delivers to any other.
 func deliveringTo(cluster string, objects []manifest.Object) (all []manifest.Object) {
 	for _, o := range objects {
 		o = o.Copy()
-		name, _, _ := unstructured.NestedString(o.Object, "spec", "destination", "name")
-		server, _, _ := unstructured.NestedString(o.Object, "spec", "destination", "server")
-		secret, _, _ := unstructured.NestedString(o.Object, "spec", "kubeConfig", "secretRef", "name")
-		config, _, _ := unstructured.NestedString(o.Object, "spec", "kubeConfig", "configMapRef", "name")
-		isDelivered := entry.ClusterBy(o.GetNamespace(), secret, config) == cluster
-		if delivery.IsApplication(o) {
-			isDelivered = entry.ClusterOf(name, server) == cluster
-		}
-		if !isDelivered && Delivers(o) && !folder.IsApplicationSet(o) {
+		if targetOf(o) != cluster && Delivers(o) && !folder.IsApplicationSet(o) {
 			continue
 		}
 		for _, field := range []string{"name", "server"} {

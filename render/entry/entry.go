@@ -3,6 +3,7 @@
 package entry
 
 import (
+	"cmp"
 	"maps"
 	"path"
 	"path/filepath"
@@ -95,7 +96,8 @@ func CanBuild(files *source.FileSystem, name string) bool {
 // folders that the settings name. LeftOut are others that are none by the settings.
 func (r Repository) All() (entries, leftOut []Entry) {
 	g := newGraph(r)
-	entries = slices.DeleteFunc(r.found(g.entries(r.Settings.IsNone)), r.isNone)
+	isNone := func(folder string) bool { return r.Settings.WhyNone(folder) != "" }
+	entries = slices.DeleteFunc(r.found(g.entries(isNone)), func(e Entry) bool { return r.WhyNone(e) != "" })
 	if len(r.Settings.NotEntries) == 0 {
 		return entries, nil
 	}
@@ -107,9 +109,9 @@ func (r Repository) All() (entries, leftOut []Entry) {
 	return entries, leftOut
 }
 
-// isNone reports whether an entry is none by the settings: its folder, or that of another cluster.
-func (r Repository) isNone(e Entry) bool {
-	return r.Settings.IsNone(e.Name) || r.Settings.IsNone(FolderOf(e.Name))
+// WhyNone returns the reason why an entry is none by the settings, of its name or its folder, or nothing.
+func (r Repository) WhyNone(e Entry) string {
+	return cmp.Or(r.Settings.WhyNone(e.Name), r.Settings.WhyNone(FolderOf(e.Name)))
 }
 
 // found returns entries, each once, and the folders that the settings name.

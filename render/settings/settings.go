@@ -141,18 +141,18 @@ func (s Settings) Named() (names []string) {
 	return names
 }
 
-// IsNone reports whether no cluster gets an entry, or a folder: the file says so of it or of a folder above.
-func (s Settings) IsNone(name string) bool {
-	return slices.ContainsFunc(s.NotEntries, func(f Folder) bool {
-		for at := path.Clean(name); ; at = path.Dir(at) {
+// WhyNone returns the reason why no cluster gets a folder: of it or of a folder above. It is empty for others.
+func (s Settings) WhyNone(name string) string {
+	for at := path.Clean(name); ; at = path.Dir(at) {
+		for _, f := range s.NotEntries {
 			if matches(f.Name, at) {
-				return true
-			}
-			if at == path.Dir(at) || at == "." {
-				return false
+				return f.Reason
 			}
 		}
-	})
+		if at == path.Dir(at) {
+			return ""
+		}
+	}
 }
 
 // LeavesOut reports whether messages of a code are left out.

@@ -86,7 +86,7 @@ notEntries: [{name: "archive", reason: old}, {name: "*/examples", reason: shown}
 	}
 	for name, want := range map[string]bool{"archive": true, "archive/a/b": true, "archives": false, "a/archive": false,
 		"apps/examples/x": true, "./hub@dev": true, "./hub": false, ".": false} {
-		if got := s.IsNone(name); got != want {
+		if got := s.WhyNone(name) != ""; got != want {
 			t.Errorf("%s is none: %t", name, got)
 		}
 	}

@@ -8,10 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/settings"
 )
 
 func newCoverageCommand(kinds *registry.Kinds) *cobra.Command {
@@ -56,6 +58,9 @@ func runCoverage(cmd *cobra.Command, kinds *registry.Kinds, f selected) error {
 				at := manifest.Problem{File: n.File, Line: n.Line, Object: n.Name,
 					Message: strings.TrimSuffix(n.Reason+": "+n.Detail, ": ")}
 				fmt.Fprintln(w, at)
+			}
+			for _, entry := range coverage.Entries {
+				fmt.Fprintf(w, "left out by %s: %s\n", settings.File, kind.Visible(entry))
 			}
 			fmt.Fprintln(w, coverage)
 			return flush()
