@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
@@ -16,6 +17,7 @@ import (
 	"example.com/gatehouse/render/delivery/applicationset"
 	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/settings"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/node"
 )
@@ -23,12 +25,15 @@ import (
 // openSet makes the Applications that the controller of an ApplicationSet makes.
 func (f *following) openSet(d *Delivery, files *source.FileSystem) []manifest.Problem {
 	o := d.InCluster
-	all, err := applicationset.Expand(o, filesOfSet{files}, f.world.clusters)
+	known := f.known.Of(o)
+	known.Clusters = slices.Concat(f.world.clusters, known.Clusters)
+	all, err := applicationset.Expand(o, filesOfSet{files}, known)
 	var problems []manifest.Problem
 	if refused := new(field.Error); errors.As(err, &refused) {
 		problems = problemsOfErrors([]manifest.Object{o.Committed()}, []error{err})
 	} else if err != nil {
-		message := fmt.Sprintf("is not judged: %v: commit the Applications that argocd appset generate prints", err)
+		message := fmt.Sprintf("is not judged: %v: commit the Applications that argocd appset generate prints, or write "+
+			"the parameters of the generator into %s", err, settings.File)
 		d.unknown(fmt.Sprintf("generator: %v", err))
 		return warning(o, message)
 	}

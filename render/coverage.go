@@ -9,6 +9,7 @@ import (
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/settings"
 	"example.com/gatehouse/render/source/charts"
 )
 
@@ -19,6 +20,9 @@ type Coverage struct {
 	// Objects is the number of judged objects.
 	Objects   int         `json:"objects"`
 	NotJudged []NotJudged `json:"notJudged"`
+	// Messages is the number of problems, and Entries are the folders with the reasons, that .gatehouse.yaml leaves out.
+	Messages int      `json:"messagesLeftOut,omitempty"`
+	Entries  []string `json:"entriesLeftOut,omitempty"`
 }
 
 // NotJudged is a delivery, or a kind, whose objects are not all judged as the cluster has them.
@@ -44,6 +48,7 @@ func (e *Environment) Coverage() (c Coverage) {
 		return c
 	}
 	c.Clusters = 1
+	c.Messages = e.LeftOut
 	p := e.pipeline
 	add := func(what string, at manifest.Problem, reason string) {
 		n := NotJudged{Environment: e.Name, What: what, Name: at.Object, File: at.File, Line: at.Line}
@@ -60,6 +65,9 @@ func (e *Environment) Coverage() (c Coverage) {
 		}
 		if d.Chart != nil {
 			what = "release"
+		}
+		if !d.isEntry() && d.IsElsewhere && !d.IsSuspended && p.spokes[targetOf(d.InCluster)] {
+			continue // an environment of its own judges it
 		}
 		for _, reason := range d.Unknown {
 			add(what, at, reason)
@@ -87,6 +95,8 @@ func (c *Coverage) Add(other Coverage) {
 	c.Clusters += other.Clusters
 	c.Objects += other.Objects
 	c.NotJudged = append(c.NotJudged, other.NotJudged...)
+	c.Messages += other.Messages
+	c.Entries = append(c.Entries, other.Entries...)
 }
 
 // String returns one line, with the number of deliveries by reason.
@@ -124,6 +134,16 @@ func (c Coverage) String() string {
 	}
 	if len(parts) > 0 {
 		line += ". Not judged: " + strings.Join(parts, ", ")
+	}
+	parts = nil
+	if n := len(c.Entries); n > 0 {
+		parts = append(parts, string(kind.Count(int64(n), "folder")))
+	}
+	if c.Messages > 0 {
+		parts = append(parts, string(kind.Count(int64(c.Messages), "message")))
+	}
+	if len(parts) > 0 {
+		line += ". Left out by " + settings.File + ": " + strings.Join(parts, ", ")
 	}
 	return line
 }

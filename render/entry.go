@@ -17,6 +17,7 @@ import (
 	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/entry"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/settings"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 )
@@ -25,30 +26,71 @@ import (
 // any other folder, such as the path of the Kustomization that Flux syncs a cluster by. The name of such a folder has a
 // slash. It is judged and compared, and its objects are written nowhere.
 func (r *Repository) Entries() entry.Repository {
-	entries := entry.Repository{Files: r.fileSystem(), Tree: r.files}
+	entries := entry.Repository{Files: r.fileSystem(), Tree: r.files, Settings: r.Settings()}
 	if r.Origin != nil {
 		entries.Origin = r.Origin()
 	}
 	return entries
 }
 
-func (r *Repository) findEntries() []entry.Entry { return r.Entries().All() }
+// entries are the entries of a repository, and others that are none by its settings.
+type entries struct{ all, leftOut []entry.Entry }
+
+func (r *Repository) findEntries() (found entries) {
+	found.all, found.leftOut = r.Entries().All()
+	return found
+}
+
+// LeftOut returns the entries that are none by the settings, with the reasons.
+func (r *Repository) LeftOut() (all []string) {
+	for _, e := range r.found().leftOut {
+		all = append(all, e.Name+": "+r.Entries().WhyNone(e))
+	}
+	return all
+}
+
+// Settings returns the settings of the repository.
+func (r *Repository) Settings() settings.Settings { return r.settings() }
+
+func (r *Repository) readSettings() settings.Settings { return settings.Read(r.files) }
+
+// settingsProblems returns the errors of the settings. The names of entries are environments or folders to build.
+func (r *Repository) settingsProblems() (problems []manifest.Problem) {
+	r.look(settings.File)
+	known, _ := r.Environments() // an unreadable folder has none
+	problems = r.Settings().Problems
+	for _, name := range r.Settings().Named() {
+		at := entry.CleanName(name)
+		isThere := entry.CanBuild(r.fileSystem(), at) || entry.HasCluster(at)
+		if !IsFolder(at) {
+			isThere = isThere || r.HasEnvironment(at) || r.IsLeftOut != nil && r.IsLeftOut(at)
+		}
+		if !isThere {
+			problems = append(problems, settings.Invalid(r.files, name, fmt.Sprintf("%q is no environment, and no "+
+				"folder with a kustomization or YAML files%s", name, manifest.DidYouMean(name, known))))
+		}
+	}
+	return problems
+}
 
 // entryNames returns the names of the entries outside of environments/.
-func (r *Repository) entryNames() (names []string) {
-	for _, e := range r.found() {
+func (r *Repository) entryNames() []string { return namesOf(r.found().all) }
+
+func namesOf(entries []entry.Entry) (names []string) {
+	for _, e := range entries {
 		names = append(names, e.Name)
 	}
 	return names
 }
 
-// entryOf returns the entry of a name, or one of a folder alone.
+// entryOf returns the entry of a name, perhaps one that is none by the settings, or one of a folder alone.
 func (r *Repository) entryOf(name string) entry.Entry {
 	if !IsFolder(name) {
 		return entry.Entry{Name: name}
 	}
-	if i := slices.IndexFunc(r.found(), func(e entry.Entry) bool { return e.Name == name }); i >= 0 {
-		return r.found()[i]
+	all := slices.Concat(r.found().all, r.found().leftOut)
+	if i := slices.IndexFunc(all, func(e entry.Entry) bool { return e.Name == name }); i >= 0 {
+		return all[i]
 	}
 	return entry.Entry{Name: name}
 }
@@ -123,20 +165,25 @@ func withResources(files *source.FileSystem, e entry.Entry) *source.FileSystem {
 	return files.With(map[string][]byte{file: content})
 }
 
+// targetOf returns the name of the cluster that an object delivers to, as an entry has it, or nothing for its own.
+func targetOf(o manifest.Object) string {
+	text := func(keys ...string) string {
+		value, _, _ := unstructured.NestedString(o.Object, append([]string{"spec"}, keys...)...)
+		return value
+	}
+	if delivery.IsApplication(o) {
+		return entry.ClusterOf(text("destination", "name"), text("destination", "server"))
+	}
+	return entry.ClusterBy(o.GetNamespace(), text("kubeConfig", "secretRef", "name"),
+		text("kubeConfig", "configMapRef", "name"))
+}
+
 // deliveringTo returns objects as another cluster sees them: a delivery to it is one to its own cluster, and
 // none delivers to any other.
 func deliveringTo(cluster string, objects []manifest.Object) (all []manifest.Object) {
 	for _, o := range objects {
 		o = o.Copy()
-		name, _, _ := unstructured.NestedString(o.Object, "spec", "destination", "name")
-		server, _, _ := unstructured.NestedString(o.Object, "spec", "destination", "server")
-		secret, _, _ := unstructured.NestedString(o.Object, "spec", "kubeConfig", "secretRef", "name")
-		config, _, _ := unstructured.NestedString(o.Object, "spec", "kubeConfig", "configMapRef", "name")
-		isDelivered := entry.ClusterBy(o.GetNamespace(), secret, config) == cluster
-		if delivery.IsApplication(o) {
-			isDelivered = entry.ClusterOf(name, server) == cluster
-		}
-		if !isDelivered && Delivers(o) && !folder.IsApplicationSet(o) {
+		if targetOf(o) != cluster && Delivers(o) && !folder.IsApplicationSet(o) {
 			continue
 		}
 		for _, field := range []string{"name", "server"} {

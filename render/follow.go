@@ -430,7 +430,7 @@ func (d *Delivery) build(files *source.FileSystem) []manifest.Problem {
 	child.folder = d.Folder
 	child.overrides = ""
 	child.postBuild = nil
-	child.sources = source.Read(nil, d.shared, files, d.kinds.KustomizeConfig(), clusterOf, nil, d.Folder)
+	child.sources = source.Read(nil, d.shared, files, d.kinds.KustomizeConfig(), d.clusterOf, nil, d.Folder)
 	absent, isNoneKnown := child.sources.AbsentReasons()
 	if isNoneKnown {
 		return d.notJudged(absent...)

@@ -91,7 +91,7 @@ func (b *built) deliver(in *input, repository *Repository) {
 	b.addDefinitions(delivered)
 	defined := definitionsIn(slices.Concat(b.root.known(), b.local))
 	b.cluster = sync.OnceValue(func() charts.Cluster { // most environments have no releases
-		return clusterOf(in.sources.Kustomizations[in.folder], defined)
+		return in.clusterOf(in.sources.Kustomizations[in.folder], defined)
 	})
 	var judged []manifest.Object
 	for _, d := range b.root.open() {

@@ -35,6 +35,28 @@ var serverCodes = map[string]string{
 	"InternalError":          "an error of the API server itself",
 }
 
+const settingsSchema = "settings/settings.schema.json"
+
+// The schema of the settings has each code.
+func TestMessagesAreInTheSchemaOfSettings(t *testing.T) {
+	codes := codeComments(t)
+	maps.Copy(codes, serverCodes)
+	have, err := os.ReadFile(settingsSchema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := "\"" + strings.Join(slices.Sorted(maps.Keys(codes)), "\", \"") + "\""
+	want := regexp.MustCompile(`("code": \{"enum": \[)[^]]*`).ReplaceAllString(string(have), "${1}"+list)
+	if *rewrite {
+		if err := os.WriteFile(settingsSchema, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if string(have) != want {
+		t.Errorf("%s lacks codes: run this test with -update", settingsSchema)
+	}
+}
+
 const messagesPage = "../docs/messages.md"
 
 // TestMessagesPageHasEachCode keeps docs/messages.md: each code, with the messages of the tests of problems and

@@ -21,6 +21,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/parallel"
+	"example.com/gatehouse/render/settings"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
 	"example.com/gatehouse/render/tree"
@@ -54,6 +55,9 @@ type input struct {
 	by        *By        // nil for the judge of the environment itself
 	isSilent  bool       // see Repository.NoWarnings
 	from      entry.Entry
+
+	known  settings.Cluster // by the settings of the repository
+	spokes map[string]bool  // the other clusters with an environment of their own
 }
 
 // targetCluster is the cluster that an environment is for, by annotations of its kustomization.
@@ -72,7 +76,10 @@ func readInput(repository *Repository, name string, by *By) (in *input, problems
 	files, noted := repository.fileSystem().Noting()
 	in = &input{name: name, noted: noted, kinds: repository.kinds, memo: cmp.Or(repository.Memo, repository.own),
 		shared: cmp.Or(repository.Memo, repository.shared), by: by,
-		isSilent: repository.NoWarnings}
+		isSilent: repository.NoWarnings, known: repository.Settings().Of(name), spokes: map[string]bool{}}
+	for _, other := range repository.found().all {
+		in.spokes[other.Cluster] = other.Cluster != ""
+	}
 	folder, _, err := files.Resolve(folderOf(name))
 	if err != nil {
 		return in, []manifest.Problem{{Code: manifest.MissingEnvironment,
@@ -103,13 +110,13 @@ func readInput(repository *Repository, name string, by *By) (in *input, problems
 		in.entry = path.Join("/", entry)
 		files = withKustomization(files, in.entry)
 	}
-	in.sources = source.Read(in.memo, in.shared, files, in.kinds.KustomizeConfig(), clusterOf,
+	in.sources = source.Read(in.memo, in.shared, files, in.kinds.KustomizeConfig(), in.clusterOf,
 		definitionFolders(folder), folder, folders...)
 	kubernetes := ""
 	if by != nil {
 		kubernetes = by.Kubernetes
 	}
-	in.targetCluster, problems = readTargetCluster(in.sources, folder, kubernetes)
+	in.targetCluster, problems = readTargetCluster(in.sources, folder, kubernetes, in.known)
 	if !IsFolder(name) { // it is written
 		problems = append(problems, in.sources.AbsentProblems()...)
 	}
@@ -142,14 +149,14 @@ func withKustomization(files *source.FileSystem, folder string) *source.FileSyst
 }
 
 // clusterOf returns the cluster that the charts of an environment with CustomResourceDefinitions are rendered for.
-func clusterOf(environment *source.Kustomization, definitions []manifest.Object) charts.Cluster {
+func (in *input) clusterOf(environment *source.Kustomization, definitions []manifest.Object) charts.Cluster {
 	version := apiserver.Newest
-	if text, ok := annotationOf(environment, tree.KubernetesAnnotation); ok {
-		if v, err := apiserver.ParseVersion(text); err == nil { // readKubernetes reports the error
-			version = v
-		}
+	text, _ := annotationOf(environment, tree.KubernetesAnnotation)
+	if v, err := apiserver.ParseVersion(cmp.Or(text, in.known.Kubernetes)); err == nil { // reported where it is read
+		version = v
 	}
 	enabled, _ := annotationOf(environment, apiserver.RuntimeConfigAnnotation)
+	enabled = cmp.Or(enabled, in.known.RuntimeConfig)
 	config, _ := version.ParseRuntimeConfig(enabled) // readRuntimeConfig reports the error
 	cluster := charts.Cluster{Kubernetes: version.String() + ".0"}
 	for _, kind := range version.Kinds() {
@@ -265,9 +272,10 @@ func CheckKubernetes(text string) error {
 }
 
 // readTargetCluster reads the cluster of the environment in a folder. Kubernetes, unless empty, is the version to
-// judge by instead of the environment's own.
-func readTargetCluster(sources *source.Sources, folder, kubernetes string) (c targetCluster,
+// judge by instead of the environment's own. An annotation of the kustomization is nearer than the settings.
+func readTargetCluster(sources *source.Sources, folder, kubernetes string, known settings.Cluster) (c targetCluster,
 	problems []manifest.Problem) {
+	c.kubernetes, _ = apiserver.ParseVersion(known.Kubernetes) // checked where they are read
 	read := func(name string, use func(value string) error) {
 		problems = append(problems, readAnnotation(sources, folder, name, use)...)
 	}
@@ -279,6 +287,7 @@ func readTargetCluster(sources *source.Sources, folder, kubernetes string) (c ta
 			return err
 		})
 	}
+	c.runtimeConfig, _ = cmp.Or(c.kubernetes, apiserver.Newest).ParseRuntimeConfig(known.RuntimeConfig)
 	read(apiserver.RuntimeConfigAnnotation, func(versions string) (err error) {
 		c.runtimeConfig, err = cmp.Or(c.kubernetes, apiserver.Newest).ParseRuntimeConfig(versions)
 		return err

@@ -27,6 +27,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/references"
 	"example.com/gatehouse/render/schema"
+	"example.com/gatehouse/render/settings"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict"
@@ -83,6 +84,8 @@ type Environment struct {
 	Name string
 	// Problems are in the order of files.
 	Problems []manifest.Problem
+	// LeftOut is the number of problems that the settings of the repository leave out.
+	LeftOut int
 	// Rendering is nil after an error, and of an environment that is judged only.
 	Rendering *Rendering
 	// Sources are the source files; nil if there is no such environment.
@@ -99,9 +102,23 @@ func (r *Repository) Load(name string, progress func(step string)) *Environment 
 	defer release()
 	if e.IsThere() {
 		e.Rendering = e.pipeline.rendering(r)
-		e.Problems = manifest.SortProblems(e.pipeline.problems)
+		e.setProblems()
 	}
 	return e
+}
+
+// setProblems sets the problems of all stages but for messages that the settings leave out.
+func (e *Environment) setProblems() {
+	e.Problems = e.pipeline.told(e.pipeline.problems)
+	e.LeftOut = len(manifest.SortProblems(e.pipeline.problems)) - len(e.Problems)
+}
+
+// told returns problems in the order of files without the ones that the settings leave out. An error of an environment
+// that is written stays, as nothing is written with it.
+func (p *pipeline) told(problems []manifest.Problem) []manifest.Problem {
+	return slices.DeleteFunc(manifest.SortProblems(problems), func(problem manifest.Problem) bool {
+		return p.known.LeavesOut(string(problem.Code)) && (problem.Warning || IsFolder(p.name))
+	})
 }
 
 // LoadIfThere is Load for an environment that may be gone unless it was asked for. That has an empty rendering.
@@ -133,8 +150,9 @@ func (r *Repository) judge(name string, by *By, progress func(step string)) (e *
 		return &Environment{Name: name, Problems: []manifest.Problem{r.missing(name)}}, func() {}
 	}
 	p := runPipeline(r, name, by, progress)
-	e = &Environment{Name: name, Problems: manifest.SortProblems(p.problems), Sources: p.sources, pipeline: p}
-	if len(p.root.objects) > 0 || !manifest.HasErrors(e.Problems) {
+	e = &Environment{Name: name, Sources: p.sources, pipeline: p}
+	e.setProblems()
+	if len(p.root.objects) > 0 || !manifest.HasErrors(p.problems) {
 		e.Paths = p.root.paths
 	}
 	return e, p.release
@@ -242,7 +260,7 @@ func (e *Environment) JudgeRest(of *Environment) []manifest.Problem {
 	if p.isAdmitted {
 		return e.Problems
 	}
-	refused := refusedBy(e.Problems)
+	refused := refusedBy(p.problems)
 	valid := func(objects []manifest.Object) []manifest.Object {
 		return slices.DeleteFunc(slices.Clone(objects), func(o manifest.Object) bool {
 			return refused[o.ID()] || o.IsRendered() && refused[o.Source().ID()]
@@ -254,7 +272,7 @@ func (e *Environment) JudgeRest(of *Environment) []manifest.Problem {
 	}
 	found := p.locateAll(slices.Concat(p.judgeRendered(p.checker, rendered),
 		p.admit(p.checker, valid(other.objects), p.built)))
-	return manifest.SortProblems(slices.Concat(e.Problems, found))
+	return p.told(slices.Concat(p.problems, found))
 }
 
 // refusedBy returns the objects of errors.
@@ -402,6 +420,7 @@ func runPipeline(repository *Repository, name string, by *By, show func(step str
 	input, problems := readInput(repository, name, by)
 	p.input = input
 	p.root = &Delivery{input: input, Looks: input.noted}
+	p.addProblems(repository.settingsProblems()) // which hide no other
 	absent, isNoneKnown := input.absent()
 	p.root.unknown(absent...)
 	if isNoneKnown {
@@ -546,6 +565,9 @@ func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) [
 		return noRendering != nil || err == nil
 	}
 	p.addKustomizations(&environment)
+	if IsFolder(p.name) { // perhaps without a kustomization
+		environment.ElsewhereFile = settings.File
+	}
 	return slices.Concat(blameDeliveries(environment.Warnings()), p.lostNamespaces(), p.unknownValues(objects),
 		p.unserved(all))
 }
@@ -575,6 +597,7 @@ func (p *pipeline) elsewhere() (lists warn.Elsewhere) {
 			}
 		}
 	}
+	lists = append(lists, strings.Join(p.known.Elsewhere, ","))
 	if IsFolder(p.name) || p.entry != "" { // a tool syncs it from its own namespace
 		lists = append(lists, "Namespace flux-system, Namespace argocd")
 	}

@@ -21,6 +21,7 @@ import (
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
+	"example.com/gatehouse/render/settings"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
 	"example.com/gatehouse/render/source/node"
@@ -48,14 +49,25 @@ type Repository struct {
 
 	kinds   *registry.Kinds
 	root    *os.Root
-	dir     string                                       // the path of root on disk, without links
-	locked  string                                       // the folder that locks: environments/, or dir without it
-	files   source.Revision                              // the work tree, or see At
-	overlay map[string][]byte                            // see With
-	shared  *memo.Memo                                   // results for all environments of a run, if Memo is nil
-	own     *memo.Memo                                   // see Again
-	found   func() []entry.Entry                         // outside of environments/, read once
-	defined func() map[schema.GroupKind][]fileDefinition // findDefinitions, once
+	dir     string            // the path of root on disk, without links
+	locked  string            // the folder that locks: environments/, or dir without it
+	files   source.Revision   // the work tree, or see At
+	overlay map[string][]byte // see With
+	shared  *memo.Memo        // results for all environments of a run, if Memo is nil
+	own     *memo.Memo        // see Again
+	once
+}
+
+// once has what is read once from the files of a repository.
+type once struct {
+	settings func() settings.Settings
+	found    func() entries // outside of environments/
+	defined  func() map[schema.GroupKind][]fileDefinition
+}
+
+// setOnce sets what is read once from the files.
+func (r *Repository) setOnce() {
+	r.once = once{sync.OnceValue(r.readSettings), sync.OnceValue(r.findEntries), sync.OnceValue(r.findDefinitions)}
 }
 
 // Open opens the repository in a folder, with objects of some kinds.
@@ -75,14 +87,17 @@ func Open(dir string, kinds *registry.Kinds) (*Repository, error) {
 		return nil, fmt.Errorf("open the folder that holds %s: %w", tree.EnvironmentsFolder, err)
 	}
 	r := &Repository{kinds: kinds, root: root, dir: resolved, files: source.Disk(root, resolved), shared: &memo.Memo{}}
-	r.found, r.defined = sync.OnceValue(r.findEntries), sync.OnceValue(r.findDefinitions)
+	r.setOnce()
 	if r.fileSystem().IsDir("/" + tree.EnvironmentsFolder) {
 		r.locked = filepath.Join(resolved, tree.EnvironmentsFolder)
 		return r, nil
 	}
 	r.locked = resolved
-	if len(r.found()) == 0 {
+	if len(r.found().all) == 0 {
 		r.Close()
+		if wrong := r.Settings().Problems; len(wrong) > 0 {
+			return nil, errors.New(wrong[0].String())
+		}
 		return nil, fmt.Errorf("%s has no folder %s, and nothing else to judge: %s; create the folder with render "+
 			"init, or name the folder that holds it", resolved, tree.EnvironmentsFolder, entry.LookedFor)
 	}
@@ -97,7 +112,7 @@ func (r *Repository) Close() { _ = r.root.Close() }
 func (r *Repository) With(files map[string][]byte) *Repository {
 	with := *r
 	with.overlay = files
-	with.found, with.defined = sync.OnceValue(with.findEntries), sync.OnceValue(with.findDefinitions)
+	with.setOnce()
 	return &with
 }
 
@@ -115,7 +130,7 @@ func (r *Repository) At(revision source.Revision) *Repository {
 	at.files = source.Once(revision)
 	at.Look = nil
 	at.IsLeftOut = nil
-	at.found, at.defined = sync.OnceValue(at.findEntries), sync.OnceValue(at.findDefinitions)
+	at.setOnce()
 	return &at
 }
 
@@ -181,7 +196,7 @@ func (r *Repository) lookBelow(folder string) {
 	}
 }
 
-// FindRoot returns the folder at or above dir that holds environments/.
+// FindRoot returns the folder at or above dir that holds environments/ or the settings.
 func FindRoot(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -189,6 +204,9 @@ func FindRoot(dir string) (string, error) {
 	}
 	for at := dir; ; at = filepath.Dir(at) {
 		if info, err := os.Stat(filepath.Join(at, tree.EnvironmentsFolder)); err == nil && info.IsDir() {
+			return at, nil
+		}
+		if info, err := os.Stat(filepath.Join(at, settings.File)); err == nil && info.Mode().IsRegular() {
 			return at, nil
 		}
 		if at == filepath.Dir(at) {
@@ -229,7 +247,7 @@ func (r *Repository) ownEnvironments() (names []string, err error) {
 // PlainBuild returns the objects in the output of `kustomize build` for a folder, which other tools apply.
 // folder is from the root, with a leading slash.
 func (r *Repository) PlainBuild(folder string) ([]manifest.Object, error) {
-	sources := source.Read(nil, nil, r.fileSystem(), nil, clusterOf, nil, folder)
+	sources := source.Read(nil, nil, r.fileSystem(), nil, (&input{}).clusterOf, nil, folder)
 	if manifest.HasErrors(sources.Problems) {
 		return nil, errors.New(sources.Problems[0].String())
 	}

@@ -163,8 +163,8 @@ func (r *Repository) HasEnvironment(name string) bool {
 		return true
 	}
 	isOther := func(e entry.Entry) bool { return source.IsWithin(folderOf(e.Name), folder) }
-	isEntry := slices.Contains(r.entryNames(), name)
-	return isEntry || !entry.HasCluster(name) && !slices.ContainsFunc(r.found(), isOther)
+	isEntry := slices.Contains(r.entryNames(), name) || slices.Contains(namesOf(r.found().leftOut), name)
+	return isEntry || !entry.HasCluster(name) && !slices.ContainsFunc(r.found().all, isOther)
 }
 
 // missing returns the problem of a missing environment.

@@ -126,7 +126,7 @@ func (p *pipeline) startingCharts() []*Delivery {
 		}
 	}
 	isDefined := func(o manifest.Object) bool { return defined[o.GroupVersionKind().GroupKind()] }
-	empty := func() charts.Cluster { return clusterOf(p.sources.Kustomizations[p.folder], nil) }
+	empty := func() charts.Cluster { return p.clusterOf(p.sources.Kustomizations[p.folder], nil) }
 	all := p.root.charts()
 	for i, d := range all {
 		if !slices.ContainsFunc(d.Applied(), isDefined) {

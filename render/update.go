@@ -22,6 +22,8 @@ type Update struct {
 	// The update keeps them. A Selection of all environments includes the files outside any
 	// environment.
 	Orphans []manifest.Problem
+
+	leftOut []string // the entries that are none by the settings
 }
 
 // TreeUpdate is the planned change of one rendered environment. The plan of an environment that
@@ -78,6 +80,9 @@ func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 		if e.Plan != nil && !manifest.HasErrors(e.Problems) {
 			update.Orphans = append(update.Orphans, e.Plan.Orphans()...)
 		}
+	}
+	if selection.All {
+		update.leftOut = repository.LeftOut()
 	}
 	if selection.All && repository.fileSystem().IsDir("/"+tree.EnvironmentsFolder) {
 		update.Orphans = append(update.Orphans, tree.Orphans(repository.root, names)...)
@@ -186,7 +191,7 @@ func (u *Update) Failed() bool { return manifest.HasErrors(u.problems()) }
 
 // Coverage returns the coverage of all environments.
 func (u *Update) Coverage() Coverage {
-	all := Coverage{NotJudged: []NotJudged{}}
+	all := Coverage{NotJudged: []NotJudged{}, Entries: u.leftOut}
 	for _, e := range u.Environments {
 		all.Add(e.Coverage)
 	}

@@ -11,15 +11,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// settings returns an object of a kind without a schema, with a value.
-func settings(value string) string {
+// settingsOf returns an object of a kind without a schema, with a value.
+func settingsOf(value string) string {
 	return "apiVersion: example.com/v1\nkind: Settings\nmetadata: {name: a, namespace: shop}\nvalue: " + value + "\n"
 }
 
 // renderSettings returns the rendered settings, or the problems.
 func renderSettings(t *testing.T, value string) (rendered string, problems []string) {
 	t.Helper()
-	root := write(t, "-- environments/prod/kustomization.yaml --\nresources: [a.yaml]\n-- environments/prod/a.yaml --\n"+settings(value))
+	root := write(t, "-- environments/prod/kustomization.yaml --\nresources: [a.yaml]\n-- environments/prod/a.yaml --\n"+settingsOf(value))
 	if problems = problemsOf(run(t, root)); len(problems) > 0 {
 		return "", problems
 	}
@@ -34,7 +34,7 @@ func renderSettings(t *testing.T, value string) (rendered string, problems []str
 func kustomizeSettings(value string) (string, error) {
 	fs := filesys.MakeFsInMemory()
 	_ = fs.WriteFile("/kustomization.yaml", []byte("resources: [a.yaml]\n"))
-	_ = fs.WriteFile("/a.yaml", []byte(settings(value)))
+	_ = fs.WriteFile("/a.yaml", []byte(settingsOf(value)))
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(fs, "/")
 	if err != nil {
 		return "", err
@@ -89,7 +89,7 @@ func TestPlainTimesStayText(t *testing.T) {
 			if len(problems) > 0 {
 				t.Fatalf("%q", problems)
 			}
-			equal(t, value, jsonOf(t, settings(value)), jsonOf(t, got))
+			equal(t, value, jsonOf(t, settingsOf(value)), jsonOf(t, got))
 		})
 	}
 }

@@ -28,10 +28,11 @@ type world struct {
 	sync     *folder.Place                   // by which Flux syncs the environment, or nil
 	clusters []manifest.Object               // Secrets that register clusters of Argo CD
 	scopes   map[schema.GroupKind]bool       // of custom kinds: whether they have a namespace
+	given    map[string]map[string]string    // values by the settings of the repository
 }
 
 func newWorld(objects []manifest.Object, in *input) *world {
-	w := &world{objects: map[manifest.ID]manifest.Object{}, scopes: map[schema.GroupKind]bool{}}
+	w := &world{objects: map[manifest.ID]manifest.Object{}, scopes: map[schema.GroupKind]bool{}, given: in.known.Values}
 	w.add(objects, in)
 	return w
 }
@@ -66,21 +67,33 @@ func (w *world) apply(d *Delivery) {
 	}
 }
 
-// values returns the ConfigMap with values that a reference names, and its known values: a variable that is left in
-// a value is of a delivery with unknown values, and SOPS encrypts values.
+// values returns the ConfigMap or Secret with values that a reference names, and its known values: a variable that is
+// left in a value is of a delivery with unknown values, and SOPS encrypts values. What git does not tell, the settings
+// may.
 func (w *world) values(kind, namespace, name string) (from manifest.Object, values map[string]string, areKnown bool) {
-	from, areKnown = w.objects[manifest.ID{Kind: kind, Namespace: namespace, Name: name}]
-	if kind != "ConfigMap" || !areKnown || from.Object["sops"] != nil {
+	id := manifest.ID{Kind: kind, Namespace: namespace, Name: name}
+	given, isGiven := w.given[id.String()]
+	from, isThere := w.objects[id]
+	isPlain := isThere && kind == "ConfigMap" && from.Object["sops"] == nil
+	if !isPlain && !isGiven {
 		return from, nil, false
 	}
+	areKnown = true
 	values = map[string]string{}
-	data, _ := from.Object["data"].(map[string]any)
-	for key, value := range data {
-		if flux.HasVariables(value) {
-			areKnown = false
-			continue
+	maps.Copy(values, given)
+	if !isThere {
+		return from, values, true
+	}
+	for _, field := range []string{"data", "stringData"} {
+		data, _ := from.Object[field].(map[string]any)
+		for key, value := range data {
+			_, isKnown := given[key]
+			if isPlain && !flux.HasVariables(value) {
+				values[key], _ = value.(string)
+				isKnown = true
+			}
+			areKnown = areKnown && isKnown
 		}
-		values[key], _ = value.(string)
 	}
 	return from, values, areKnown
 }
@@ -224,7 +237,7 @@ func (d *Delivery) substitute(by folder.Place, w *world) (problems []manifest.Pr
 // checkNames returns the errors of names of values in a ConfigMap, or in the Kustomization that takes them.
 func checkNames(in manifest.Object, by folder.Place, values map[string]string) (problems []manifest.Problem) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if flux.IsName(name) || by.IsElsewhere {
+		if flux.IsName(name) || by.IsElsewhere || in.Unstructured == nil {
 			continue
 		}
 		keys := []string{"data", name}

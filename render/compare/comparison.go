@@ -29,6 +29,8 @@ type Diff struct {
 	Environments []*Comparison
 	// Frame has the changed files since Base that the changes of Environments do not explain.
 	Frame []FrameChange
+	// LeftOut are the entries that are none by the settings of the repository.
+	LeftOut []string
 }
 
 // Differs reports whether anything changes.

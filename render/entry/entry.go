@@ -3,6 +3,7 @@
 package entry
 
 import (
+	"cmp"
 	"maps"
 	"path"
 	"path/filepath"
@@ -10,14 +11,16 @@ import (
 	"strings"
 
 	"example.com/gatehouse/render/delivery/application"
+	"example.com/gatehouse/render/settings"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 )
 
 // Repository is the files to find entries in.
 type Repository struct {
-	Files *source.FileSystem
-	Tree  source.Revision
+	Files    *source.FileSystem
+	Tree     source.Revision
+	Settings settings.Settings
 	// Origin tells the sources of Applications that are not the tree.
 	Origin application.Origin
 }
@@ -68,7 +71,7 @@ func CleanName(name string) string {
 		return "" // no name
 	case IsFolder(clean):
 		return clean
-	case strings.HasPrefix(name, "./"), strings.Contains(name, clusterMark):
+	case strings.HasPrefix(name, "./"), strings.HasSuffix(name, "/"), strings.Contains(name, clusterMark):
 		return "./" + clean
 	}
 	return name
@@ -97,11 +100,38 @@ func CanBuild(files *source.FileSystem, name string) bool {
 	return files.KustomizationFile(at) != "" || len(files.Manifests(at)) > 0
 }
 
-// All returns the entries: the roots of the graph of deliveries, and the kustomizations that nothing leads to.
-func (r Repository) All() []Entry {
+// All returns the entries: the roots of the graph of deliveries, the kustomizations that nothing leads to, and the
+// folders that the settings name. LeftOut are others that are none by the settings.
+func (r Repository) All() (entries, leftOut []Entry) {
 	g := newGraph(r)
+	isNone := func(folder string) bool { return r.Settings.WhyNone(folder) != "" }
+	entries = slices.DeleteFunc(r.found(g.entries(isNone)), func(e Entry) bool { return r.WhyNone(e) != "" })
+	if len(r.Settings.NotEntries) == 0 {
+		return entries, nil
+	}
+	for _, e := range r.found(g.entries(func(string) bool { return false })) {
+		if !slices.ContainsFunc(entries, func(other Entry) bool { return other.Name == e.Name }) {
+			leftOut = append(leftOut, e)
+		}
+	}
+	return entries, leftOut
+}
+
+// WhyNone returns the reason why an entry is none by the settings, of its name or its folder, or nothing.
+func (r Repository) WhyNone(e Entry) string {
+	return cmp.Or(r.Settings.WhyNone(e.Name), r.Settings.WhyNone(FolderOf(e.Name)))
+}
+
+// found returns entries, each once, and the folders that the settings name.
+func (r Repository) found(all []Entry) []Entry {
+	for _, name := range r.Settings.Named() {
+		isEnvironment := !IsFolder(name) && r.Files.IsDir(path.Join("/", tree.EnvironmentsFolder, name))
+		if name = CleanName("./" + name); !isEnvironment && !HasCluster(name) {
+			all = append(all, Entry{Name: name})
+		}
+	}
 	byName := map[string]*Entry{}
-	for _, e := range g.entries() {
+	for _, e := range all {
 		isFound := r.IsOutside(e.Name) && (len(e.Resources) > 0 || e.IsChart || CanBuild(r.Files, e.Name))
 		switch other := byName[e.Name]; {
 		case other != nil:
@@ -112,13 +142,13 @@ func (r Repository) All() []Entry {
 			byName[e.Name] = &e
 		}
 	}
-	all := make([]Entry, 0, len(byName))
+	found := make([]Entry, 0, len(byName))
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		slices.Sort(byName[name].Resources)
 		byName[name].Resources = slices.Compact(byName[name].Resources)
-		all = append(all, *byName[name])
+		found = append(found, *byName[name])
 	}
-	return all
+	return found
 }
 
 // Clusters returns the folders in another one, or the folder itself, that Flux syncs clusters by, also those that an

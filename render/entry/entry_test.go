@@ -100,7 +100,8 @@ kind: Component
 		"one in its own app": {fleet + sync + "-- apps/listed/self.yaml --\n" + strings.Split(strings.Replace(sync, "path: ./apps", "path: ./apps/listed", 1), "--\n")[1], []string{"./cluster"}},
 	} {
 		var got []string
-		for _, e := range open(t, test.files).All() {
+		entries, _ := open(t, test.files).All()
+		for _, e := range entries {
 			got = append(got, strings.TrimSpace(e.Name+" "+strings.Join(e.Resources, " ")))
 		}
 		if !slices.Equal(got, test.want) {
@@ -192,7 +193,8 @@ func TestEntriesAreTheRootsOfWhatDelivers(t *testing.T) {
 			"metadata: {name: a}\nspec: &a {source: {path: *a}}\n", ""},
 	} {
 		var got []string
-		for _, e := range open(t, test.files).All() {
+		entries, _ := open(t, test.files).All()
+		for _, e := range entries {
 			name := e.Name
 			if len(e.Resources) > 0 {
 				name += "(" + strings.Join(e.Resources, " ") + ")"

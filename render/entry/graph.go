@@ -16,6 +16,7 @@ import (
 	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/regular"
+	"example.com/gatehouse/render/settings"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/node"
 	"example.com/gatehouse/render/tree"
@@ -28,6 +29,7 @@ type graph struct {
 	files   *source.FileSystem
 	tree    source.Revision
 	origin  application.Origin
+	known   settings.Cluster // of any cluster
 	listed  []listed
 	folders map[string]*files
 	syncs   []*sync
@@ -78,8 +80,9 @@ var fixtures = []string{"testdata", "fixtures", "node_modules"}
 
 // newGraph reads each YAML file once, without rendered environments.
 func newGraph(r Repository) *graph {
-	g := &graph{files: r.Files, tree: r.Tree, origin: r.Origin, folders: map[string]*files{}, in: map[string][]*sync{},
-		objects: map[string]bool{}, loaded: map[string]bool{}, paths: map[string][]string{}}
+	g := &graph{files: r.Files, tree: r.Tree, origin: r.Origin, known: r.Settings.Anywhere(),
+		folders: map[string]*files{}, in: map[string][]*sync{}, objects: map[string]bool{}, loaded: map[string]bool{},
+		paths: map[string][]string{}}
 	g.list(".", files{})
 	for _, f := range g.listed {
 		if f.isDir || !source.IsYAML(f.name) && path.Ext(f.name) != ".json" {

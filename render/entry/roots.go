@@ -87,9 +87,10 @@ func (g *graph) roots() (all []root, seen map[vertex]bool) {
 	return all, seen
 }
 
-// entries returns the entries of the roots, perhaps several of a name.
-func (g *graph) entries() (all []Entry) {
+// entries returns the entries of the roots, perhaps several of a name, without the roots in folders that are none.
+func (g *graph) entries(isNone func(folder string) bool) (all []Entry) {
 	roots, seen := g.roots()
+	roots = slices.DeleteFunc(roots, func(r root) bool { return isNone(r.place()) })
 	synced := map[string]bool{}
 	for _, r := range roots {
 		if folder := g.syncedBy(r); folder != "" && !g.isListed(folder) { // of a listed one, another cluster has all

@@ -166,7 +166,7 @@ func (g *graph) setMade(s *sync, set source.Document) {
 	}
 	o, err := manifest.FromYAML(set.Node())
 	if err == nil {
-		all, _ := applicationset.Expand(o, g, nil) // an error where the set is delivered
+		all, _ := applicationset.Expand(o, g, g.known.Of(o)) // an error where the set is delivered
 		for _, u := range all {
 			for _, d := range source.Parse(s.file, manifest.ToYAML(u.Object)) {
 				add(d)

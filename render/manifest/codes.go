@@ -50,6 +50,8 @@ const (
 	InvalidOverride metav1.CauseType = "InvalidOverride"
 	// InvalidAnnotation is an annotation of a kustomization, such as the version of Kubernetes, with a wrong value.
 	InvalidAnnotation metav1.CauseType = "InvalidAnnotation"
+	// InvalidSettings is a wrong field or value in .gatehouse.yaml.
+	InvalidSettings metav1.CauseType = "InvalidSettings"
 	// InvalidObject is an object that the API server refuses as a whole.
 	InvalidObject metav1.CauseType = "InvalidObject"
 	// APIWarning is a warning of the API server.

@@ -29,7 +29,7 @@ func missingController(in Input) []manifest.Problem {
 	}
 	o := in.Objects[gated]
 	return []manifest.Problem{warning(o, "", "no Gatehouse controller in the environment: without it no %s starts: "+
-		"add environments/base/gatehouse, %s", o.GetKind(), orAnnotate(controllerID))}
+		"add environments/base/gatehouse, %s", o.GetKind(), in.orAnnotate(controllerID))}
 }
 
 // gatePolicyID is the policy in environments/base/gatehouse that lets only the controller open gates.
@@ -48,7 +48,7 @@ func missingGatePolicy(in Input) []manifest.Problem {
 	}
 	return []manifest.Problem{warning(in.controllers[0], "", "no %s in the environment: without it anyone who may "+
 		"change Pods can open gates: add environments/base/gatehouse/gate-policy.yaml, %s", gatePolicyID,
-		orAnnotate(gatePolicyID))}
+		in.orAnnotate(gatePolicyID))}
 }
 
 // LocalImage is the controller's image if it is built from this repository.
@@ -73,8 +73,7 @@ func unpinnedController(in Input) (warnings []manifest.Problem) {
 			continue
 		case !strings.Contains(image, "/"):
 			message = fmt.Sprintf("%s has no registry, so no cluster can pull it: push it, and set its name and "+
-				"digest in images:, or, if the nodes of a lab have it, annotate the kustomization with %s: %s", image,
-				ElsewhereAnnotation, id)
+				"digest in images:, or, if the nodes of a lab have it, %s", image, in.annotate(id.String()))
 		}
 		field := fmt.Sprintf("spec.template.spec.containers[%d].image", i)
 		warnings = append(warnings, warning(o, field, "%s", message))

@@ -97,12 +97,12 @@ func (k knot) links() (links []link) {
 }
 
 // warning returns the warning of a knot: of the plainest need.
-func (k knot) warning() manifest.Problem {
+func (k knot) warning(in Input) manifest.Problem {
 	links := k.links()
 	first := links[0]
 	if first.how == missing {
 		return warning(first.object, "spec.dependsOn", "there is no %s, so Flux never applies it: name one that "+
-			"is there, or annotate the kustomization with %s: %[1]s", first.what, ElsewhereAnnotation)
+			"is there, or %s", first.what, in.annotate(first.what))
 	}
 	circle := first.circle()
 	o := first.object

@@ -39,7 +39,7 @@ func missingNamespaces(in Input) (warnings []manifest.Problem) {
 			remedy = hint + " Otherwise add it"
 		}
 		warnings = append(warnings, warning(o, "metadata.namespace", "%s is not defined here%s, %s", id, remedy,
-			orAnnotate(id)).Because("missing Namespaces"))
+			in.orAnnotate(id)).Because("missing Namespaces"))
 	}
 	return warnings
 }

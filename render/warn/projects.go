@@ -78,7 +78,7 @@ func (in Input) missingProject(o manifest.Object) []manifest.Problem {
 		return nil
 	}
 	return []manifest.Problem{warning(o, "spec.project", "there is no %s here, while other projects are, and without "+
-		"it Argo CD syncs nothing of the Application: add it, %s", id, orAnnotate(id))}
+		"it Argo CD syncs nothing of the Application: add it, %s", id, in.orAnnotate(id))}
 }
 
 // projectOf finds the AppProject of an Application, if it is known.

@@ -56,10 +56,10 @@ func (in Input) missingTarget(r references.Reference) []manifest.Problem {
 			"or add the field to a nameReference of configurations", r.To, now)
 	case similar != "":
 		said = fmt.Sprintf("there is no %s here: did you mean %q? Otherwise add it, %s", r.To, similar,
-			orAnnotate(r.To))
+			in.orAnnotate(r.To))
 	case in.index.HasAllClasses(r.To):
 		said = fmt.Sprintf("no %s here: the environment brings other classes, and not this one, so no controller "+
-			"takes the Ingress: name one of them, %s", r.To, orAnnotate(r.To))
+			"takes the Ingress: name one of them, %s", r.To, in.orAnnotate(r.To))
 	default:
 		return nil
 	}
@@ -94,15 +94,15 @@ func idleSelectors(in Input, o manifest.Object) (warnings []manifest.Problem) {
 		if selected := in.index.Selected(s); len(selected) > 0 {
 			warnings = append(warnings, unknownPorts(in, s, selected)...)
 		} else if all := in.index.Selectable(s); len(all) <= mostSelectable {
-			warnings = append(warnings, nothingSelected(s, all)...)
+			warnings = append(warnings, nothingSelected(in, s, all)...)
 		}
 	}
 	return warnings
 }
 
 // nothingSelected returns the warning of a selector that selects none of some objects, if that is surely a mistake.
-func nothingSelected(s references.Selector, all []references.Labelled) []manifest.Problem {
-	otherwise := fmt.Sprintf("Otherwise annotate the kustomization with %s: %s", ElsewhereAnnotation, s.From)
+func nothingSelected(in Input, s references.Selector, all []references.Labelled) []manifest.Problem {
+	otherwise := "Otherwise " + in.annotate(s.From.String())
 	for _, l := range all {
 		if key, meant := s.Misses(l.Labels); key != "" {
 			return []manifest.Problem{warningAt(s.From, append(slices.Clip(s.Path), key),

@@ -116,7 +116,7 @@ func neverStarting(in Input) (warnings []manifest.Problem) {
 	}
 	for _, k := range knots(steps) {
 		if how := k.links()[0].how; how != ofKind && how != inNamespace || !in.IsPrepared() {
-			warnings = append(warnings, k.warning())
+			warnings = append(warnings, k.warning(in))
 		}
 	}
 	return warnings

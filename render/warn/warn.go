@@ -40,6 +40,8 @@ type Input struct {
 	IsNamespaced func(schema.GroupVersionKind) (namespaced, known bool)
 	// Elsewhere holds the values of ElsewhereAnnotation.
 	Elsewhere Elsewhere
+	// ElsewhereFile is the file to write other such objects into, of an environment without a kustomization of its own.
+	ElsewhereFile string
 	// Now is the time of rendering. If it is zero, warnings do not depend on the time.
 	Now time.Time
 	// Installed are objects that controllers install.
@@ -186,6 +188,14 @@ func (e Elsewhere) Has(id manifest.ID) bool {
 }
 
 // orAnnotate is the end of a warning of an object that is not in the environment.
-func orAnnotate(id manifest.ID) string {
-	return fmt.Sprintf("or, if it exists elsewhere, annotate the kustomization with %s: %s", ElsewhereAnnotation, id)
+func (in Input) orAnnotate(id manifest.ID) string {
+	return "or, if it exists elsewhere, " + in.annotate(id.String())
+}
+
+// annotate says where to write that an object is elsewhere.
+func (in Input) annotate(object string) string {
+	if in.ElsewhereFile != "" {
+		return fmt.Sprintf("write %s into elsewhere of %s", object, in.ElsewhereFile)
+	}
+	return fmt.Sprintf("annotate the kustomization with %s: %s", ElsewhereAnnotation, object)
 }

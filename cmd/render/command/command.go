@@ -3,8 +3,11 @@ package command
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -28,6 +31,8 @@ const (
 	exitError   = 2
 	// exitNotRoutine is for differences that are not routine, if they have to be.
 	exitNotRoutine = 3
+	// exitNotJudged is for objects that are not judged, if all have to be.
+	exitNotJudged = 3
 )
 
 // exitCode is an error that ends the program without a message.
@@ -39,6 +44,9 @@ type flags struct {
 	selected
 	check  bool
 	strict bool
+	// requireCoverage makes objects that are not judged another exit code.
+	requireCoverage bool
+
 	staged bool
 	watch  bool
 	since  string     // a revision; empty to render what is selected
@@ -69,7 +77,8 @@ changes: do not use --watch there.
 
 Exit codes: 0 success, or with --check, rendered/ is up to date; 1 with --check,
 rendered/ is out of date, or has files that no index lists; 1 with --staged, git add is
-missing; 2 error; 130 ended by Ctrl-C. On an error nothing is written. If the
+missing; 2 error; 3 with --require-coverage, something is not judged; 130 ended by
+Ctrl-C. On an error nothing is written. If the
 disk fails midway, the error lists the changed files; render again.`,
 		Example: `  # Show what the branch changes, as the comment on a pull request
   render diff --base main -o markdown
@@ -102,6 +111,9 @@ disk fails midway, the error lists the changed files; render again.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.requireCoverage && !f.check {
+				return errors.New("--require-coverage needs --check: add it")
+			}
 			if f.watch {
 				return watchEnvironments(cmd, kinds, f)
 			}
@@ -169,6 +181,8 @@ func addModeFlags(cmd *cobra.Command, f *flags) {
 		"write nothing; print a diff and exit with 1 if rendered/ is out of date")
 	cmd.Flags().BoolVar(&f.strict, "strict", false,
 		"treat warnings as errors, including warnings that depend on today's date")
+	cmd.Flags().BoolVar(&f.requireCoverage, "require-coverage", false,
+		"with --check, exit with 3 unless everything is judged: render coverage lists the rest")
 	cmd.Flags().BoolVar(&f.staged, "staged", false,
 		"for hooks of git: exit with 1 if git add is missing for rendered/; with --check, check the index instead "+
 			"of the work tree")
@@ -184,6 +198,9 @@ func environmentsAreFlags(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	hint := "name an environment with --env NAME"
+	if !cmd.HasParent() && slices.Contains([]string{"check", "judge", "lint", "test", "validate", "verify"}, args[0]) {
+		return fmt.Errorf("unknown command %q: write render --all --check", args[0])
+	}
 	if _, err := apiserver.ParseVersion(args[0]); err == nil && cmd.Flags().Lookup("kubernetes") != nil {
 		hint = "write --kubernetes " + args[0]
 	}
@@ -227,6 +244,9 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 	ctx := cmd.Context()
 	var interrupted *interruption
 	if !f.check {
+		if err := f.checkSelection(repository); err != nil {
+			return err
+		}
 		if err := repository.CheckRendered(f.Selection); err != nil {
 			return err
 		}
@@ -256,7 +276,7 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 	printRenderCommand(cmd.OutOrStdout(), cmd.ErrOrStderr(), update, f)
 	fmt.Fprintln(cmd.ErrOrStderr(), update.Coverage())
 	if f.check || update.Failed() {
-		return checkResult(update)
+		return checkResult(cmd.ErrOrStderr(), update, f.requireCoverage)
 	}
 	if err := update.Commit(); err != nil {
 		return err
@@ -268,11 +288,28 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 	return err
 }
 
+// checkSelection returns an error without a selection, in a repository that has clusters and no environment to render:
+// what it has, and the commands for these.
+func (f flags) checkSelection(repository *render.Repository) error {
+	names, err := repository.Environments()
+	isAny := f.All || len(f.Names) > 0 || f.Changed != nil
+	if err != nil || isAny || len(names) == 0 || !render.IsFolder(names[0]) { // own environments come first
+		return err
+	}
+	return fmt.Errorf("found %s: which command? try\n"+
+		"  render --all --check       to see what a cluster would refuse\n"+
+		"  render diff --base main    to see what your branch changes in each cluster\n"+
+		"  render coverage            to see what is not judged, and why", manifest.FirstOf(3, names))
+}
+
 // checkResult returns the exit code of an update that is not written.
-func checkResult(update *render.Update) error {
+func checkResult(errOut io.Writer, update *render.Update, requireCoverage bool) error {
 	switch {
 	case update.Failed():
 		return exitCode(exitError)
+	case requireCoverage && len(update.Coverage().NotJudged) > 0:
+		fmt.Fprintln(errOut, "not everything is judged: render coverage lists the rest, with the reasons")
+		return exitCode(exitNotJudged)
 	case update.Changes() || len(update.Orphans) > 0:
 		return exitCode(exitDiffers)
 	}
@@ -342,8 +379,12 @@ func openRepository(root string, kinds *registry.Kinds) (*render.Repository, err
 	if err == nil {
 		return render.Open(root, kinds)
 	}
-	if in, notFound := openGit(context.Background(), "."); notFound == nil { // perhaps with entries
+	in, notFound := openGit(context.Background(), ".")
+	switch {
+	case notFound == nil: // perhaps with entries
 		return render.Open(in.Top().Dir(), kinds)
+	case errors.Is(notFound, git.ErrMissing):
+		return nil, fmt.Errorf("%w, or name the folder of the repository with --root: %w", notFound, err)
 	}
 	return nil, err
 }

@@ -8,10 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/settings"
 )
 
 func newCoverageCommand(kinds *registry.Kinds) *cobra.Command {
@@ -57,6 +59,9 @@ func runCoverage(cmd *cobra.Command, kinds *registry.Kinds, f selected) error {
 					Message: strings.TrimSuffix(n.Reason+": "+n.Detail, ": ")}
 				fmt.Fprintln(w, at)
 			}
+			for _, entry := range coverage.Entries {
+				fmt.Fprintf(w, "left out by %s: %s\n", settings.File, kind.Visible(entry))
+			}
 			fmt.Fprintln(w, coverage)
 			return flush()
 		})
@@ -67,6 +72,7 @@ func noCoverage() render.Coverage { return render.Coverage{NotJudged: []render.N
 // coverageOf returns the coverage of all environments after a change.
 func coverageOf(d *compare.Diff) render.Coverage {
 	all := noCoverage()
+	all.Entries = d.LeftOut
 	for _, e := range d.Environments {
 		if e.Environment != nil {
 			all.Add(e.Environment.Coverage())

@@ -32,9 +32,10 @@ environments/base with the kinds and the controller, an environment that builds 
 its rendered manifests, .gitattributes and, at the top of the git repository, a CI file.
 Init overwrites no file. It appends two lines to an existing .gitattributes.
 
-In a repository that Flux or Argo CD syncs clusters from, and without environments/, create only
-the CI file: CI judges each cluster and comments on pull requests, and nothing is rendered
-into git. Pass --env for an environment as above.
+With --ci alone, and in a repository with clusters or overlays and no environment of its own,
+create only the CI file: CI judges each cluster and comments on pull requests, and nothing is
+rendered into git. With --kubernetes, .gatehouse.yaml then says the version of each. Pass
+--env for an environment as above.
 
 With --from, create an environment from an existing kustomize overlay, without a base.
 The overlay stays in place, and rendered/ has its build. Init compares the rendered
@@ -55,6 +56,9 @@ With --agents, write only AGENTS.md: the commands, the exit codes and the form o
 for coding agents. If the file exists, print the text instead.`,
 		Example: `  # Set up the current repository, with the environment prod
   render init
+
+  # Write only the CI file, and the version of Kubernetes of the clusters that the repository has
+  render init --ci github --kubernetes 1.35
 
   # Create the environment staging, with the controller's image from your registry
   render init --env staging --image registry.example.com/gatehouse-controller:v1.0.0
@@ -130,20 +134,22 @@ func runInit(cmd *cobra.Command, root string, o setup.Options) error {
 	}
 	p := newProgress(cmd.ErrOrStderr(), "looking at the git repository")
 	defer p.stop()
-	var entries []string
 	o.Now = time.Now()
-	if o.From == "" && o.Environment == "" {
-		if entries = setup.Entries(root, o.Kinds); len(entries) == 0 {
-			o.Environment = "prod"
-		}
+	isAlone := o.From == "" && o.Environment == ""
+	if isAlone {
+		o.Entries = setup.Entries(root, o.Kinds)
+	}
+	if isCI := o.CI != "" && o.CI != setup.NoCI; isAlone && (o.Image != "" || len(o.Entries) == 0 && !isCI) {
+		o.Environment = "prod"
 	}
 	made, err := setup.Init(cmd.Context(), root, o, p.step)
 	p.stop()
 	if err != nil {
 		return err
 	}
-	if printMade(cmd, made, o); len(entries) > 0 {
-		printEntries(cmd.OutOrStdout(), entries)
+	printMade(cmd, made, o)
+	if o.Environment == "" && len(o.Entries) > 0 {
+		printEntries(cmd.OutOrStdout(), o.Entries)
 	}
 	if len(made.Unrendered) > 0 {
 		refused, _ := manifest.SplitProblems(made.Problems)
@@ -167,7 +173,7 @@ func newCommands(o setup.Options) string {
 
 // printEntries prints what the CI file is for, and how to go on.
 func printEntries(out io.Writer, entries []string) {
-	fmt.Fprintf(out, "CI judges and compares %s; nothing else is written\n", manifest.FirstOf(3, entries))
+	fmt.Fprintf(out, "judged and compared as they are: %s; nothing else is written\n", manifest.FirstOf(3, entries))
 	fmt.Fprintln(out, "try: render --all --check, and render diff --base main")
 	from := entries[0]
 	if !setup.IsFreeName(path.Base(from)) {

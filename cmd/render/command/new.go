@@ -66,7 +66,7 @@ func newNewKindCommand(kinds *registry.Kinds, k *kind.Kind) *cobra.Command {
 	addEnvironmentFlags(cmd, &s.Environment, &root)
 	_ = cmd.MarkFlagRequired("env")
 	cmd.Flags().StringVarP(&s.Namespace, "namespace", "n", "",
-		"the namespace (default: the namespace of the kustomization, or default)")
+		"the namespace (default: the one of the kustomization, the only one of the environment, or default)")
 	for _, f := range outline.Fields {
 		if f.Flag == "" || cmd.Flags().Lookup(f.Flag) != nil {
 			continue

@@ -13,12 +13,14 @@ import (
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/settings"
 	"example.com/gatehouse/render/verbs/upgrade"
+	"example.com/gatehouse/render/verdict/apiserver"
 )
 
 type upgradeFlags struct {
 	selected
-	kubernetes string
+	kubernetes, from string
 }
 
 // upgradeReport is the verdicts of another version as JSON.
@@ -34,7 +36,7 @@ func newUpgradeCommand(kinds *registry.Kinds) *cobra.Command {
 		Use:   "upgrade --kubernetes VERSION (--env NAME... | --all)",
 		Short: "Show what another version of Kubernetes would refuse or store otherwise",
 		Long: `Judge environments as another minor version of Kubernetes would, newer or older, and show
-each difference from the version that the environment is for: errors and warnings that
+each difference from the version that the environment is for, or --from: errors and warnings that
 appear or go, and fields that are stored otherwise because a default changes or a version
 drops them. It needs no cluster and writes nothing. Errors of both versions go to stderr.
 
@@ -52,15 +54,19 @@ Exit codes: 0 no differences; 1 differences; 2 error.`,
 	}
 	f.addFlags(cmd, "judge", "", "text", "markdown", "json")
 	cmd.Flags().StringVar(&f.kubernetes, "kubernetes", "", "the minor `VERSION` to judge by, like 1.37")
+	cmd.Flags().StringVar(&f.from, "from", "",
+		"the minor `VERSION` to compare with (default: the one that each environment declares, or the newest)")
 	_ = cmd.MarkFlagRequired("kubernetes")
-	_ = cmd.RegisterFlagCompletionFunc("kubernetes", completeVersions)
+	for _, name := range []string{"kubernetes", "from"} {
+		_ = cmd.RegisterFlagCompletionFunc(name, completeVersions)
+	}
 	return cmd
 }
 
 func runUpgrade(cmd *cobra.Command, kinds *registry.Kinds, f upgradeFlags) error {
 	return inRepository(cmd, kinds, f.root, (*render.Repository).RLock,
 		func(repository *render.Repository, p *progress) error {
-			all, errs, err := upgrade.Run(repository, f.Selection, f.kubernetes, p.stepOf)
+			all, errs, err := upgrade.Run(repository, f.Selection, f.from, f.kubernetes, p.stepOf)
 			if err != nil {
 				return err
 			}
@@ -70,6 +76,7 @@ func runUpgrade(cmd *cobra.Command, kinds *registry.Kinds, f upgradeFlags) error
 				coverage.Add(e.Coverage)
 			}
 			defer fmt.Fprintln(cmd.ErrOrStderr(), coverage)
+			printAssumed(cmd.ErrOrStderr(), all)
 			if f.output == "json" {
 				err = printJSON(cmd.OutOrStdout(), upgradeReport{all, coverage, append([]manifest.Problem{}, errs...)})
 			} else {
@@ -83,6 +90,20 @@ func runUpgrade(cmd *cobra.Command, kinds *registry.Kinds, f upgradeFlags) error
 			}
 			return nil
 		})
+}
+
+// printAssumed names the environments without a version, and how to declare one.
+func printAssumed(errOut io.Writer, all []*upgrade.Environment) {
+	var names []string
+	for _, e := range all {
+		if e.IsAssumed {
+			names = append(names, e.Name)
+		}
+	}
+	if len(names) > 0 {
+		fmt.Fprintf(errOut, "%s: no Kubernetes is declared, so the newest, %s, counts as theirs: write --from VERSION, "+
+			"or kubernetes into %s\n", manifest.FirstOf(3, names), apiserver.Newest, settings.File)
+	}
 }
 
 func printUpgrade(out io.Writer, all []*upgrade.Environment, isMarkdown bool) error {

@@ -43,19 +43,25 @@ type Files interface {
 type expansion struct {
 	applicationSet
 	replacer
-	strict   replacer // for which a missing key is an error
-	files    Files
-	below    map[string][]string // of Files
-	clusters []manifest.Object
+	strict replacer // for which a missing key is an error
+	Known
+	files Files
+	below map[string][]string // of Files
+}
+
+// Known is what generators get from elsewhere.
+type Known struct {
+	// Clusters are the Secrets that register clusters.
+	Clusters []manifest.Object
+	// Parameters are of the kinds of generators that ask a server.
+	Parameters map[string][]map[string]any
 }
 
 type params map[string]any
 
-// Expand returns the Applications of an ApplicationSet. Clusters are the Secrets that register clusters. Beside an
-// error are the Applications that are right.
-func Expand(set manifest.Object, files Files, clusters []manifest.Object) (all []*unstructured.Unstructured,
-	err error) {
-	e := expansion{files: files, below: map[string][]string{}, clusters: clusters}
+// Expand returns the Applications of an ApplicationSet. Beside an error are the Applications that are right.
+func Expand(set manifest.Object, files Files, known Known) (all []*unstructured.Unstructured, err error) {
+	e := expansion{files: files, below: map[string][]string{}, Known: known}
 	if err := manifest.Decode(set.Object["spec"], &e.applicationSet); err != nil {
 		return nil, err
 	}

@@ -112,7 +112,7 @@ func TestApplicationSetMakesApplications(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		var got string
-		applications, err := Expand(o, filesOf(setFiles), nil)
+		applications, err := Expand(o, filesOf(setFiles), Known{})
 		if err != nil {
 			got = "error: " + err.Error()
 		} else {
@@ -165,7 +165,7 @@ func TestApplicationSetOfClusters(t *testing.T) {
 			t.Fatal(err)
 		}
 		var all []string
-		applications, err := Expand(o, nil, test.clusters)
+		applications, err := Expand(o, nil, Known{Clusters: test.clusters})
 		if err != nil {
 			all = append(all, "error: "+err.Error())
 		} else {

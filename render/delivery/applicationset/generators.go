@@ -33,6 +33,9 @@ type generator struct {
 // kinds are the kinds of generators that need no server, in the order of their fields.
 var kinds = []string{"list", "clusters", "git", "matrix", "merge"}
 
+// others are the kinds of generators that ask a server, see Known.
+var others = []string{"scmProvider", "clusterDecisionResource", "pullRequest", "plugin"}
+
 // listGenerator has parameters.
 type listGenerator struct {
 	Elements     []map[string]any
@@ -66,16 +69,22 @@ func (e *expansion) generate(content map[string]any, outer params, at *field.Pat
 		return nil, err
 	}
 	for kind, value := range content {
-		if value != nil && kind != "selector" && !slices.Contains(kinds, kind) {
+		if _, isKnown := e.Parameters[kind]; value != nil && kind != "selector" && !slices.Contains(kinds, kind) &&
+			!isKnown {
 			return nil, errors.New("a generator is none of list, git, clusters, matrix and merge")
 		}
 	}
-	for _, kind := range kinds {
+	for _, kind := range append(slices.Clone(kinds), others...) {
 		own, isSet := content[kind].(map[string]any)
 		if !isSet {
 			continue
 		}
-		found, err := e.parameters(g, kind, at.Child(kind))
+		known, isKnown := e.Parameters[kind]
+		find := func() ([]params, error) { return e.parameters(g, kind, at.Child(kind)) }
+		if isKnown {
+			find = func() ([]params, error) { return e.given(known, own, at.Child(kind)) }
+		}
+		found, err := find()
 		if err != nil {
 			return nil, err
 		}
@@ -255,6 +264,26 @@ func (e *expansion) ofList(g listGenerator, at *field.Path) (all []params, err e
 	return append(all, more...), nil
 }
 
+// given returns parameters that are known from elsewhere, with the values of their generator. Without Go templates each
+// is a text.
+func (e *expansion) given(known []map[string]any, generator map[string]any, at *field.Path) (all []params, err error) {
+	var g struct{ Values map[string]string }
+	if err := manifest.Decode(generator, &g); err != nil {
+		return nil, err
+	}
+	for _, element := range known {
+		p := params(maps.Clone(element))
+		if !e.GoTemplate {
+			p = params{}
+			for name, text := range flat(element) {
+				p[name] = text
+			}
+		}
+		all = append(all, p)
+	}
+	return all, e.addValues(all, g.Values, at.Child("values"))
+}
+
 // texts returns the texts of an element and, by joined names, of its values.
 func texts(element map[string]any, prefix string, at *field.Path) (params, error) {
 	p := params{}
@@ -431,11 +460,11 @@ func (e *expansion) ofClusters(g clusterGenerator, at *field.Path) (all []params
 	if err != nil {
 		return nil, field.Invalid(at.Child("selector"), field.OmitValueType{}, err.Error())
 	}
-	if len(e.clusters) == 0 {
+	if len(e.Clusters) == 0 {
 		return nil, errors.New("no Secret of the environment lists its clusters")
 	}
 	hasOwn := len(g.Selector.MatchLabels)+len(g.Selector.MatchExpressions) > 0
-	for _, o := range e.clusters {
+	for _, o := range e.Clusters {
 		if !selector.Matches(labels.Set(o.GetLabels())) {
 			continue
 		}

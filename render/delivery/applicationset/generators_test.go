@@ -109,7 +109,7 @@ func TestGenerators(t *testing.T) {
 			}
 			spec["generators"] = []any{generator}
 			o := manifest.Object{Unstructured: &unstructured.Unstructured{Object: map[string]any{"spec": spec}}}
-			all, err := Expand(o, filesOf(generatorFiles), nil)
+			all, err := Expand(o, filesOf(generatorFiles), Known{})
 			var made []string
 			for _, u := range all {
 				project, _, _ := unstructured.NestedString(u.Object, "spec", "project")
@@ -151,7 +151,7 @@ func TestPatchOfTemplate(t *testing.T) {
 			if err := yaml.Unmarshal([]byte(content), &o.Object); err != nil {
 				t.Fatal(err)
 			}
-			all, err := Expand(o, nil, nil)
+			all, err := Expand(o, nil, Known{})
 			if err != nil {
 				if got := "error: " + err.Error(); !strings.HasPrefix(test.want, "error: ") || !strings.HasPrefix(got, test.want) {
 					t.Errorf("%s\nwant %s", got, test.want)

@@ -7,7 +7,9 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"os"
 	"slices"
+	"strings"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -65,6 +67,9 @@ func (t Target) config() (*rest.Config, string, error) {
 	known := kind.Visible(render.ListNames(t.Contexts()))
 	config, err := loader.ClientConfig()
 	switch {
+	case clientcmd.IsEmptyConfig(err) && known == "" && t.missing() != "":
+		return nil, "", fmt.Errorf("KUBECONFIG names %s, which does not exist: correct it, or write --kubeconfig FILE",
+			kind.Visible(t.missing()))
 	case clientcmd.IsEmptyConfig(err) && known == "":
 		return nil, "", errors.New("which cluster? set KUBECONFIG, or write --kubeconfig FILE")
 	case clientcmd.IsEmptyConfig(err):
@@ -78,6 +83,22 @@ func (t Target) config() (*rest.Config, string, error) {
 		name = fmt.Sprintf("context %s (%s)", context, config.Host)
 	}
 	return config, kind.Visible(name), nil
+}
+
+// missing returns a file that KUBECONFIG names, if none of these files is there.
+func (t Target) missing() string {
+	if t.Kubeconfig != "" || os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
+		return ""
+	}
+	files := clientcmd.NewDefaultClientConfigLoadingRules().Precedence
+	isThere := func(name string) bool {
+		_, err := os.Stat(name)
+		return err == nil
+	}
+	if len(files) == 0 || slices.ContainsFunc(files, isThere) {
+		return ""
+	}
+	return strings.Join(files, " and ")
 }
 
 // countAnswers counts what the API server sends as input of the run: the work on it is in proportion.

@@ -17,6 +17,7 @@ import (
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/regular"
+	"example.com/gatehouse/render/settings"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verbs/git"
@@ -208,7 +209,7 @@ func (f *frame) isExplained(file git.FileChange) bool {
 		return false
 	case folder == tree.Folder:
 		return f.isRenderedChange(file, name, within)
-	case isRepository(file), isUntold:
+	case isRepository(file), isUntold, name == settings.File:
 		return false
 	case folder == tree.EnvironmentsFolder:
 		return f.looked.Has(name) || !f.knowsSources(within)
@@ -293,6 +294,9 @@ func (f *frame) outdated() (changes []change) {
 // judge returns the risk and the rank of a change.
 func (f *frame) judge(file git.FileChange) (kind.Sentence, int) {
 	name := f.git.InFolder(file.Path)
+	if name == settings.File && f.git.Holds(file.Path) {
+		return settings.Review(f.base.Settings(), f.repository.Settings()), rankRepository
+	}
 	within, isRendered := strings.CutPrefix(name, tree.Folder+"/")
 	if !isRendered || !f.git.Holds(file.Path) {
 		risk, rank := judgeName(file)

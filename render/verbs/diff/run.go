@@ -36,12 +36,13 @@ func Run(ctx context.Context, repository *render.Repository, selection render.Se
 	if err != nil {
 		return nil, err
 	}
+	d := &compare.Diff{Base: previous.commit}
 	if selection.All {
+		d.LeftOut = repository.LeftOut()
 		names = previous.withGone(names)
 	}
 	names, leftOut, warnings := repository.CheckedOut(names)
 	watchdog.Expect(len(names))
-	d := &compare.Diff{Base: previous.commit}
 	var errs []error
 	for _, name := range leftOut {
 		if base != "" {

@@ -232,6 +232,9 @@ func selectsRepository(variable string) bool {
 	}, name)
 }
 
+// ErrMissing is the error of a machine without git.
+var ErrMissing = errors.New("git is not in PATH: install git")
+
 func commandError(ctx context.Context, args []string, stderr string, err error) error {
 	var exit *exec.ExitError
 	switch {
@@ -240,7 +243,7 @@ func commandError(ctx context.Context, args []string, stderr string, err error) 
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, exec.ErrNotFound):
-		return fmt.Errorf("git is not in PATH: install git")
+		return ErrMissing
 	case errors.As(err, &exit):
 		message := Tidy(stderr)
 		if message == "" {

@@ -174,7 +174,7 @@ func initFrom(t *testing.T, objects string) (*Result, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := Init(t.Context(), dir, Options{Kinds: kinds, From: filepath.Join(dir, "delivery.yaml"), CI: noCI}, func(string) {})
+	made, err := Init(t.Context(), dir, Options{Kinds: kinds, From: filepath.Join(dir, "delivery.yaml"), CI: NoCI}, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

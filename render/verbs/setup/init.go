@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/entry"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verbs/git"
@@ -27,8 +29,10 @@ type Options struct {
 	// Kinds are the kinds of source objects.
 	Kinds *registry.Kinds
 	// Environment is the name of the environment. With From it may be empty: then it is the name of the folder or
-	// of the delivery object. Without both, only a CI file is written, for the clusters that the repository has.
+	// of the delivery object. Without both, only a CI file is written, and the settings that Kubernetes is for.
 	Environment string
+	// Entries are the clusters that the repository has, see Entries.
+	Entries []string
 	// From is an overlay outside of environments/ that the environment lists instead of a base, the folder of a cluster
 	// or of several, or a file with the Kustomizations of Flux and Applications of Argo CD that sync overlays.
 	From string
@@ -48,12 +52,13 @@ type Options struct {
 const Patience = 200 * time.Millisecond
 
 // CIs are the supported hosts of CI, and none.
-var CIs = []string{github, gitlab, noCI}
+var CIs = []string{github, gitlab, NoCI}
 
 const (
 	github = "github"
 	gitlab = "gitlab"
-	noCI   = "none"
+	// NoCI writes no CI file.
+	NoCI = "none"
 )
 
 // Result lists the files of Init. Paths are from the top of the git repository.
@@ -159,11 +164,11 @@ func (o Options) check() (image string, err error) {
 	return image, errors.Join(append(errs, err)...)
 }
 
-// Entries returns the folders that tools sync clusters by, of a repository without environments/. CI judges them as
-// they are.
+// Entries returns the clusters and overlays of a repository without environments of its own, those that tools sync
+// first. CI judges them as they are.
 func Entries(dir string, kinds *registry.Kinds) []string {
 	resolved, err := resolve(dir)
-	if _, missing := os.Stat(filepath.Join(resolved, tree.EnvironmentsFolder)); err != nil || missing == nil {
+	if err != nil {
 		return nil
 	}
 	repository, err := render.Open(resolved, kinds)
@@ -171,11 +176,17 @@ func Entries(dir string, kinds *registry.Kinds) []string {
 		return nil
 	}
 	defer repository.Close()
-	var names []string
-	for _, e := range repository.Entries().All() {
-		if e.IsDelivered() {
-			names = append(names, e.Name)
-		}
+	names, err := repository.Environments() // own ones come first
+	if err != nil || len(names) > 0 && !render.IsFolder(names[0]) || repository.HasEnvironment("base") {
+		return nil
+	}
+	entries, _ := repository.Entries().All()
+	slices.SortStableFunc(entries, func(a, b entry.Entry) int {
+		return cmp.Compare(strconv.FormatBool(b.IsDelivered()), strconv.FormatBool(a.IsDelivered()))
+	})
+	names = names[:0]
+	for _, e := range entries {
+		names = append(names, e.Name)
 	}
 	return names
 }

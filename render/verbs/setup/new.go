@@ -27,7 +27,7 @@ type Spec struct {
 	Kind        *kind.Kind
 	Name        string
 	Environment string
-	// Namespace may be empty: then the namespace of the kustomization, or default, applies.
+	// Namespace may be empty: then the one of the kustomization, or the only one of the environment, or default applies.
 	Namespace string
 	// Values are the results of Field.Parse by the names of fields.
 	Values map[string]any
@@ -68,7 +68,10 @@ func Add(ctx context.Context, repository *render.Repository, s Spec, progress fu
 		return nil, fmt.Errorf("--namespace %s: %s sets the namespace %s for all objects: omit the flag", s.Namespace,
 			source.Relative(e.file), e.Namespace)
 	}
-	namespace := cmp.Or(s.Namespace, "default")
+	namespace := s.Namespace
+	if e.Namespace == "" && namespace == "" {
+		namespace = cmp.Or(onlyNamespace(repository, s.Environment, e.folder), "default")
+	}
 	if e.Namespace != "" { // the kustomization sets it
 		namespace = ""
 	}
@@ -95,6 +98,24 @@ func Add(ctx context.Context, repository *render.Repository, s Spec, progress fu
 	}
 	progress("writing")
 	return a, a.write(root, sample, edited)
+}
+
+// onlyNamespace returns the namespace of all objects in the files of an environment, or nothing if they have several.
+func onlyNamespace(repository *render.Repository, environment, folder string) (namespace string) {
+	for _, o := range repository.Judge(environment, nil, func(string) {}).Known() {
+		own := o.GetNamespace()
+		if o.GetKind() == "Namespace" {
+			own = o.GetName()
+		}
+		switch {
+		case own == "" || o.IsRendered() || !source.IsWithin(path.Join("/", o.Origin), folder), own == namespace:
+		case namespace != "":
+			return ""
+		default:
+			namespace = own
+		}
+	}
+	return namespace
 }
 
 // modeline returns the comment that names the schema of an environment for editors:

@@ -15,6 +15,7 @@ import (
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/regular"
+	"example.com/gatehouse/render/settings"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/warn"
@@ -23,7 +24,12 @@ import (
 func (p *target) plan(ctx context.Context, o Options, image string) (made *Result, err error) {
 	made = &Result{files: map[string][]byte{}}
 	if o.From == "" && o.Environment == "" {
-		return made, p.planCI(ctx, o, made, false)
+		p.planSettings(o, made)
+		err := p.planCI(ctx, o, made, len(made.files) > 0)
+		if err == nil && len(made.files) == 0 {
+			err = errors.New("there is nothing to write: pass --from or --env to create an environment")
+		}
+		return made, err
 	}
 	names := []string{o.Environment}
 	hasBase := p.exists(path.Join(p.base(), "gatehouse"))
@@ -85,10 +91,31 @@ func (p *target) planEnvironment(o Options, image string, hasBase bool, made *Re
 	return err
 }
 
+// planSettings adds the settings with the version of Kubernetes of the clusters that the repository has.
+func (p *target) planSettings(o Options, made *Result) {
+	if o.Kubernetes == "" {
+		return
+	}
+	var s strings.Builder
+	s.WriteString("# What no other file of this repository says about its clusters. docs/validation.md of Gatehouse has " +
+		"all fields.\n")
+	if len(o.Entries) == 0 {
+		fmt.Fprintf(&s, "all:\n  kubernetes: %q\n", o.Kubernetes)
+	} else {
+		s.WriteString("entries:\n")
+	}
+	for _, name := range o.Entries {
+		fmt.Fprintf(&s, "- name: %s\n  kubernetes: %q\n", manifest.Scalar(name), o.Kubernetes)
+	}
+	name := path.Join(p.prefix, settings.File)
+	made.files[name] = []byte(s.String())
+	made.Files = append(made.Files, name)
+}
+
 // planCI adds the CI files. With --from or another environment they may exist already.
 func (p *target) planCI(ctx context.Context, o Options, made *Result, mayExist bool) error {
 	ci := cmp.Or(o.CI, p.ciHost(ctx))
-	if ci == noCI {
+	if ci == NoCI {
 		return nil
 	}
 	name, content := ciFile(ci, p.git.DefaultBranch(ctx), p.prefix)
@@ -150,6 +177,8 @@ func (p *target) hint(made *Result, found []string) string {
 		return "pass another name by --env, which begins the names of several environments"
 	case p.exists(path.Join(p.base(), "gatehouse")):
 		return "to add an environment, pass another name by --env"
+	case slices.Contains(found, path.Join(p.prefix, settings.File)):
+		return "write kubernetes there"
 	case len(made.files) == 1 && len(made.Rendered) == 0:
 		return "pass --from or --env to create an environment"
 	case len(found) == 1 && found[0] == made.CIFile:
@@ -164,6 +193,9 @@ func (p *target) write(ctx context.Context, o Options, made *Result) (err error)
 		if err := regular.ReplaceFile(p.root, name, made.files[name]); err != nil {
 			return err
 		}
+	}
+	if len(made.Rendered) == 0 {
+		return nil
 	}
 	repository, err := render.Open(filepath.Join(p.top, filepath.FromSlash(p.prefix)), o.Kinds)
 	if err != nil {

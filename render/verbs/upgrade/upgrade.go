@@ -3,6 +3,8 @@
 package upgrade
 
 import (
+	"cmp"
+
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
@@ -15,18 +17,20 @@ type Environment struct {
 	Name   string `json:"name"`
 	Before string `json:"before"`
 	After  string `json:"after"`
-	// IsAssumed reports whether the environment declares no version, so that Before is the newest.
+	// IsAssumed reports whether neither the environment nor the caller names a version, so that Before is the newest.
 	IsAssumed bool            `json:"isAssumed,omitempty"`
 	Coverage  render.Coverage `json:"-"`
 	*compare.Verdicts
 }
 
-// Run compares the verdicts on environments, and returns the errors of both. Of an environment with an error before
+// Run compares the verdicts of two versions on environments, without from of their own one, and returns the errors of both. Of an environment with an error before
 // the verdict it returns only these. It calls progress with each step.
-func Run(repository *render.Repository, selection render.Selection, version string,
+func Run(repository *render.Repository, selection render.Selection, from, version string,
 	progress func(environment, step string)) (all []*Environment, errs []manifest.Problem, err error) {
-	if err := render.CheckKubernetes(version); err != nil {
-		return nil, nil, err
+	for _, version := range []string{version, cmp.Or(from, version)} {
+		if err := render.CheckKubernetes(version); err != nil {
+			return nil, nil, err
+		}
 	}
 	names, err := repository.Select(selection)
 	if err != nil {
@@ -36,14 +40,18 @@ func Run(repository *render.Repository, selection render.Selection, version stri
 	for _, name := range names {
 		step := func(step string) { progress(name, step) }
 		repository := repository.Again(&memo.Memo{}) // both verdicts are on the same objects
-		before := repository.Judge(name, &render.By{}, step)
+		before := repository.Judge(name, &render.By{Kubernetes: from}, step)
 		if _, hasJudge := before.Definitions(); !hasJudge {
 			found, _ := manifest.SplitProblems(before.Problems)
 			errs = append(errs, found...)
 			continue
 		}
+		isAssumed := !before.DeclaresKubernetes()
+		if isAssumed { // a verdict without a version is one on all versions
+			before = repository.Judge(name, &render.By{Kubernetes: before.Kubernetes()}, step)
+		}
 		after := repository.Judge(name, &render.By{Kubernetes: version}, step)
-		compared := &Environment{name, before.Kubernetes(), version, !before.DeclaresKubernetes(), after.Coverage(),
+		compared := &Environment{name, before.Kubernetes(), version, isAssumed, after.Coverage(),
 			compare.OfVerdicts(before, after)}
 		all = append(all, compared)
 		errs = append(errs, compared.Both...)
