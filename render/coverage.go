@@ -55,6 +55,7 @@ func (e *Environment) Coverage() (c Coverage) {
 		what := "cluster"
 		if !d.isEntry() {
 			at = p.locate(manifest.NewProblem(d.Of.Committed(), "", manifest.Value{}, ""))
+			at.Object = d.Of.String() // which a set may make
 			what = d.Of.GetKind()
 		}
 		if d.Chart != nil {

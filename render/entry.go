@@ -132,7 +132,7 @@ func deliveringTo(cluster string, objects []manifest.Object) (all []manifest.Obj
 		if delivery.IsApplication(o) {
 			isDelivered = entry.ClusterOf(name, server) == cluster
 		}
-		if !isDelivered && Delivers(o) && !folder.IsApplicationSet(o) {
+		if !isDelivered && Delivers(o) && !folder.IsSet(o) {
 			continue
 		}
 		for _, field := range []string{"name", "server"} {

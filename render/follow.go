@@ -19,6 +19,7 @@ import (
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/delivery/release"
+	"example.com/gatehouse/render/delivery/resourceset"
 	"example.com/gatehouse/render/entry"
 	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/kustomize"
@@ -50,6 +51,7 @@ type following struct {
 	world      *world
 	have       map[manifest.ID]manifest.Object
 	foreign    []folder.Place
+	waiting    []*Delivery // sets whose inputs are in other objects
 	count      int
 	instances  func() []manifest.Object // of flux-operator, by all FluxInstances in files
 	origin     application.Origin
@@ -72,9 +74,18 @@ func (in *input) follow(repository *Repository, files *source.FileSystem,
 		}
 	}
 	f.artifact = files.InArtifact(ignore)
-	for level := []*Delivery{entry}; len(level) > 0; {
+	for level := []*Delivery{entry}; len(level) > 0 || len(f.waiting) > 0; {
 		own := f.world.own
 		var next []*Delivery
+		if len(level) == 0 {
+			for _, set := range f.waiting { // for the objects with their inputs, which are all here now
+				problems = append(problems, f.add(set, f.files, f.openSet)...)
+				if set.isOpen() {
+					next = append(next, set)
+				}
+			}
+			f.waiting = nil
+		}
 		for _, parent := range level {
 			found, isFull := f.followObjects(parent, own)
 			problems = append(problems, found...)
@@ -119,8 +130,12 @@ func (f *following) byValues(deliveries []*Delivery) (sorted []*Delivery) {
 // followObjects adds the deliveries among the objects of a parent. IsFull reports whether there are too many.
 func (f *following) followObjects(parent *Delivery, own manifest.ID) (problems []manifest.Problem, isFull bool) {
 	for _, o := range parent.Applied() {
-		if folder.IsApplicationSet(o) {
-			set := &Delivery{Place: folder.Place{Of: o.Committed(), InCluster: o}, Parent: parent}
+		if folder.IsSet(o) {
+			set := &Delivery{Place: folder.Place{Of: o.Own(), InCluster: o, IsFlux: resourceset.Is(o)}, Parent: parent}
+			if resourceset.HasProviders(o) {
+				f.waiting = append(f.waiting, set)
+				continue
+			}
 			problems = append(problems, f.add(set, f.files, f.openSet)...)
 		}
 		refused := application.Read(o).Refused()

@@ -9,6 +9,8 @@ import (
 
 	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/delivery/application"
+	"example.com/gatehouse/render/delivery/applicationset"
+	"example.com/gatehouse/render/delivery/resourceset"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 )
@@ -16,7 +18,7 @@ import (
 // Place is a folder that a tool builds for an object, with the fields that change what it builds.
 type Place struct {
 	delivery.Overlay
-	// Of is the object as it is in git, and InCluster the same object as it is applied.
+	// Of is the object as it is in git or as a set makes it, and InCluster the same object as it is applied.
 	Of, InCluster manifest.Object
 	// Field is the field of the path.
 	Field string
@@ -62,14 +64,12 @@ func IsKustomization(o manifest.Object) bool {
 	return o.GetKind() == "Kustomization" && manifest.Group(o.GetAPIVersion()) == "kustomize.toolkit.fluxcd.io"
 }
 
-// IsApplicationSet reports whether an object makes Applications of Argo CD.
-func IsApplicationSet(o manifest.Object) bool {
-	return o.GetKind() == "ApplicationSet" && manifest.Group(o.GetAPIVersion()) == "argoproj.io"
-}
+// IsSet reports whether a controller makes objects of a template in an object: an ApplicationSet or a ResourceSet.
+func IsSet(o manifest.Object) bool { return applicationset.Is(o) || resourceset.Is(o) }
 
-// Delivers reports whether an object may deliver a folder, by itself or by an Application that it makes.
+// Delivers reports whether an object may deliver a folder, by itself or by an object that it makes.
 func Delivers(o manifest.Object) bool {
-	return IsKustomization(o) || delivery.IsApplication(o) || IsApplicationSet(o)
+	return IsKustomization(o) || delivery.IsApplication(o) || IsSet(o)
 }
 
 // Places returns the folders that a tool builds for an object. A field of a wrong type is an error of the definition.
@@ -97,7 +97,7 @@ func placeOfKustomization(o manifest.Object) []Place {
 	}
 	ref := spec.SourceRef
 	return []Place{{
-		Overlay: spec.Overlay, Of: o.Committed(), InCluster: o, Field: "spec.path", Nth: -1,
+		Overlay: spec.Overlay, Of: o.Own(), InCluster: o, Field: "spec.path", Nth: -1,
 		Folder: path.Join("/", spec.Path), IsFlux: true,
 		Source: manifest.ID{Group: "source.toolkit.fluxcd.io", Kind: ref.Kind,
 			Namespace: cmp.Or(ref.Namespace, o.GetNamespace()), Name: ref.Name},
