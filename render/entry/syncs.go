@@ -8,9 +8,11 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/delivery/applicationset"
 	"example.com/gatehouse/render/delivery/folder"
+	"example.com/gatehouse/render/delivery/resourceset"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/node"
@@ -23,7 +25,7 @@ type sync struct {
 	cluster string // that gets the objects; empty for the one that has the object
 	isFlux  bool
 	places  []place
-	made    []sync // the Applications of an ApplicationSet
+	made    []sync // of a set
 	// instance is the folder that Flux syncs its cluster by, of an object that installs Flux; "." without.
 	instance string
 }
@@ -43,8 +45,8 @@ var (
 	// mayDeliver matches the version of an object that may deliver. It saves to parse all other files.
 	mayDeliver = regexp.MustCompile(`apiVersion["']?\s*:\s*["']?(?:argoproj\.io|[a-z.]*fluxcd[a-z.]*)/`)
 
-	// variable matches the variables of charts, generators and Flux in a name.
-	variable = regexp.MustCompile(`\{\{.*?\}\}|\$\{.*?\}`)
+	// variable matches the variables of charts, generators, inputs and Flux in a name.
+	variable = regexp.MustCompile(`\{\{.*?\}\}|<<.*?>>|\$\{.*?\}`)
 
 	// templatePath matches a path in a template of a chart.
 	templatePath = regexp.MustCompile(`(?m)^[\s-]*path:[ \t]*["']?([^"'#\s{]*(?:\{\{.*?\}\}[^"'#\s{]*)*)`)
@@ -95,6 +97,7 @@ func (g *graph) syncOf(d source.Document, file string) *sync {
 			s.places = []place{{path: path.Join(".", name)}}
 		}
 	case "fluxcd.controlplane.io/ResourceSet":
+		g.setResources(s, d)
 	default:
 		return nil
 	}
@@ -154,21 +157,42 @@ func ClusterBy(namespace, secret, configMap string) string {
 	return namespace + "." + name
 }
 
+// addMade adds an object that a set makes, if it delivers.
+func (g *graph) addMade(s *sync, object any) {
+	for _, d := range source.Parse(s.file, manifest.ToYAML(object)) {
+		if made := g.syncOf(d, s.file); made != nil {
+			s.made = append(s.made, *made)
+		}
+	}
+}
+
+// setResources sets the objects that a ResourceSet makes. With unknown inputs, the paths in its templates match any.
+func (g *graph) setResources(s *sync, set source.Document) {
+	o, err := manifest.FromYAML(set.Node())
+	if err != nil {
+		return
+	}
+	made, err := resourceset.Expand(o, resourceset.Alone{}) // an error where the set is delivered
+	for _, each := range made.Objects {
+		g.addMade(s, each.Object)
+	}
+	if err == nil && len(made.Unknown) == 0 {
+		return
+	}
+	resources, _ := decoding.At(o.Object, []string{"spec", "resources"}).([]any)
+	for _, resource := range resources {
+		g.addMade(s, resource)
+	}
+}
+
 // setMade sets the Applications that an ApplicationSet makes. Where they are unknown, it takes the paths in its
 // template and its generators match.
 func (g *graph) setMade(s *sync, set source.Document) {
-	add := func(d source.Document) {
-		made := sync{ID: d.ID, file: s.file, instance: "."}
-		made.setApplication(node.Field(d.Node(), "spec"))
-		s.made = append(s.made, made)
-	}
 	o, err := manifest.FromYAML(set.Node())
 	if err == nil {
 		all, _ := applicationset.Expand(o, g, nil) // an error where the set is delivered
 		for _, u := range all {
-			for _, d := range source.Parse(s.file, manifest.ToYAML(u.Object)) {
-				add(d)
-			}
+			g.addMade(s, u.Object)
 		}
 	}
 	if len(s.made) > 0 {

@@ -73,6 +73,15 @@ type World interface {
 	Providers() []manifest.Object
 }
 
+// Alone is the World of a ResourceSet whose other objects are not known.
+type Alone struct{}
+
+// Find implements World.
+func (Alone) Find(manifest.ID) (o manifest.Object, isThere bool) { return o, false }
+
+// Providers implements World.
+func (Alone) Providers() []manifest.Object { return nil }
+
 // Made are the objects of a ResourceSet, and the reasons why there may be others.
 type Made struct {
 	Objects []Object
