@@ -44,6 +44,8 @@ type Delivery struct {
 	ineffective []manifest.Problem
 	// sync is the place by which Flux syncs an entry; nil if nothing here says so.
 	sync *folder.Place
+	// artifact has the files that the folder is built from, if a generator makes them.
+	artifact *generated
 	// templates are the fields of a ResourceSet that make its objects.
 	templates map[manifest.ID]string
 	// rendered is the folder in rendered/NAME, and stays the reason to have none; see setRendered.
@@ -274,6 +276,7 @@ func (d *Delivery) Blame(p manifest.Problem) manifest.Problem {
 	set := d.overlay.Setter(d.sources, located.File, located.Line)
 	located.Line = set.Line
 	if set.Field == "" {
+		located.File = d.fromArtifact(located.File)
 		return located
 	}
 	message := strings.TrimPrefix(located.Object+": "+located.Message, ": ")
@@ -305,12 +308,13 @@ func (d *Delivery) blameObject(p manifest.Problem, field string, value manifest.
 // sets it, that object and its field.
 func (d *Delivery) LocateEntry(file string, line int) manifest.Problem {
 	at := manifest.Problem{File: source.Relative(file), Line: line}
-	if d.overlay == nil {
+	if d.overlay == nil { // of no artifact
 		return at
 	}
 	set := d.overlay.EntrySetter(d.sources, at.File, at.Line)
 	at.Line = set.Line
 	if set.Field == "" {
+		at.File = d.fromArtifact(at.File)
 		return at
 	}
 	return manifest.NewProblem(d.Of, set.Field, manifest.Value{}, "")

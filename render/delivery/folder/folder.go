@@ -5,6 +5,7 @@ package folder
 import (
 	"cmp"
 	"path"
+	"slices"
 	"strings"
 
 	"example.com/gatehouse/render/delivery"
@@ -155,6 +156,37 @@ func (p Place) Resolve(files *source.FileSystem, file string) Place {
 	resolved := Resolve(files, p.Source.Kind, path.Dir(file), within)
 	p.Folder = path.Join("/", resolved)
 	p.IsPart = resolved != within
+	return p
+}
+
+// In returns a place of Flux in an artifact, whose files are below a folder.
+func (p Place) In(root string) Place {
+	p.Folder = path.Join(root, p.Folder)
+	p.IsPart = true
+	return p
+}
+
+// Included returns a place of Flux in the source that has its files: a GitRepository may include others in folders of
+// its own (spec.include, and GetToPath in api/v1 of source-controller).
+func (p Place) Included(source manifest.Object) Place {
+	var spec struct {
+		Include []struct {
+			Repository       struct{ Name string }
+			FromPath, ToPath string
+		}
+	}
+	if source.Unstructured == nil || manifest.Decode(source.Object["spec"], &spec) != nil {
+		return p
+	}
+	for _, included := range slices.Backward(spec.Include) {
+		to := path.Join("/", cmp.Or(included.ToPath, included.Repository.Name))
+		if within, isBelow := strings.CutPrefix(p.Folder+"/", strings.TrimSuffix(to, "/")+"/"); isBelow {
+			p.Source.Name = included.Repository.Name
+			p.Folder = path.Join("/", included.FromPath, within)
+			p.IsPart = true
+			return p
+		}
+	}
 	return p
 }
 
