@@ -58,8 +58,12 @@ func (f *following) generateBy(o manifest.Object, own manifest.ID) (problems []m
 	if err == nil {
 		return nil
 	}
+	why := fmt.Sprintf("artifact is not made: %s: %v", o, err)
+	if other := (otherSource{}); errors.As(err, &other) {
+		why = err.Error()
+	}
 	for _, name := range artifact.Names(o) {
-		f.artifacts[artifact.ID(o.GetNamespace(), name)] = &generated{unknown: fmt.Sprintf("%s: %v", o, err)}
+		f.artifacts[artifact.ID(o.GetNamespace(), name)] = &generated{unknown: why}
 	}
 	if refused := new(field.Error); !errors.As(err, &refused) {
 		return nil
@@ -72,6 +76,12 @@ func (f *following) generateBy(o manifest.Object, own manifest.ID) (problems []m
 	return problems
 }
 
+// otherSource is the error of a source that is no part of this repository.
+type otherSource struct{ manifest.ID }
+
+// Error implements error.
+func (s otherSource) Error() string { return "other repository: " + s.String() }
+
 // filesOf returns the files of a source, if it is this repository, or an artifact that is made of it.
 func (f *following) filesOf(id, own manifest.ID) (artifact.Files, error) {
 	g := f.artifacts[id]
@@ -82,7 +92,7 @@ func (f *following) filesOf(id, own manifest.ID) (artifact.Files, error) {
 	case g != nil:
 		return g.files, nil
 	case !isGit || own != (manifest.ID{}) && id != own && !f.world.isSame(id, own):
-		return nil, fmt.Errorf("its source %s is another repository", id)
+		return nil, otherSource{id}
 	}
 	if f.whole == nil {
 		f.whole = artifact.Files{}

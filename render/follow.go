@@ -67,7 +67,8 @@ func (in *input) follow(repository *Repository, files *source.FileSystem,
 	entry *Delivery) (problems []manifest.Problem) {
 	objects := entry.Applied()
 	f := &following{input: in, repository: repository, files: files, world: newWorld(objects, in),
-		have: map[manifest.ID]manifest.Object{}, artifacts: map[manifest.ID]*generated{}, origin: in.sourceOrigin(repository, objects),
+		have: map[manifest.ID]manifest.Object{}, artifacts: map[manifest.ID]*generated{},
+		origin:    in.sourceOrigin(repository, objects),
 		instances: sync.OnceValue(func() []manifest.Object { return in.instanceObjects(repository.instances()) })}
 	ignore := ""
 	for _, o := range objects {
@@ -91,6 +92,8 @@ func (in *input) follow(repository *Repository, files *source.FileSystem,
 		}
 		for _, parent := range level {
 			problems = append(problems, f.generate(parent, own)...)
+		}
+		for _, parent := range level {
 			found, isFull := f.followObjects(parent, own)
 			problems = append(problems, found...)
 			if isFull {
@@ -105,6 +108,7 @@ func (in *input) follow(repository *Repository, files *source.FileSystem,
 		}
 		level = next
 	}
+	entry.nameMade()
 	entry.sync = f.world.sync
 	return append(problems, notFollowed(f.foreign)...)
 }

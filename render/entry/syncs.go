@@ -11,6 +11,7 @@ import (
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/delivery/applicationset"
+	"example.com/gatehouse/render/delivery/artifact"
 	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/delivery/resourceset"
 	"example.com/gatehouse/render/manifest"
@@ -26,6 +27,9 @@ type sync struct {
 	isFlux  bool
 	places  []place
 	made    []sync // of a set
+	// artifact is the artifact that has the places, if it is one, at the paths within.
+	artifact manifest.ID
+	within   []string
 	// instance is the folder that Flux syncs its cluster by, of an object that installs Flux; "." without.
 	instance string
 }
@@ -82,10 +86,16 @@ func (g *graph) syncOf(d source.Document, file string) *sync {
 		return s
 	case "kustomize.toolkit.fluxcd.io/Kustomization":
 		name := path.Join(".", node.Text(spec, "path"))
-		s.places = g.placeIn(node.Field(spec, "sourceRef"), file, name)
+		from := node.Field(spec, "sourceRef")
+		s.places = g.placeIn(from, file, name)
+		if node.Text(from, "kind") == "ExternalArtifact" {
+			s.artifact = artifact.ID(cmp.Or(node.Text(from, "namespace"), s.Namespace), node.Text(from, "name"))
+		}
+		s.within = []string{name}
 		for _, components := range node.Fields(spec, "components") {
 			for _, component := range node.Items(components) {
 				s.places = append(s.places, place{path: path.Join(name, component.Value)})
+				s.within = append(s.within, path.Join(name, component.Value))
 			}
 		}
 	case "fluxcd.controlplane.io/FluxInstance":
@@ -98,6 +108,11 @@ func (g *graph) syncOf(d source.Document, file string) *sync {
 		}
 	case "fluxcd.controlplane.io/ResourceSet":
 		g.setResources(s, d)
+	case "source.extensions.fluxcd.io/ArtifactGenerator":
+		if o, err := manifest.FromYAML(d.Node()); err == nil {
+			g.generators = append(g.generators, generator{o, file})
+		}
+		return nil
 	default:
 		return nil
 	}

@@ -95,47 +95,59 @@ func (s *staging) copyAny(op operation, files Files, name, to, base string) erro
 		}
 		return s.put(to, file)
 	}
+	err := s.addFolder(path.Clean(to))
 	for _, each := range files.below(name) {
 		within := each
 		if name != "." {
 			within = strings.TrimPrefix(each, name+"/")
 		}
-		if op.excludesBelow(name, within, base) {
-			continue
+		if err == nil {
+			err = s.copyBelow(op, name, within, to, base, files[each])
 		}
-		if err := s.put(path.Join(to, within), files[each]); err != nil {
+	}
+	return err
+}
+
+// copyBelow copies a file below a folder, and makes the folders between down to one that is excluded.
+func (s *staging) copyBelow(op operation, folder, within, to, base string, file source.Link) error {
+	parts := strings.Split(within, "/")
+	for i, part := range parts {
+		folder = path.Join(folder, part)
+		to = path.Join(to, part)
+		if op.excludes(folder, base) {
+			return nil
+		}
+		if i == len(parts)-1 {
+			break
+		}
+		if err := s.addFolder(to); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// excludesBelow reports whether a file below a folder, or a folder between, is excluded.
-func (op operation) excludesBelow(folder, within, base string) bool {
-	at := folder
-	for part := range strings.SplitSeq(within, "/") {
-		if at = path.Join(at, part); op.excludes(at, base) {
-			return true
-		}
-	}
-	return false
+	return s.put(to, file)
 }
 
 // put adds a file to the artifact.
 func (s *staging) put(to string, file source.Link) error {
-	switch {
-	case to == ".." || strings.HasPrefix(to, "../") || strings.HasPrefix(to, "/"):
-		return fmt.Errorf("to: %s leads out of the artifact", to)
-	case s.folders[to]:
+	if err := s.addFolder(path.Dir(to)); err != nil {
+		return err
+	}
+	if s.folders[to] {
 		return fmt.Errorf("to: %s is a folder of the artifact", to)
 	}
-	for at := path.Dir(to); at != "."; at = path.Dir(at) {
+	s.made[to] = file
+	return nil
+}
+
+// addFolder adds a folder to the artifact, and those above it.
+func (s *staging) addFolder(name string) error {
+	if name == ".." || strings.HasPrefix(name, "../") || strings.HasPrefix(name, "/") {
+		return fmt.Errorf("to: %s leads out of the artifact", name)
+	}
+	for at := name; !s.folders[at]; at = path.Dir(at) {
 		if _, isFile := s.made[at]; isFile {
 			return fmt.Errorf("to: %s is a file of the artifact", at)
 		}
-	}
-	s.made[to] = file
-	for at := path.Dir(to); !s.folders[at]; at = path.Dir(at) {
 		s.folders[at] = true
 	}
 	return nil
