@@ -53,6 +53,5 @@ tekton-pipeline - github.com/tektoncd/pipeline@v1.3.0 config/300-crds/*.yaml
 traefik - github.com/traefik/traefik/v3@v3.7.13 docs/content/reference/dynamic-configuration/traefik.io_*.yaml
 velero - github.com/vmware-tanzu/velero@v1.18.3 config/crd/v1/bases/*.yaml config/crd/v2alpha1/bases/*.yaml
 vertical-pod-autoscaler - k8s.io/autoscaler/vertical-pod-autoscaler@v1.8.1 deploy/vpa-v1-crd-gen.yaml
-volsync - github.com/backube/volsync@v0.14.0 config/crd/bases/*.yaml
 RELEASES
 go test ./render/delivery/definitions -count 1 -run TestUpdate -update "$folder"

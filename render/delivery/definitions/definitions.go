@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -69,8 +68,8 @@ func Of(gvk schema.GroupVersionKind) *unstructured.Unstructured {
 	return nil
 }
 
-// Instead returns the newest version of a kind that its project serves in place of one that it does not serve, and the
-// release of the project; empty if it serves that one, or the kind is of no such project.
+// Instead returns the newest version of a kind that its project serves in place of an older one that it does not serve,
+// and the release of the project; empty if it serves that one, or the kind is of no such project.
 func Instead(gvk schema.GroupVersionKind) (served, release string) {
 	definition := of(gvk.GroupKind())
 	if definition == nil || crd.Serves(definition, gvk.Version) {
@@ -81,6 +80,8 @@ func Instead(gvk schema.GroupVersionKind) (served, release string) {
 			served = v.Name
 		}
 	}
-	release, _, _ = strings.Cut(definition.GetAnnotations()[ReleaseAnnotation], ",")
-	return served, release
+	if version.CompareKubeAwareVersionStrings(gvk.Version, served) > 0 { // a later release may serve it
+		return "", ""
+	}
+	return served, definition.GetAnnotations()[ReleaseAnnotation]
 }

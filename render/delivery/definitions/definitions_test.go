@@ -174,4 +174,10 @@ func TestDefinitionsHaveTheirReleases(t *testing.T) {
 			t.Errorf("%s: is served: %t", gvk, !isServed)
 		}
 	}
+	for version, want := range map[string]string{"v1beta1": "v1", "v1": "", "v2": ""} {
+		gvk := schema.GroupVersionKind{Group: "external-secrets.io", Version: version, Kind: "ExternalSecret"}
+		if served, _ := Instead(gvk); served != want {
+			t.Errorf("%s: got %s in its place, want %q", version, served, want)
+		}
+	}
 }
