@@ -59,8 +59,10 @@ func (d *Delivery) withoutNamespace(checker *verdict.Checker) (problems []manife
 		isNamespaced, _ := checker.IsNamespaced(o.GroupVersionKind())
 		isIgnored := delivery.Find(delivery.Settings(o.Unstructured, delivery.Flux), delivery.Ignored) != nil
 		if isNamespaced && o.GetNamespace() == "" && !isIgnored {
-			problems = append(problems, manifest.NewProblem(o, "metadata.namespace", manifest.Value{}, fmt.Sprintf(
-				"metadata.namespace: namespace not specified: Flux refuses all objects of %s: %s", by.Of, write)).As(manifest.MissingNamespace))
+			message := fmt.Sprintf("metadata.namespace: namespace not specified: Flux refuses all objects of %s: %s",
+				by.Of, write)
+			problems = append(problems, manifest.NewProblem(o, "metadata.namespace", manifest.Value{},
+				message).As(manifest.MissingNamespace))
 		}
 	}
 	return problems

@@ -19,7 +19,8 @@ func makes(o manifest.Object) (program string, kinds []schema.GroupKind) {
 	}
 	switch manifest.Group(o.GetAPIVersion()) + "/" + o.GetKind() {
 	case "kro.run/ResourceGraphDefinition":
-		return "kro", []schema.GroupKind{{Group: cmp.Or(text("schema", "group"), "kro.run"), Kind: text("schema", "kind")}}
+		return "kro", []schema.GroupKind{{Group: cmp.Or(text("schema", "group"), "kro.run"),
+			Kind: text("schema", "kind")}}
 	case "apiextensions.crossplane.io/Composition":
 		return "Crossplane", []schema.GroupKind{{Group: manifest.Group(text("compositeTypeRef", "apiVersion")),
 			Kind: text("compositeTypeRef", "kind")}}
