@@ -19,6 +19,7 @@ import (
 	"strings"
 	"testing"
 
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
@@ -105,10 +106,12 @@ func addDefinitions(t *testing.T, all map[string][]byte, release string, content
 		}
 		spec := withoutDescriptions(u.Object["spec"]).(map[string]any)
 		delete(spec, "conversion") // by a webhook of the cluster
+		annotations := map[string]any{ReleaseAnnotation: release}
+		if approved := u.GetAnnotations()[apiextensions.KubeAPIApprovedAnnotation]; approved != "" {
+			annotations[apiextensions.KubeAPIApprovedAnnotation] = approved // in a group of Kubernetes
+		}
 		line, err := json.Marshal(map[string]any{"apiVersion": u.GetAPIVersion(), "kind": u.GetKind(),
-			"metadata": map[string]any{"name": u.GetName(),
-				"annotations": map[string]any{ReleaseAnnotation: release}},
-			"spec": spec})
+			"metadata": map[string]any{"name": u.GetName(), "annotations": annotations}, "spec": spec})
 		if err != nil {
 			t.Fatal(err)
 		}
