@@ -61,7 +61,7 @@ func (e *Environment) Coverage() (c Coverage) {
 		if !d.isEntry() {
 			at = p.locate(manifest.NewProblem(d.Of.Committed(), "", manifest.Value{}, ""))
 			what = d.InCluster.GetKind()
-			at.Object = d.InCluster.ID().String() // of a set, an Application
+			at.Object = d.InCluster.ID().String() // which a set may make
 		}
 		if d.Chart != nil {
 			what = "release"

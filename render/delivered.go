@@ -28,7 +28,7 @@ func (d *Delivery) setRendered(checker *verdict.Checker) {
 	o := checker.WithNamespace(d.InCluster, d.Parent.DefaultNamespace)
 	switch {
 	case d.Parent.isSet():
-		d.stays = "an ApplicationSet makes it"
+		d.stays = d.Parent.Of.String() + " makes it"
 	case d.Parent.stays != "":
 		d.stays = "it is in the folder of " + d.Parent.Of.GetName()
 	}

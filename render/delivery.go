@@ -17,8 +17,8 @@ import (
 )
 
 // Delivery is a node of an environment: the objects that a cluster gets from one place of the tree. Nobody delivers the
-// entry of the environment. Each other node has an object that delivers: for Flux or Argo CD from a folder, an
-// ApplicationSet from its generators, and for Helm from a chart.
+// entry of the environment. Each other node has an object that delivers: for Flux or Argo CD from a folder, a set (an
+// ApplicationSet or a ResourceSet) from its template, and for Helm from a chart.
 type Delivery struct {
 	// Place has the object that delivers and its folder. The entry has none, and neither set nor chart has a folder.
 	folder.Place
@@ -44,6 +44,10 @@ type Delivery struct {
 	ineffective []manifest.Problem
 	// sync is the place by which Flux syncs an entry; nil if nothing here says so.
 	sync *folder.Place
+	// artifact has the files that the folder is built from, if a generator makes them.
+	artifact *generated
+	// templates are the fields of a ResourceSet that make its objects.
+	templates map[manifest.ID]string
 	// rendered is the folder in rendered/NAME, and stays the reason to have none; see setRendered.
 	rendered, stays string
 }
@@ -118,7 +122,8 @@ func (d *Delivery) stage(withRepeated bool, of func(delivered) manifest.Object) 
 	return objects
 }
 
-// isEntry reports whether the delivery is the entry of the environment, isSet whether it is an ApplicationSet.
+// isEntry reports whether the delivery is the entry of the environment, isSet whether it is an ApplicationSet or a
+// ResourceSet.
 func (d *Delivery) isEntry() bool { return d.Parent == nil }
 func (d *Delivery) isSet() bool   { return !d.isEntry() && d.Chart == nil && d.Folder == "" }
 
@@ -214,7 +219,7 @@ func (d *Delivery) addChart(r *release.Installed) *Delivery {
 
 // outer returns the values of the variables in the object that delivers, if Flux substitutes any.
 func (d *Delivery) outer() *flux.PostBuild {
-	if d.isEntry() || d.isSet() { // a controller of Argo CD makes the objects of a set
+	if d.isEntry() || d.isSet() && !d.IsFlux { // a controller of Argo CD makes the objects of an ApplicationSet
 		return nil
 	}
 	return d.Parent.postBuild
@@ -271,6 +276,7 @@ func (d *Delivery) Blame(p manifest.Problem) manifest.Problem {
 	set := d.overlay.Setter(d.sources, located.File, located.Line)
 	located.Line = set.Line
 	if set.Field == "" {
+		located.File = d.fromArtifact(located.File)
 		return located
 	}
 	message := strings.TrimPrefix(located.Object+": "+located.Message, ": ")
@@ -302,12 +308,13 @@ func (d *Delivery) blameObject(p manifest.Problem, field string, value manifest.
 // sets it, that object and its field.
 func (d *Delivery) LocateEntry(file string, line int) manifest.Problem {
 	at := manifest.Problem{File: source.Relative(file), Line: line}
-	if d.overlay == nil {
+	if d.overlay == nil { // of no artifact
 		return at
 	}
 	set := d.overlay.EntrySetter(d.sources, at.File, at.Line)
 	at.Line = set.Line
 	if set.Field == "" {
+		at.File = d.fromArtifact(at.File)
 		return at
 	}
 	return manifest.NewProblem(d.Of, set.Field, manifest.Value{}, "")

@@ -183,7 +183,7 @@ func targetOf(o manifest.Object) string {
 func deliveringTo(cluster string, objects []manifest.Object) (all []manifest.Object) {
 	for _, o := range objects {
 		o = o.Copy()
-		if targetOf(o) != cluster && Delivers(o) && !folder.IsApplicationSet(o) {
+		if targetOf(o) != cluster && Delivers(o) && !folder.IsSet(o) {
 			continue
 		}
 		for _, field := range []string{"name", "server"} {

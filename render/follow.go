@@ -16,8 +16,10 @@ import (
 
 	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/delivery/application"
+	"example.com/gatehouse/render/delivery/artifact"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/folder"
+	"example.com/gatehouse/render/delivery/resourceset"
 	"example.com/gatehouse/render/entry"
 	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/kustomize"
@@ -44,10 +46,13 @@ type following struct {
 	*input
 	repository *Repository
 	files      *source.FileSystem
-	artifact   *source.FileSystem // files, without those that the source of the environment ignores
+	artifact   *source.FileSystem         // files, without those that the source of the environment ignores
+	whole      artifact.Files             // the files of artifact, once a generator needs them
+	artifacts  map[manifest.ID]*generated // of ArtifactGenerators
 	world      *world
 	have       map[manifest.ID]manifest.Object
 	foreign    []folder.Place
+	waiting    []*Delivery // sets whose inputs are in other objects
 	count      int
 	instances  func() []manifest.Object // of flux-operator, by all FluxInstances in files
 	origin     application.Origin
@@ -60,7 +65,8 @@ func (in *input) follow(repository *Repository, files *source.FileSystem,
 	entry *Delivery) (problems []manifest.Problem) {
 	objects := entry.Applied()
 	f := &following{input: in, repository: repository, files: files, world: newWorld(objects, in),
-		have: map[manifest.ID]manifest.Object{}, origin: in.sourceOrigin(repository, objects),
+		have: map[manifest.ID]manifest.Object{}, artifacts: map[manifest.ID]*generated{},
+		origin:    in.sourceOrigin(repository, objects),
 		instances: sync.OnceValue(func() []manifest.Object { return in.instanceObjects(repository.instances()) })}
 	ignore := ""
 	for _, o := range objects {
@@ -70,9 +76,21 @@ func (in *input) follow(repository *Repository, files *source.FileSystem,
 		}
 	}
 	f.artifact = files.InArtifact(ignore)
-	for level := []*Delivery{entry}; len(level) > 0; {
+	for level := []*Delivery{entry}; len(level) > 0 || len(f.waiting) > 0; {
 		own := f.world.own
 		var next []*Delivery
+		if len(level) == 0 {
+			for _, set := range f.waiting { // for the objects with their inputs, which are all here now
+				problems = append(problems, f.add(set, f.files, f.openSet)...)
+				if set.isOpen() {
+					next = append(next, set)
+				}
+			}
+			f.waiting = nil
+		}
+		for _, parent := range level {
+			problems = append(problems, f.generate(parent, own)...)
+		}
 		for _, parent := range level {
 			found, isFull := f.followObjects(parent, own)
 			problems = append(problems, found...)
@@ -88,6 +106,7 @@ func (in *input) follow(repository *Repository, files *source.FileSystem,
 		}
 		level = next
 	}
+	entry.nameMade()
 	entry.sync = f.world.sync
 	return append(problems, notFollowed(f.foreign)...)
 }
@@ -117,8 +136,12 @@ func (f *following) byValues(deliveries []*Delivery) (sorted []*Delivery) {
 // followObjects adds the deliveries among the objects of a parent. IsFull reports whether there are too many.
 func (f *following) followObjects(parent *Delivery, own manifest.ID) (problems []manifest.Problem, isFull bool) {
 	for _, o := range parent.Applied() {
-		if folder.IsApplicationSet(o) {
-			set := &Delivery{Place: folder.Place{Of: o.Committed(), InCluster: o}, Parent: parent}
+		if folder.IsSet(o) {
+			set := &Delivery{Place: folder.Place{Of: o.Own(), InCluster: o, IsFlux: resourceset.Is(o)}, Parent: parent}
+			if resourceset.HasProviders(o) {
+				f.waiting = append(f.waiting, set)
+				continue
+			}
 			problems = append(problems, f.add(set, f.files, f.openSet)...)
 		}
 		refused := application.Read(o).Refused()
@@ -134,15 +157,14 @@ func (f *following) followObjects(parent *Delivery, own manifest.ID) (problems [
 				return append(problems, found...), true
 			}
 			problems = append(problems, checkNames(p.Of, p, p.PostBuild.Substitute)...)
-			within := f.files
-			if p.IsFlux {
-				p = p.Resolve(f.files, f.locate(manifest.NewProblem(p.Of, "", manifest.Value{}, "")).File)
-				within = f.artifact
-			}
-			d := &Delivery{Place: p, Parent: parent}
 			open := func(d *Delivery, files *source.FileSystem) []manifest.Problem { return f.open(d, files, own) }
 			f.findSource(p.Source, own)
-			if f.world.isForeign(p, own, f.files) {
+			p, within := f.resolve(p)
+			d := &Delivery{Place: p, Parent: parent, artifact: f.artifacts[p.Source]}
+			switch {
+			case d.artifact != nil && d.artifact.unknown != "":
+				open = openUnmade
+			case d.artifact == nil && f.world.isForeign(p, own, f.files):
 				f.foreign = append(f.foreign, p)
 				open = openForeign
 			}
@@ -319,6 +341,10 @@ func (f *following) open(d *Delivery, files *source.FileSystem, own manifest.ID)
 		_ = looking.build(files)
 	case !d.IsFlux:
 		return f.openSource(d, files)
+	case !isThere && d.artifact != nil:
+		within := source.Relative(strings.TrimPrefix(d.Folder, strings.TrimSuffix(d.artifact.root, "/")))
+		d.unknown("no such folder: " + within)
+		return warning(d.Of, fmt.Sprintf("spec.path: no folder %s in %s", within, d.Source))
 	case !isThere && (own != (manifest.ID{}) || IsFolder(f.name)):
 		message := fmt.Sprintf("spec.path: no folder %s in this repository", source.Relative(d.Folder))
 		d.unknown("no such folder: " + source.Relative(d.Folder))
@@ -473,7 +499,7 @@ func (d *Delivery) buildFolder() []manifest.Problem {
 	}
 	for i := range objects {
 		objects[i].Delivery = d
-		objects[i].File = objects[i].Origin
+		objects[i].File = d.fromArtifact(objects[i].Origin)
 		if d.hasMetadata() {
 			o := objects[i].Copy()
 			d.CommonMetadata.SetIn(o)

@@ -28,7 +28,7 @@ func (in *input) judge(b built) (stored []manifest.Object, problems []manifest.P
 		if d.isEntry() {
 			stored = objects
 		}
-		if d.isSet() { // the API server warns its controller alone
+		if d.isSet() && !d.IsFlux { // the API server warns its controller alone
 			found = slices.DeleteFunc(found, func(p manifest.Problem) bool { return p.Code == manifest.APIWarning })
 		}
 		problems = append(problems, d.blame(slices.Concat(found, d.withoutNamespace(b.checker)))...)
@@ -51,13 +51,18 @@ func (d *Delivery) withoutNamespace(checker *verdict.Checker) (problems []manife
 	if !by.IsFlux || by.TargetNamespace != "" {
 		return nil
 	}
+	write := "write it, or spec.targetNamespace there"
+	if d.isSet() {
+		write = "write it"
+	}
 	for _, o := range d.known() {
 		isNamespaced, _ := checker.IsNamespaced(o.GroupVersionKind())
 		isIgnored := delivery.Find(delivery.Settings(o.Unstructured, delivery.Flux), delivery.Ignored) != nil
 		if isNamespaced && o.GetNamespace() == "" && !isIgnored {
-			problems = append(problems, manifest.NewProblem(o, "metadata.namespace", manifest.Value{}, fmt.Sprintf(
-				"metadata.namespace: namespace not specified: Flux refuses all objects of %s: write it, or "+
-					"spec.targetNamespace there", by.Of)).As(manifest.MissingNamespace))
+			message := fmt.Sprintf("metadata.namespace: namespace not specified: Flux refuses all objects of %s: %s",
+				by.Of, write)
+			problems = append(problems, manifest.NewProblem(o, "metadata.namespace", manifest.Value{},
+				message).As(manifest.MissingNamespace))
 		}
 	}
 	return problems

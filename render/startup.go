@@ -60,8 +60,8 @@ func startingBy(o manifest.Object, folders, installed []*Delivery) warn.Delivery
 	isUnknown := delivery.IsApplication(o) && len(folders)+len(installed) == 0
 	d := warn.Delivery{Object: o, IsOpen: !release.Is(o) || isUnknown}
 	for _, f := range folders {
-		addTo(&d, f.whole(), folder.IsKustomization(o))
-		d.IsOpen = false
+		addTo(&d, f.whole(), f.IsFlux)
+		d.IsOpen = f.isSet() && len(f.Unknown) > 0
 	}
 	for _, r := range installed {
 		addTo(&d, r.Applied(), false)
@@ -83,9 +83,8 @@ func mayDefineKinds(r *release.Installed) bool {
 
 // otherDeliveries are kinds whose objects bring others that are not followed.
 var otherDeliveries = []schema.GroupKind{
-	{Group: "fluxcd.controlplane.io", Kind: "ResourceSet"}, {Group: "helm.cattle.io", Kind: "HelmChart"},
-	{Group: "operators.coreos.com", Kind: "Subscription"}, {Group: "gitops.kluctl.io", Kind: "KluctlDeployment"},
-	{Group: "fleet.cattle.io", Kind: "Bundle"},
+	{Group: "helm.cattle.io", Kind: "HelmChart"}, {Group: "operators.coreos.com", Kind: "Subscription"},
+	{Group: "gitops.kluctl.io", Kind: "KluctlDeployment"}, {Group: "fleet.cattle.io", Kind: "Bundle"},
 }
 
 // hasCustomStage reports whether an object sets the kinds that kustomize-controller applies before others.

@@ -15,6 +15,7 @@ import (
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/delivery/release"
+	"example.com/gatehouse/render/delivery/resourceset"
 	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
@@ -27,6 +28,7 @@ type world struct {
 	own      manifest.ID                     // the source of the environment itself, or nothing
 	sync     *folder.Place                   // by which Flux syncs the environment, or nil
 	clusters []manifest.Object               // Secrets that register clusters of Argo CD
+	inputs   []manifest.Object               // ResourceSetInputProviders
 	scopes   map[schema.GroupKind]bool       // of custom kinds: whether they have a namespace
 	given    map[string]map[string]string    // values by the settings of the repository
 }
@@ -51,12 +53,24 @@ func (w *world) add(objects []manifest.Object, in *input) {
 		if applicationset.IsCluster(o) {
 			w.clusters = append(w.clusters, o)
 		}
+		if resourceset.IsProvider(o) {
+			w.inputs = append(w.inputs, o)
+		}
 		if w.own == (manifest.ID{}) && in.syncs(o) {
 			w.sync = &folder.Places(o)[0]
 			w.own = w.sync.Source
 		}
 	}
 }
+
+// Find implements resourceset.World: a variable that is left in an object is of a delivery with unknown values.
+func (w *world) Find(id manifest.ID) (o manifest.Object, isKnown bool) {
+	o, isKnown = w.objects[id]
+	return o, isKnown && !flux.HasVariables(o.Object)
+}
+
+// Providers implements resourceset.World.
+func (w *world) Providers() []manifest.Object { return w.inputs }
 
 // apply puts the objects of a delivery as they are applied in place of the ones in git.
 func (w *world) apply(d *Delivery) {

@@ -38,6 +38,8 @@ type graph struct {
 	loaded  map[string]bool     // files that kustomizations load, and not as objects
 	paths   map[string][]string // in the templates of a chart, by the folder of the chart
 
+	generators []generator
+
 	leadsAnywhere bool // a path is a variable as a whole: it may lead to any kustomization
 }
 
@@ -94,6 +96,7 @@ func newGraph(r Repository) *graph {
 			done()
 		}
 	}
+	g.setArtifacts()
 	return g
 }
 

@@ -8,10 +8,13 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/delivery/applicationset"
+	"example.com/gatehouse/render/delivery/artifact"
 	"example.com/gatehouse/render/delivery/folder"
+	"example.com/gatehouse/render/delivery/resourceset"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/node"
@@ -24,7 +27,10 @@ type sync struct {
 	cluster string // that gets the objects; empty for the one that has the object
 	isFlux  bool
 	places  []place
-	made    []sync // the Applications of an ApplicationSet
+	made    []sync // of a set
+	// artifact is the artifact that has the places, if it is one, at the paths within.
+	artifact manifest.ID
+	within   []string
 	// instance is the folder that Flux syncs its cluster by, of an object that installs Flux; "." without.
 	instance string
 }
@@ -43,8 +49,8 @@ var (
 	// mayDeliver matches the version of an object that may deliver. It saves to parse all other files.
 	mayDeliver = regexp.MustCompile(`apiVersion["']?\s*:\s*["']?(?:argoproj\.io|[a-z.]*fluxcd[a-z.]*)/`)
 
-	// variable matches the variables of charts, generators and Flux in a name.
-	variable = regexp.MustCompile(`\{\{.*?\}\}|\$\{.*?\}`)
+	// variable matches the variables of charts, generators, inputs and Flux in a name.
+	variable = regexp.MustCompile(`\{\{.*?\}\}|<<.*?>>|\$\{.*?\}`)
 
 	// templatePath matches a path in a template of a chart.
 	templatePath = regexp.MustCompile(`(?m)^[\s-]*path:[ \t]*["']?([^"'#\s{]*(?:\{\{.*?\}\}[^"'#\s{]*)*)`)
@@ -80,10 +86,16 @@ func (g *graph) syncOf(d source.Document, file string) *sync {
 		return s
 	case "kustomize.toolkit.fluxcd.io/Kustomization":
 		name := path.Join(".", node.Text(spec, "path"))
-		s.places = g.placeIn(node.Field(spec, "sourceRef"), file, name)
+		from := node.Field(spec, "sourceRef")
+		s.places = g.placeIn(from, file, name)
+		if node.Text(from, "kind") == "ExternalArtifact" {
+			s.artifact = artifact.ID(cmp.Or(node.Text(from, "namespace"), s.Namespace), node.Text(from, "name"))
+		}
+		s.within = []string{name}
 		for _, components := range node.Fields(spec, "components") {
 			for _, component := range node.Items(components) {
 				s.places = append(s.places, place{path: path.Join(name, component.Value)})
+				s.within = append(s.within, path.Join(name, component.Value))
 			}
 		}
 	case "fluxcd.controlplane.io/FluxInstance":
@@ -95,6 +107,12 @@ func (g *graph) syncOf(d source.Document, file string) *sync {
 			s.places = []place{{path: path.Join(".", name)}}
 		}
 	case "fluxcd.controlplane.io/ResourceSet":
+		g.setResources(s, d)
+	case "source.extensions.fluxcd.io/ArtifactGenerator":
+		if o, err := manifest.FromYAML(d.Node()); err == nil {
+			g.generators = append(g.generators, generator{o, file})
+		}
+		return nil
 	default:
 		return nil
 	}
@@ -156,21 +174,42 @@ func ClusterBy(namespace, secret, configMap string) string {
 	return namespace + "." + name
 }
 
+// addMade adds an object that a set makes, if it delivers.
+func (g *graph) addMade(s *sync, object any) {
+	for _, d := range source.Parse(s.file, manifest.ToYAML(object)) {
+		if made := g.syncOf(d, s.file); made != nil {
+			s.made = append(s.made, *made)
+		}
+	}
+}
+
+// setResources sets the objects that a ResourceSet makes. With unknown inputs, the paths in its templates match any.
+func (g *graph) setResources(s *sync, set source.Document) {
+	o, err := manifest.FromYAML(set.Node())
+	if err != nil {
+		return
+	}
+	made, err := resourceset.Expand(o, resourceset.Alone{}) // an error where the set is delivered
+	for _, each := range made.Objects {
+		g.addMade(s, each.Object)
+	}
+	if err == nil && len(made.Unknown) == 0 {
+		return
+	}
+	resources, _ := decoding.At(o.Object, []string{"spec", "resources"}).([]any)
+	for _, resource := range resources {
+		g.addMade(s, resource)
+	}
+}
+
 // setMade sets the Applications that an ApplicationSet makes. Where they are unknown, it takes the paths in its
 // template and its generators match.
 func (g *graph) setMade(s *sync, set source.Document) {
-	add := func(d source.Document) {
-		made := sync{ID: d.ID, file: s.file, instance: "."}
-		g.setApplication(&made, node.Field(d.Node(), "spec"))
-		s.made = append(s.made, made)
-	}
 	o, err := manifest.FromYAML(set.Node())
 	if err == nil {
 		all, _ := applicationset.Expand(o, g, g.known.Of(o)) // an error where the set is delivered
 		for _, u := range all {
-			for _, d := range source.Parse(s.file, manifest.ToYAML(u.Object)) {
-				add(d)
-			}
+			g.addMade(s, u.Object)
 		}
 	}
 	if len(s.made) > 0 {

@@ -59,6 +59,14 @@ func (o Object) Committed() Object {
 	return o
 }
 
+// Own returns the object as it is in git, or as a tool makes it by another object.
+func (o Object) Own() Object {
+	for o.InGit != nil && o.InGit.Delivery == o.Delivery {
+		o = *o.InGit
+	}
+	return o
+}
+
 // IsRendered reports whether the object was rendered from another object.
 func (o Object) IsRendered() bool {
 	return o.Written != nil && o.Written != o.Unstructured

@@ -94,7 +94,8 @@ func isOperated(o manifest.Object) bool {
 }
 
 func isInstaller(kind string) bool {
-	return slices.Contains([]string{"HelmRelease", "HelmChart", "Application", "ApplicationSet", "Kustomization"}, kind)
+	return slices.Contains([]string{"HelmRelease", "HelmChart", "Application", "ApplicationSet", "Kustomization",
+		"ResourceSet"}, kind)
 }
 
 // HasAllClasses reports whether an ID is of a class of Ingresses, and the environment brings them all: it has some, no

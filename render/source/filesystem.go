@@ -30,6 +30,7 @@ type FileSystem struct {
 	standIns map[string][]byte // content in place of, or beside, the files of the revision
 	folders  map[string]bool   // of standIns
 	ignoring *ignoring         // see InArtifact
+	links    map[string]Link   // all files, if not nil: see Only
 	noted    *Looks            // see Noting
 }
 
@@ -47,7 +48,7 @@ func NewFileSystem(revision Revision, dir string, look func(name string)) *FileS
 // With returns a file system with some files in place of, or beside, the files of the revision.
 func (f *FileSystem) With(files map[string][]byte) *FileSystem {
 	with := &FileSystem{FileSystem: f.FileSystem, seen: f.seen, standIns: maps.Clone(f.standIns),
-		folders: maps.Clone(f.folders), ignoring: f.ignoring, noted: f.noted}
+		folders: maps.Clone(f.folders), ignoring: f.ignoring, links: f.links, noted: f.noted}
 	if with.standIns == nil {
 		with.standIns = map[string][]byte{}
 		with.folders = map[string]bool{}
@@ -59,6 +60,26 @@ func (f *FileSystem) With(files map[string][]byte) *FileSystem {
 		}
 	}
 	return with
+}
+
+// Link is a file of an artifact: the files of the repository that it is made of, from the root, and its content if that
+// is another one.
+type Link struct {
+	From    []string
+	Content []byte
+}
+
+// Only returns a file system with nothing but some files, by their paths.
+func (f *FileSystem) Only(links map[string]Link) *FileSystem {
+	content := map[string][]byte{}
+	for name, link := range links {
+		content[name] = link.Content
+	}
+	only := f.With(content)
+	only.standIns = map[string][]byte{}
+	only.ignoring = nil
+	only.links = links
+	return only
 }
 
 // Looks are the paths from the root that readings look at, and the files whose content they consume. It may be used
@@ -173,8 +194,11 @@ func (f *FileSystem) Resolve(name string) (resolved string, isDir bool, err erro
 		f.look(name)
 		return name, false, nil
 	}
-	if f.folders[name] {
+	if f.folders[name] || name == "/" && f.links != nil {
 		return name, true, nil
+	}
+	if f.links != nil {
+		return f.resolveLink(name)
 	}
 	resolved, isDir, err = f.resolve(name)
 	f.noted.Add(resolved)
@@ -182,6 +206,34 @@ func (f *FileSystem) Resolve(name string) (resolved string, isDir bool, err erro
 		err = &fs.PathError{Op: "open", Path: Relative(name), Err: fs.ErrNotExist}
 	}
 	return resolved, isDir, err
+}
+
+// resolveLink looks at the files that a file of an artifact is made of.
+func (f *FileSystem) resolveLink(name string) (resolved string, isDir bool, err error) {
+	link, isThere := f.links[name]
+	if !isThere {
+		return "", false, &fs.PathError{Op: "open", Path: Relative(name), Err: fs.ErrNotExist}
+	}
+	for _, from := range link.From {
+		f.look("/" + from)
+		f.noted.Add("/" + from)
+	}
+	return name, false, nil
+}
+
+// readLink returns the content of a file of an artifact.
+func (f *FileSystem) readLink(name string) (content []byte, err error) {
+	link := f.links[name]
+	for _, from := range link.From {
+		if content, err = f.read("/" + from); err != nil {
+			return nil, err
+		}
+		f.noted.consume("/" + from)
+	}
+	if link.Content != nil {
+		content = link.Content
+	}
+	return content, nil
 }
 
 // ReadFile returns the content of a file. The watchdog names the last one that kustomize reads.
@@ -210,6 +262,10 @@ func (f *FileSystem) find(name string) (resolved string, content []byte, err err
 	if content, ok := f.standIns[resolved]; ok {
 		return resolved, content, nil
 	}
+	if f.links != nil {
+		content, err = f.readLink(resolved)
+		return resolved, content, err
+	}
 	if content, err = f.read(resolved); err == nil {
 		f.noted.consume(resolved)
 	}
@@ -222,17 +278,19 @@ func (f *FileSystem) List(folder string) (names []string, err error) {
 	if folder == "/" {
 		listed = "/./" // each reading looks at "/", and few list it
 	}
-	f.look(listed)
-	entries, err := f.revision.ReadDir(nameIn(folder))
-	if err != nil && !f.folders[folder] {
-		return nil, readError(folder, err)
-	}
-	for _, entry := range entries {
-		if entry.IsDir() || !f.ignoring.has(path.Join("/", folder, entry.Name())) {
-			names = append(names, entry.Name())
+	if f.links == nil {
+		f.look(listed)
+		entries, err := f.revision.ReadDir(nameIn(folder))
+		if err != nil && !f.folders[folder] {
+			return nil, readError(folder, err)
+		}
+		for _, entry := range entries {
+			if entry.IsDir() || !f.ignoring.has(path.Join("/", folder, entry.Name())) {
+				names = append(names, entry.Name())
+			}
 		}
 	}
-	for name := range maps.Keys(f.standIns) {
+	for _, name := range slices.AppendSeq(slices.Collect(maps.Keys(f.standIns)), maps.Keys(f.links)) {
 		if below, is := strings.CutPrefix(name, strings.TrimSuffix(folder, "/")+"/"); is {
 			first, _, _ := strings.Cut(below, "/")
 			names = append(names, first)
@@ -247,16 +305,31 @@ func (f *FileSystem) Files(folder string) (files []string) {
 	names, _ := f.List(folder) // an unreadable folder has none
 	for _, name := range names {
 		at := path.Join(folder, name)
-		info, err := f.revision.Lstat(nameIn(at))
 		switch {
 		case regular.IsGit(name):
-		case err == nil && info.IsDir() || f.folders[at]:
+		case f.mode(at).IsDir() || f.folders[at]:
 			files = append(files, f.Files(at)...)
 		default:
 			files = append(files, Relative(at))
 		}
 	}
 	return files
+}
+
+// mode returns the type of a file: of a link too.
+func (f *FileSystem) mode(name string) fs.FileMode {
+	if f.links != nil && f.folders[name] {
+		return fs.ModeDir
+	}
+	if info, err := f.revision.Lstat(nameIn(name)); err == nil && f.links == nil {
+		return info.Mode()
+	}
+	return 0
+}
+
+// Regular returns the files below a folder, from the root, as Flux archives them: without links.
+func (f *FileSystem) Regular(folder string) []string {
+	return slices.DeleteFunc(f.Files(folder), func(name string) bool { return !f.mode("/" + name).IsRegular() })
 }
 
 // Manifests returns the resources of a folder without a kustomization, as Flux lists them: the files of YAML below it,
@@ -268,8 +341,7 @@ func (f *FileSystem) Manifests(folder string) (resources []string) {
 		for _, name := range names {
 			name = path.Join(within, name)
 			at := path.Join(folder, name)
-			info, err := f.revision.Lstat(nameIn(at))
-			isDir := err == nil && info.IsDir() // no link
+			isDir := f.mode(at).IsDir() // no link
 			isKustomization := isDir && f.KustomizationFile(at) != ""
 			switch {
 			case regular.IsGit(path.Base(name)):

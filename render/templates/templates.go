@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/Masterminds/sprig/v3"
+	slimsprig "github.com/go-task/slim-sprig/v3"
 	"sigs.k8s.io/yaml"
 )
 
@@ -27,16 +28,26 @@ func Functions(own template.FuncMap, change func(function string), isOther func(
 	for _, name := range []string{"env", "expandenv", "getHostByName"} {
 		delete(functions, name)
 	}
+	return above(functions, own, change, isOther)
+}
+
+// above returns functions of a library with a tool's own ones above them, as Functions does.
+func above(functions, own template.FuncMap, change func(function string), isOther func() bool) template.FuncMap {
 	maps.Copy(functions, template.FuncMap{"print": fmt.Sprint, "println": fmt.Sprintln, "printf": fmt.Sprintf,
 		"html": template.HTMLEscaper, "js": template.JSEscaper, "urlquery": template.URLQueryEscaper,
 		"keys": sortedKeys, "values": sortedValues})
-	addDates(functions, change)
+	replaced := dates(functions, change)
 	others := standIns(true)
 	for name, f := range standIns(false) {
-		functions[name] = either(f, others[name], func() bool {
+		replaced[name] = either(f, others[name], func() bool {
 			change(name)
 			return isOther()
 		})
+	}
+	for name, f := range replaced {
+		if functions[name] != nil {
+			functions[name] = f
+		}
 	}
 	functions["printf"] = before(functions["printf"], func(arguments []reflect.Value) error {
 		if address.MatchString(arguments[0].String()) {
@@ -63,10 +74,19 @@ type Maker struct {
 // NewMaker returns a Maker with the options and the delimiters of a template, and with a tool's own functions.
 func NewMaker(of *template.Template, own template.FuncMap) *Maker {
 	m := &Maker{}
-	change := func(function string) { m.changing = append(m.changing, function) }
-	m.base = of.Funcs(Functions(own, change, func() bool { return false }))
+	m.base = of.Funcs(Functions(own, m.change, func() bool { return false }))
 	return m
 }
+
+// NewHermeticMaker is NewMaker with the functions of slim-sprig that depend on their arguments alone, in place of
+// sprig's.
+func NewHermeticMaker(of *template.Template, own template.FuncMap) *Maker {
+	m := &Maker{}
+	m.base = of.Funcs(above(slimsprig.HermeticTxtFuncMap(), own, m.change, func() bool { return false }))
+	return m
+}
+
+func (m *Maker) change(function string) { m.changing = append(m.changing, function) }
 
 // Make returns the text that a template makes of data. It is an error if another run may make another text.
 func (m *Maker) Make(text string, data any) (string, error) {
@@ -109,9 +129,9 @@ func sortedValues(m map[string]any) []any {
 	return values
 }
 
-// addDates replaces the functions that take the zone of this machine, or its clock in place of a time.
-func addDates(functions template.FuncMap, change func(function string)) {
-	inZone := functions["dateInZone"].(func(string, any, string) string)
+// dates returns functions in place of the ones that take the zone of this machine, or its clock in place of a time.
+func dates(functions template.FuncMap, change func(function string)) template.FuncMap {
+	inZone, _ := functions["dateInZone"].(func(string, any, string) string) // slim-sprig has it, but not as hermetic
 	zoned := func(layout string, date any, zone string) string {
 		switch date.(type) {
 		case time.Time, *time.Time, int, int32, int64:
@@ -125,7 +145,7 @@ func addDates(functions template.FuncMap, change func(function string)) {
 	}
 	parse := func(layout, text string) (time.Time, error) { return time.ParseInLocation(layout, text, time.UTC) }
 	round := functions["durationRound"].(func(any) string)
-	maps.Copy(functions, template.FuncMap{
+	return template.FuncMap{
 		"date":       func(layout string, date any) string { return zoned(layout, date, "UTC") },
 		"htmlDate":   func(date any) string { return zoned(time.DateOnly, date, "UTC") },
 		"dateInZone": zoned, "date_in_zone": zoned, "mustToDate": parse,
@@ -137,7 +157,7 @@ func addDates(functions template.FuncMap, change func(function string)) {
 			}
 			return round(duration)
 		},
-	})
+	}
 }
 
 // either returns a function that calls the other one if isOther.

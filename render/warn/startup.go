@@ -27,9 +27,16 @@ type Delivery struct {
 	IsOpen bool
 }
 
+// dependency is an object that a delivery waits for. A ResourceSet waits for any kind, and until it is there or, if it
+// says so, ready.
+type dependency struct {
+	APIVersion, Kind, Name, Namespace, ReadyExpr string
+	Ready                                        bool
+}
+
 // deliverySpec has the fields that decide when a delivery is applied and ready.
 type deliverySpec struct {
-	DependsOn                      []struct{ Name, Namespace, ReadyExpr string }
+	DependsOn                      []dependency
 	Wait                           bool
 	HealthChecks, HealthCheckExprs []struct{ Kind, Name, Namespace string }
 	TargetNamespace                string
@@ -172,9 +179,15 @@ func (s *startup) start(p *progress) {
 		id := own
 		id.Name = on.Name
 		id.Namespace = cmp.Or(on.Namespace, own.Namespace)
+		if on.Kind != "" {
+			id.Kind = on.Kind
+			id.Group = manifest.Group(on.APIVersion)
+		}
 		n := need{dependsOn, p.Object, id.String(), nil}
 		switch dependency := s.of[id]; {
-		case dependency != nil && on.ReadyExpr != "":
+		case dependency == nil && on.Kind != "": // any object, which a chart may bring
+			continue
+		case dependency != nil && (on.ReadyExpr != "" || on.Kind != "" && !on.Ready):
 			n.by = []*step{&dependency.starts}
 		case dependency != nil:
 			n.by = []*step{&dependency.isReady}

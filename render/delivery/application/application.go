@@ -110,10 +110,7 @@ type Application struct {
 // Read reads an Application. One with a field of a wrong type, which its definition refuses, has no sources. The source
 // of a hydrator is where it takes manifests from.
 func Read(o manifest.Object) Application {
-	a := Application{Of: o.Committed()}
-	if !delivery.IsApplication(a.Of) { // an ApplicationSet made it
-		a.Of = o
-	}
+	a := Application{Of: o.Own()}
 	var spec Spec
 	if !delivery.IsApplication(o) || manifest.Decode(o.Object["spec"], &spec) != nil {
 		return a

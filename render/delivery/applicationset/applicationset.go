@@ -19,6 +19,11 @@ import (
 	"example.com/gatehouse/render/templates"
 )
 
+// Is reports whether an object makes Applications of Argo CD.
+func Is(o manifest.Object) bool {
+	return o.GetKind() == "ApplicationSet" && manifest.Group(o.GetAPIVersion()) == "argoproj.io"
+}
+
 // applicationSet has the fields of an ApplicationSet of Argo CD that make its Applications.
 type applicationSet struct {
 	GoTemplate        bool

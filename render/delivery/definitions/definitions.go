@@ -1,16 +1,15 @@
-// Package definitions has the CustomResourceDefinitions of the tools that sync clusters, as they come with a release
-// of each tool and without descriptions: nearly every repository has objects of these kinds, and few have the
-// definitions. test/definitions.sh writes them.
+// Package definitions has the CustomResourceDefinitions of the tools that sync clusters, and of the projects that most
+// repositories have objects of, as they come with a release of each and without descriptions: few repositories have the
+// definitions. test/definitions.sh writes them; releases.txt has their versions, modules and digests.
 package definitions
 
 import (
+	"archive/zip"
 	"bytes"
-	"compress/gzip"
 	_ "embed"
 	"encoding/json"
 	"errors"
-	"io"
-	"strings"
+	"io/fs"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,43 +19,59 @@ import (
 	"example.com/gatehouse/kind/crd"
 )
 
-// ReleaseAnnotation is an annotation of these definitions: the tool with its version, and the license.
+// ReleaseAnnotation is an annotation of these definitions: the project with its version.
 const ReleaseAnnotation = "gatehouse.example.com/release"
 
-// compressed has a JSON document for each definition.
+// compressed has a JSON document for each definition, by nameOf its kind.
 //
-//go:embed definitions.json.gz
+//go:embed definitions.zip
 var compressed []byte
 
-var all = sync.OnceValue(func() map[schema.GroupKind]*unstructured.Unstructured {
-	definitions := map[schema.GroupKind]*unstructured.Unstructured{}
-	content, err := gzip.NewReader(bytes.NewReader(compressed))
+var archive = sync.OnceValue(func() *zip.Reader {
+	reader, err := zip.NewReader(bytes.NewReader(compressed), int64(len(compressed)))
 	if err != nil {
 		panic(err)
 	}
-	for decoder := json.NewDecoder(content); ; {
-		u := &unstructured.Unstructured{}
-		if err := decoder.Decode(&u.Object); errors.Is(err, io.EOF) {
-			return definitions
-		} else if err != nil {
-			panic(err)
-		}
-		definitions[crd.Kind(u)] = u
-	}
+	return reader
 })
+
+func nameOf(kind schema.GroupKind) string { return kind.Group + "/" + kind.Kind + ".json" }
+
+// known has the definitions that were read, by schema.GroupKind: most runs need few.
+var known sync.Map
+
+// of returns the definition of a kind, or nil.
+func of(kind schema.GroupKind) *unstructured.Unstructured {
+	read, _ := known.LoadOrStore(kind, sync.OnceValue(func() *unstructured.Unstructured { return read(kind) }))
+	return read.(func() *unstructured.Unstructured)()
+}
+
+func read(kind schema.GroupKind) *unstructured.Unstructured {
+	content, err := archive().Open(nameOf(kind))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
+		return nil
+	} else if err != nil {
+		panic(err)
+	}
+	u := &unstructured.Unstructured{}
+	if err := json.NewDecoder(content).Decode(&u.Object); err != nil {
+		panic(err)
+	}
+	return u
+}
 
 // Of returns the definition of a kind if it serves a version of it, or nil. It must not be changed.
 func Of(gvk schema.GroupVersionKind) *unstructured.Unstructured {
-	if definition := all()[gvk.GroupKind()]; definition != nil && crd.Serves(definition, gvk.Version) {
+	if definition := of(gvk.GroupKind()); definition != nil && crd.Serves(definition, gvk.Version) {
 		return definition
 	}
 	return nil
 }
 
-// Instead returns the newest version of a kind that its tool serves in place of one that it does not serve, and the
-// release of the tool; empty if it serves that one, or the kind is of no such tool.
+// Instead returns the newest version of a kind that its project serves in place of an older one that it does not serve,
+// and the release of the project; empty if it serves that one, or the kind is of no such project.
 func Instead(gvk schema.GroupVersionKind) (served, release string) {
-	definition := all()[gvk.GroupKind()]
+	definition := of(gvk.GroupKind())
 	if definition == nil || crd.Serves(definition, gvk.Version) {
 		return "", ""
 	}
@@ -65,6 +80,8 @@ func Instead(gvk schema.GroupVersionKind) (served, release string) {
 			served = v.Name
 		}
 	}
-	release, _, _ = strings.Cut(definition.GetAnnotations()[ReleaseAnnotation], ",")
-	return served, release
+	if version.CompareKubeAwareVersionStrings(gvk.Version, served) > 0 { // a later release may serve it
+		return "", ""
+	}
+	return served, definition.GetAnnotations()[ReleaseAnnotation]
 }

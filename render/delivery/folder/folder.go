@@ -5,10 +5,13 @@ package folder
 import (
 	"cmp"
 	"path"
+	"slices"
 	"strings"
 
 	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/delivery/application"
+	"example.com/gatehouse/render/delivery/applicationset"
+	"example.com/gatehouse/render/delivery/resourceset"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 )
@@ -16,7 +19,7 @@ import (
 // Place is a folder that a tool builds for an object, with the fields that change what it builds.
 type Place struct {
 	delivery.Overlay
-	// Of is the object as it is in git, and InCluster the same object as it is applied.
+	// Of is the object as it is in git or as a set makes it, and InCluster the same object as it is applied.
 	Of, InCluster manifest.Object
 	// Field is the field of the path.
 	Field string
@@ -62,14 +65,12 @@ func IsKustomization(o manifest.Object) bool {
 	return o.GetKind() == "Kustomization" && manifest.Group(o.GetAPIVersion()) == "kustomize.toolkit.fluxcd.io"
 }
 
-// IsApplicationSet reports whether an object makes Applications of Argo CD.
-func IsApplicationSet(o manifest.Object) bool {
-	return o.GetKind() == "ApplicationSet" && manifest.Group(o.GetAPIVersion()) == "argoproj.io"
-}
+// IsSet reports whether a controller makes objects of a template in an object: an ApplicationSet or a ResourceSet.
+func IsSet(o manifest.Object) bool { return applicationset.Is(o) || resourceset.Is(o) }
 
-// Delivers reports whether an object may deliver a folder, by itself or by an Application that it makes.
+// Delivers reports whether an object may deliver a folder, by itself or by an object that it makes.
 func Delivers(o manifest.Object) bool {
-	return IsKustomization(o) || delivery.IsApplication(o) || IsApplicationSet(o)
+	return IsKustomization(o) || delivery.IsApplication(o) || IsSet(o)
 }
 
 // Places returns the folders that a tool builds for an object. A field of a wrong type is an error of the definition.
@@ -97,7 +98,7 @@ func placeOfKustomization(o manifest.Object) []Place {
 	}
 	ref := spec.SourceRef
 	return []Place{{
-		Overlay: spec.Overlay, Of: o.Committed(), InCluster: o, Field: "spec.path", Nth: -1,
+		Overlay: spec.Overlay, Of: o.Own(), InCluster: o, Field: "spec.path", Nth: -1,
 		Folder: path.Join("/", spec.Path), IsFlux: true,
 		Source: manifest.ID{Group: "source.toolkit.fluxcd.io", Kind: ref.Kind,
 			Namespace: cmp.Or(ref.Namespace, o.GetNamespace()), Name: ref.Name},
@@ -155,6 +156,37 @@ func (p Place) Resolve(files *source.FileSystem, file string) Place {
 	resolved := Resolve(files, p.Source.Kind, path.Dir(file), within)
 	p.Folder = path.Join("/", resolved)
 	p.IsPart = resolved != within
+	return p
+}
+
+// In returns a place of Flux in an artifact, whose files are below a folder.
+func (p Place) In(root string) Place {
+	p.Folder = path.Join(root, p.Folder)
+	p.IsPart = true
+	return p
+}
+
+// Included returns a place of Flux in the source that has its files: a GitRepository may include others in folders of
+// its own (spec.include, and GetToPath in api/v1 of source-controller).
+func (p Place) Included(source manifest.Object) Place {
+	var spec struct {
+		Include []struct {
+			Repository       struct{ Name string }
+			FromPath, ToPath string
+		}
+	}
+	if source.Unstructured == nil || manifest.Decode(source.Object["spec"], &spec) != nil {
+		return p
+	}
+	for _, included := range slices.Backward(spec.Include) {
+		to := path.Join("/", cmp.Or(included.ToPath, included.Repository.Name))
+		if within, isBelow := strings.CutPrefix(p.Folder+"/", strings.TrimSuffix(to, "/")+"/"); isBelow {
+			p.Source.Name = included.Repository.Name
+			p.Folder = path.Join("/", included.FromPath, within)
+			p.IsPart = true
+			return p
+		}
+	}
 	return p
 }
 

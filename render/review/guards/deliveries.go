@@ -23,6 +23,10 @@ const (
 // sources guard the sources of deliveries, and other objects whose fields nearly all decide what is delivered.
 var sources = []guard{{fields: ordinary}, {risk: syncs, lost: undelivers}}
 
+// resourceSets guard the fields of a ResourceSet that decide beyond its objects.
+var resourceSets = append([]guard{{fields: at("spec.commonMetadata", "spec.inputs", "spec.resources",
+	"spec.resourcesTemplate", "spec.steps"), when: showsAll}}, sources...)
+
 // versions guard the sources of Flux, whose later versions are not judged.
 var versions = append([]guard{{fields: at("spec.ref.tag", "spec.version"), when: isNewTag}}, sources...)
 

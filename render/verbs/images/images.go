@@ -164,7 +164,7 @@ func fieldsOf(kinds *registry.Kinds, o *unstructured.Unstructured) map[string]st
 	}
 	switch o.GetKind() {
 	case "Application", "ApplicationSet", "ConfigMap", "CustomResourceDefinition", "HelmRelease", "Kustomization",
-		"Secret":
+		"ResourceSet", "Secret":
 		return nil
 	}
 	found := map[string]string{}

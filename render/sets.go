@@ -15,27 +15,36 @@ import (
 
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/delivery/applicationset"
+	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/folder"
+	"example.com/gatehouse/render/delivery/resourceset"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/settings"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/node"
 )
 
-// openSet makes the Applications that the controller of an ApplicationSet makes.
+// openSet makes the objects that the controller of an ApplicationSet or a ResourceSet makes.
 func (f *following) openSet(d *Delivery, files *source.FileSystem) []manifest.Problem {
 	o := d.InCluster
-	known := f.known.Of(o)
-	known.Clusters = slices.Concat(f.world.clusters, known.Clusters)
-	all, err := applicationset.Expand(o, filesOfSet{files}, known)
+	all, unknown, err := f.expandSet(d, files)
+	d.unknown(unknown...)
 	var problems []manifest.Problem
 	if refused := new(field.Error); errors.As(err, &refused) {
-		problems = problemsOfErrors([]manifest.Object{o.Committed()}, []error{err})
+		problems = problemsOfErrors([]manifest.Object{d.Of}, []error{err})
+	} else if err != nil && d.IsFlux {
+		return d.notJudged(err.Error())
 	} else if err != nil {
 		message := fmt.Sprintf("is not judged: %v: commit the Applications that argocd appset generate prints, or write "+
 			"the parameters of the generator into %s", err, settings.File)
 		d.unknown(fmt.Sprintf("generator: %v", err))
 		return warning(o, message)
+	}
+	if len(unknown) > 0 { // which may be right with all values
+		problems = manifest.Each(problems, func(p manifest.Problem) manifest.Problem {
+			p.Warning = true
+			return p
+		})
 	}
 	if len(problems) > 0 && len(all) == 0 {
 		return problems
@@ -51,8 +60,39 @@ func (f *following) openSet(d *Delivery, files *source.FileSystem) []manifest.Pr
 	return append(problems, d.unsetParameters()...)
 }
 
-// blameSet returns a problem of an Application at the line of its ApplicationSet: in its patch, at the value of a
-// generator that is the whole text of the field, or in its template.
+// expandSet returns the objects of a set, and the reasons why there may be others.
+func (f *following) expandSet(d *Delivery, files *source.FileSystem) (all []*unstructured.Unstructured,
+	unknown []string, err error) {
+	if !d.IsFlux {
+		known := f.known.Of(d.InCluster)
+		known.Clusters = slices.Concat(f.world.clusters, known.Clusters)
+		all, err = applicationset.Expand(d.InCluster, filesOfSet{files}, known)
+		return all, nil, err
+	}
+	outer := d.outer()
+	if outer != nil && outer.Values == nil && flux.HasVariables(decoding.At(d.InCluster.Object,
+		[]string{"spec", "inputs"})) {
+		unknown = []string{"inputs: variables of Flux, whose values the cluster has"}
+	}
+	made, err := resourceset.Expand(d.InCluster, f.world)
+	d.templates = map[manifest.ID]string{}
+	for _, o := range made.Objects {
+		all = append(all, o.Unstructured)
+		d.templates[manifest.Object{Unstructured: o.Unstructured}.ID()] = o.Field
+	}
+	return all, append(unknown, made.Unknown...), err
+}
+
+// template returns the keys of the template of an object in a set.
+func (d *Delivery) template(o manifest.Object) []string {
+	if d.IsFlux {
+		return manifest.SplitField(d.templates[o.ID()])
+	}
+	return []string{"spec", "template"}
+}
+
+// blameSet returns a problem of an object at the line of its set: in its patch, at the value of a generator or an input
+// that is the whole text of the field, or in its template.
 func (d *Delivery) blameSet(p manifest.Problem) manifest.Problem {
 	owner := d.Parent.input
 	keys := manifest.SplitField(p.Field)
@@ -65,24 +105,31 @@ func (d *Delivery) blameSet(p manifest.Problem) manifest.Problem {
 		p.File, p.Line = owner.locateText(at, keys)
 		return p
 	}
-	template := append([]string{"spec", "template"}, keys...)
+	template := append(d.template(p.Subject), keys...)
 	if text, _ = decoding.At(d.Of.Object, template).(string); text != "" && parameter.FindString(text) == text {
-		name := strings.Trim(text[strings.LastIndex(text, ".")+1:], "{} ")
+		name := strings.Trim(text[strings.LastIndex(text, ".")+1:], "{}<> ")
 		p.File, p.Line = owner.generated(d.Of.ID(), name, fmt.Sprint(decoding.At(p.Subject.Object, keys)))
 	}
 	if p.File == "" {
-		at := d.locate(manifest.NewProblem(d.Of, manifest.JoinField(template), p.Value, ""))
+		at := manifest.NewProblem(d.Of, manifest.JoinField(template), p.Value, "")
+		if d.Parent.isSet() {
+			at = d.Parent.Blame(at)
+		}
+		at = d.locate(at)
 		p.File, p.Line = at.File, at.Line
 	}
 	return p
 }
 
-// generated returns the position of a value in a generator of an ApplicationSet: of a parameter with a name or else, as
-// generators may rename it, of any; nothing if the value is not there.
+// generated returns the position of a value in a generator of an ApplicationSet, or an input of a ResourceSet: of a
+// parameter with a name or else, as generators may rename it, of any; nothing if the value is not there.
 func (in *input) generated(set manifest.ID, name, text string) (file string, line int) {
 	isNamed := false
 	for _, d := range in.sources.SourceDocuments(set) {
 		_, generators := node.Walk(d.Node(), []string{"spec", "generators"}, nil)
+		if generators == nil {
+			_, generators = node.Walk(d.Node(), []string{"spec", "inputs"}, nil)
+		}
 		if generators == nil {
 			continue
 		}
@@ -98,8 +145,8 @@ func (in *input) generated(set manifest.ID, name, text string) (file string, lin
 	return file, line
 }
 
-// parameter matches a parameter that no generator has, as Argo CD leaves it.
-var parameter = regexp.MustCompile(`\{\{[^{}]*\}\}|<no value>`)
+// parameter matches a parameter in a template, and one that no generator has, as Argo CD leaves it.
+var parameter = regexp.MustCompile(`\{\{[^{}]*\}\}|<< *inputs\.[^<>|]*>>|<no value>`)
 
 // unsetParameters warns of the first path with a parameter that no generator has.
 func (d *Delivery) unsetParameters() []manifest.Problem {

@@ -1,0 +1,96 @@
+package entry
+
+import (
+	"errors"
+	"path"
+
+	"example.com/gatehouse/render/delivery/artifact"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
+)
+
+// generator is an ArtifactGenerator in a file.
+type generator struct {
+	manifest.Object
+	file string
+}
+
+// made is an artifact, and the file of its generator.
+type made struct {
+	artifact.Files
+	file string
+}
+
+// setArtifacts sets the places of the syncs of artifacts: where the repository has their files. Another repository may
+// have the sources of a generator, too.
+func (g *graph) setArtifacts() {
+	if len(g.generators) == 0 {
+		return
+	}
+	whole := artifact.Files{}
+	for _, f := range g.listed {
+		if !f.isDir {
+			whole[f.name] = source.Link{From: []string{f.name}}
+		}
+	}
+	all := map[manifest.ID][]made{}
+	for _, by := range g.generators {
+		artifacts, _ := artifact.Generate(by.Object, func(id manifest.ID) (artifact.Files, error) { // or its error there
+			if id.Kind != "GitRepository" && id.Kind != "OCIRepository" {
+				return nil, errors.New("another source")
+			}
+			return whole, nil
+		}, g.ReadFile)
+		for name, files := range artifacts {
+			id := artifact.ID(by.GetNamespace(), name)
+			all[id] = append(all[id], made{files, by.file})
+		}
+	}
+	for _, s := range g.syncs {
+		s.setArtifacts(all)
+	}
+}
+
+// setArtifacts sets the places of a sync, and of the ones that it makes. Of the artifacts of a name, the one of a
+// generator beside the sync is that of its cluster.
+func (s *sync) setArtifacts(all map[manifest.ID][]made) {
+	for i := range s.made {
+		s.made[i].setArtifacts(all)
+	}
+	found := all[s.artifact]
+	if len(found) == 0 {
+		return
+	}
+	s.places = nil
+	isNear := func(m made) bool { return path.Dir(m.file) == path.Dir(s.file) }
+	hasNear := false
+	for _, m := range found {
+		hasNear = hasNear || isNear(m)
+	}
+	for _, m := range found {
+		if !hasNear || isNear(m) {
+			s.places = append(s.places, m.places(s.within)...)
+		}
+	}
+}
+
+// places returns the folders of the repository with the files of an artifact: those at some paths, if they are at the
+// same paths in one folder, or else all, as one may load any other.
+func (m made) places(paths []string) (all []place) {
+	if root, isOne := m.Root(); isOne {
+		for _, name := range paths {
+			all = append(all, place{path: path.Join(source.Relative(root), name)})
+		}
+		return all
+	}
+	isThere := map[string]bool{}
+	for _, link := range m.Files {
+		for _, from := range link.From {
+			if folder := path.Dir(from); !isThere[folder] {
+				isThere[folder] = true
+				all = append(all, place{path: folder})
+			}
+		}
+	}
+	return all
+}
