@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
@@ -56,7 +55,7 @@ func (d *Delivery) blameSet(p manifest.Problem) manifest.Problem {
 	var patch map[string]any
 	text, _ := spec["templatePatch"].(string)
 	_ = yaml.Unmarshal([]byte(text), &patch) // a template need not be YAML
-	if _, isSet, _ := unstructured.NestedFieldNoCopy(patch, keys...); isSet && len(keys) > 0 {
+	if len(keys) > 0 && decoding.At(patch, keys) != nil {
 		at := manifest.NewProblem(d.Of, "spec.templatePatch", manifest.Value{}, "")
 		p.File, p.Line = owner.locateText(at, keys)
 		return p
