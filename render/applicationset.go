@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	yamlv3 "go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
@@ -55,7 +56,8 @@ func (d *Delivery) blameSet(p manifest.Problem) manifest.Problem {
 	var patch map[string]any
 	text, _ := spec["templatePatch"].(string)
 	_ = yaml.Unmarshal([]byte(text), &patch) // a template need not be YAML
-	if len(keys) > 0 && decoding.At(patch, keys) != nil {
+	_, isSet, _ := unstructured.NestedFieldNoCopy(patch, keys...) // perhaps to null
+	if len(keys) > 0 && (isSet || decoding.At(patch, keys) != nil) {
 		at := manifest.NewProblem(d.Of, "spec.templatePatch", manifest.Value{}, "")
 		p.File, p.Line = owner.locateText(at, keys)
 		return p

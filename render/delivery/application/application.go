@@ -94,7 +94,7 @@ type Application struct {
 	Destination
 	Sources []Source
 
-	isRead bool // and no field has a wrong type
+	isRead, hasDestination bool // isRead: no field has a wrong type
 }
 
 // Read reads an Application. One with a field of a wrong type, which its definition refuses, has no sources. The source
@@ -109,6 +109,7 @@ func Read(o manifest.Object) Application {
 		return a
 	}
 	a.isRead = true
+	a.hasDestination = decoding.At(o.Object, []string{"spec", "destination"}) != nil
 	a.Project = spec.Project
 	a.Destination = spec.Destination
 	made := a
@@ -205,9 +206,9 @@ func (a Application) refusal() (field, message string) {
 	case len(a.Sources) == 0:
 		return "spec.source", "is missing, and Argo CD refuses an Application without a source: write its repoURL and path"
 	case a.Name != "" && a.Server != "":
-		return "spec.destination.name", fmt.Sprintf("spec.destination has name %s and server %s, and Argo CD refuses a "+
-			"destination with both: remove one of them", a.Name, a.Server)
-	case a.Name == "" && a.Server == "":
+		return "spec.destination.name", fmt.Sprintf("the destination has the name %s and the server %s, and Argo CD "+
+			"refuses both: remove one of them", a.Name, a.Server)
+	case a.Name == "" && a.Server == "" && a.hasDestination: // its definition refuses an Application without
 		return "spec.destination", "has neither a server nor a name, and Argo CD refuses that: write server: " +
 			delivery.InCluster
 	}
