@@ -55,7 +55,7 @@ func (d *Delivery) blameSet(p manifest.Problem) manifest.Problem {
 	spec, _ := d.Of.Object["spec"].(map[string]any)
 	var patch map[string]any
 	text, _ := spec["templatePatch"].(string)
-	_ = yaml.Unmarshal([]byte(text), &patch) // a template need not be YAML
+	_ = yaml.Unmarshal([]byte(text), &patch)                      // a template need not be YAML
 	_, isSet, _ := unstructured.NestedFieldNoCopy(patch, keys...) // perhaps to null
 	if len(keys) > 0 && (isSet || decoding.At(patch, keys) != nil) {
 		at := manifest.NewProblem(d.Of, "spec.templatePatch", manifest.Value{}, "")
