@@ -31,7 +31,7 @@ func (f *following) openSet(d *Delivery, files *source.FileSystem) []manifest.Pr
 		message := fmt.Sprintf("is not judged, for its %v: commit the Applications that argocd appset "+
 			"generate prints", err)
 		d.unknown(fmt.Sprintf("generator: %v", err))
-		return warning(o, message)
+		problems = warning(o, message)
 	}
 	if len(problems) > 0 && len(all) == 0 {
 		return problems

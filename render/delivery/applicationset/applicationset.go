@@ -67,8 +67,13 @@ func Expand(set manifest.Object, files Files, clusters []manifest.Object) (all [
 	if err != nil {
 		return nil, err
 	}
+	var unmatched error // of a generator: others make their Applications
 	for i, content := range e.Generators {
 		found, err := e.generate(content, nil, field.NewPath("spec", "generators").Index(i))
+		if none := (noMatchError{}); errors.As(err, &none) {
+			unmatched = err
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +93,8 @@ func Expand(set manifest.Object, files Files, clusters []manifest.Object) (all [
 		u.SetKind("Application")
 		u.SetNamespace(set.GetNamespace())
 	}
-	return unique(all)
+	all, err = unique(all)
+	return all, errors.Join(err, unmatched)
 }
 
 var errTooMany = fmt.Errorf("over %d Applications", maxGenerated)
