@@ -99,3 +99,24 @@ func TestArgoCDLeavesIgnoredFields(t *testing.T) {
 		}
 	}
 }
+
+func TestFluxLeavesIgnoredFields(t *testing.T) {
+	kinds, err := registry.New(gatehouse.Kinds...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	more := strings.Replace(deployment, "replicas: 2", "replicas: 5", 1)
+	for rule, want := range map[string]bool{
+		"{paths: [/spec/replicas]}":                                        true,
+		"{paths: [/spec/replicas], target: {kind: Deployment, name: web}}": true,
+		"{paths: [/spec/replicas], target: {kind: Deployment, name: w}}":   false,
+		"{paths: [/spec/replicas], target: {labelSelector: none=here}}":    false,
+		"{paths: [/spec/paused]}":                                          false,
+	} {
+		sync := "---\napiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: web, namespace: flux-system}\nspec: {path: a, prune: true, ignore: [" + rule + "]}\n"
+		changes := Differ(kinds, input(t, sync, deployment), input(t, sync, more)).Changes
+		if isLeft := LeftBy(changes[0]) != nil; isLeft != want {
+			t.Errorf("%s: left %t", rule, isLeft)
+		}
+	}
+}
