@@ -186,8 +186,10 @@ func deliveringTo(cluster string, objects []manifest.Object) (all []manifest.Obj
 		if targetOf(o) != cluster && Delivers(o) && !folder.IsSet(o) {
 			continue
 		}
-		for _, field := range []string{"name", "server"} {
-			unstructured.RemoveNestedField(o.Object, "spec", "destination", field)
+		if destination, is, _ := unstructured.NestedMap(o.Object, "spec", "destination"); is && name+server != "" {
+			delete(destination, "name")
+			destination["server"] = delivery.InCluster
+			_ = unstructured.SetNestedMap(o.Object, destination, "spec", "destination")
 		}
 		unstructured.RemoveNestedField(o.Object, "spec", "kubeConfig")
 		all = append(all, o)

@@ -331,9 +331,8 @@ func (f *following) open(d *Delivery, files *source.FileSystem, own manifest.ID)
 	isRendered := top == tree.Folder && !isBelow(d.Folder, f.renderedFolder()) // below, it is a delivery
 	isThere := files.IsDir(d.Folder)
 	switch {
-	case !d.IsFlux && d.Application.IsAbsolute():
-		return d.refuse(d.Field, fmt.Errorf("%s is absolute, and a path is relative to the root of the repository: "+
-			"write %s", d.Application.Path, source.Relative(d.Folder)))
+	case !d.IsFlux && d.Application.CheckPath() != nil:
+		return d.refuse(d.Field, d.Application.CheckPath())
 	case isRendered, entry.EnvironmentOf(f.files, d.Folder) != "", isOwn: // an environment judges it
 	case d.IsElsewhere:
 		d.unknown(d.Elsewhere())
@@ -365,6 +364,10 @@ func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest
 		d.unknown(why + ": " + s.String())
 		f.foreign = append(f.foreign, d.Place)
 		return nil
+	}
+	if !files.IsDir(d.Folder) && files.Exists(d.Folder) {
+		return d.refuse(d.Field, fmt.Errorf("%s is a file, and Argo CD reads folders: write %s", s.Path,
+			path.Dir(s.Path)))
 	}
 	if !files.IsDir(d.Folder) {
 		d.unknown("no such folder: " + source.Relative(d.Folder))
@@ -400,10 +403,14 @@ func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest
 	if unknown := place.Application.Unknown; len(unknown) > 0 {
 		d.unknown("the tag of an image is the commit: " + strings.Join(unknown, ", "))
 	}
-	if listed := d.List(files); built == application.OfDirectory && len(listed.Jsonnet) > 0 {
-		problems = append(problems, d.notJudged(
-			"Argo CD runs jsonnet, and rendering does not: "+manifest.FirstOf(3, listed.Jsonnet))...)
-		if len(listed.Resources) == 0 {
+	if built == application.OfDirectory {
+		listed := d.List(files)
+		problems = append(problems, listed.Problems...)
+		if len(listed.Jsonnet) > 0 {
+			problems = append(problems, d.notJudged(
+				"Argo CD runs jsonnet, and rendering does not: "+manifest.FirstOf(3, listed.Jsonnet))...)
+		}
+		if manifest.HasErrors(listed.Problems) || len(listed.Jsonnet) > 0 && len(listed.Resources) == 0 {
 			return problems
 		}
 	}
@@ -444,6 +451,9 @@ func (in *input) sourceOrigin(repository *Repository, objects []manifest.Object)
 // build builds the folder of a delivery, with the fields of its object as a kustomization.
 func (d *Delivery) build(files *source.FileSystem) []manifest.Problem {
 	overlay, err := d.Kustomization(files)
+	if refused := new(delivery.RefusedError); errors.As(err, &refused) {
+		return d.refuse(d.Application.Field+".kustomize."+refused.Field, err)
+	}
 	if err != nil {
 		problems := d.refuse(d.Field, err)
 		problems[0].Warning = !d.IsFlux && errors.Is(err, folder.ErrEmpty) // Argo CD syncs nothing, and is content

@@ -406,6 +406,7 @@ metadata: {name: all}
 spec:
   project: <project>
   destination: {server: "https://kubernetes.default.svc", namespace: shop}
+  source: {repoURL: "https://charts.example.com", chart: app, targetRevision: 1.0.0}
 ---
 apiVersion: notification.toolkit.fluxcd.io/v1beta3
 kind: Alert

@@ -548,6 +548,7 @@ func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) [
 	all := slices.Concat(objects, p.root.delivered())
 	environment := warn.Input{Kinds: p.kinds, Objects: all, Local: p.local, IsNamespaced: p.checker.IsNamespaced,
 		Now: repository.Now, Deliveries: p.deliveries(objects)}
+	environment.Resources = p.checker.Resources
 	environment.IsPrepared = sync.OnceValue(func() bool { // it reads all folders
 		isPrepared := false
 		source.Walk(repository.files, func(name string, _ fs.DirEntry) (enter bool) {

@@ -38,7 +38,7 @@ func (f *following) openSet(d *Delivery, files *source.FileSystem) []manifest.Pr
 		message := fmt.Sprintf("is not judged: %v: commit the Applications that argocd appset generate prints, or write "+
 			"the parameters of the generator into %s", err, settings.File)
 		d.unknown(fmt.Sprintf("generator: %v", err))
-		return warning(o, message)
+		problems = warning(o, message)
 	}
 	if len(unknown) > 0 { // which may be right with all values
 		problems = manifest.Each(problems, func(p manifest.Problem) manifest.Problem {
@@ -99,8 +99,9 @@ func (d *Delivery) blameSet(p manifest.Problem) manifest.Problem {
 	spec, _ := d.Of.Object["spec"].(map[string]any)
 	var patch map[string]any
 	text, _ := spec["templatePatch"].(string)
-	_ = yaml.Unmarshal([]byte(text), &patch) // a template need not be YAML
-	if _, isSet, _ := unstructured.NestedFieldNoCopy(patch, keys...); isSet && len(keys) > 0 {
+	_ = yaml.Unmarshal([]byte(text), &patch)                      // a template need not be YAML
+	_, isSet, _ := unstructured.NestedFieldNoCopy(patch, keys...) // perhaps to null
+	if len(keys) > 0 && (isSet || decoding.At(patch, keys) != nil) {
 		at := manifest.NewProblem(d.Of, "spec.templatePatch", manifest.Value{}, "")
 		p.File, p.Line = owner.locateText(at, keys)
 		return p

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"example.com/gatehouse/kind/crd"
+	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/delivery/applicationset"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/folder"
@@ -163,21 +164,13 @@ func (w *world) isSame(a, b manifest.ID) bool {
 		value, _, _ := unstructured.NestedString(w.objects[id].Object, append([]string{"spec"}, keys...)...)
 		return value
 	}
-	place := func(id manifest.ID) string {
-		url := strings.ToLower(text(id, "url"))
-		_, after, hasProtocol := strings.Cut(url, "://")
-		if !hasProtocol { // git@host:path
-			after = strings.Replace(url, ":", "/", 1)
-		}
-		host, within, _ := strings.Cut(strings.TrimSuffix(strings.Trim(after, "/"), ".git"), "/")
-		return host[strings.LastIndex(host, "@")+1:] + "/" + within
-	}
 	branch := func(id manifest.ID) string {
 		return cmp.Or(strings.TrimPrefix(text(id, "ref", "name"), "refs/heads/"), text(id, "ref", "commit"),
 			text(id, "ref", "semver"), text(id, "ref", "tag"), text(id, "ref", "branch"))
 	}
 	isBranch := branch(a) == "" || branch(b) == "" || branch(a) == branch(b)
-	return isBranch && text(a, "url") != "" && a.Kind == b.Kind && place(a) == place(b)
+	return isBranch && text(a, "url") != "" && a.Kind == b.Kind &&
+		application.IsSame(text(a, "url"), text(b, "url"))
 }
 
 // setUnset tells all deliveries how Flux treats unset variables: by its Deployment among objects, or its

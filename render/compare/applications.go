@@ -1,9 +1,14 @@
 package compare
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/gobwas/glob"
+	"github.com/itchyny/gojq"
 
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/delivery"
@@ -42,8 +47,69 @@ type applicationSpec struct {
 	}
 	IgnoreDifferences []struct {
 		Group, Kind, Name, Namespace string
-		JSONPointers                 []string
+		ignored
 	}
+}
+
+// ignored are fields that Argo CD ignores.
+type ignored struct{ JSONPointers, JQPathExpressions []string }
+
+// paths returns the paths of the ignored fields that an object has.
+func (i ignored) paths(content map[string]any) (all [][]string) {
+	for _, pointer := range i.JSONPointers {
+		all = append(all, node.JSONPointer(pointer))
+	}
+	for _, expression := range i.JQPathExpressions {
+		all = append(all, jqPaths(expression, content)...)
+	}
+	return all
+}
+
+// jqPaths returns the paths that an expression of jq selects in content, at most a thousand and those of a second, as
+// in util/argo/normalizers/diff_normalizer.go. A wrong one selects nothing.
+func jqPaths(expression string, content map[string]any) (all [][]string) {
+	const most = 1000
+	query, err := gojq.Parse("path(" + expression + ")")
+	if err != nil {
+		return nil
+	}
+	var plain any // the library knows no int64
+	encoded, err := json.Marshal(content)
+	if err == nil {
+		err = json.Unmarshal(encoded, &plain)
+	}
+	if err != nil {
+		return nil
+	}
+	bounded, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	found := query.RunWithContext(bounded, plain)
+	for len(all) < most {
+		value, ok := found.Next()
+		keys, isPath := value.([]any)
+		if !ok || !isPath {
+			break
+		}
+		path := make([]string, len(keys))
+		for i, key := range keys {
+			path[i] = fmt.Sprint(key)
+		}
+		all = append(all, path)
+	}
+	return all
+}
+
+// restore sets the ignored fields of an object to those that it had before, and reports whether there are any.
+func (i ignored) restore(applied, before map[string]any) (isRestored bool) {
+	for _, keys := range i.paths(before) {
+		live := decoding.At(before, keys)
+		if live == nil || len(keys) == 0 || decoding.At(applied, keys[:len(keys)-1]) == nil {
+			continue
+		}
+		decoding.Replace(applied, keys, live)
+		isRestored = true
+	}
+	return isRestored
 }
 
 func specOf(o manifest.Object) (spec applicationSpec) {
@@ -91,7 +157,7 @@ func isCascading(finalizer string) bool {
 
 // ignore sets the fields of a changed object that its Application ignores to those of the live object, for which those
 // before stand in: see normalizeTargetResources in controller/sync.go. It returns a setting if nothing else changes,
-// and then the object as it is in git. Pointers alone are read, and no expressions of jq.
+// and then the object as it is in git.
 func (a applications) ignore(c *Change) *delivery.Setting {
 	by := a.is[c.InstalledBy]
 	if c.Action() != Changed || by.Unstructured == nil {
@@ -109,15 +175,7 @@ func (a applications) ignore(c *Change) *delivery.Setting {
 			entry.Namespace != "" && entry.Namespace != c.After.GetNamespace() {
 			continue
 		}
-		for _, pointer := range entry.JSONPointers {
-			keys := node.JSONPointer(pointer)
-			live := decoding.At(c.Before.Object, keys)
-			if live == nil || decoding.At(applied.Object, keys[:len(keys)-1]) == nil {
-				continue
-			}
-			decoding.Replace(applied.Object, keys, live)
-			isIgnored = true
-		}
+		isIgnored = entry.restore(applied.Object, c.Before.Object) || isIgnored
 	}
 	switch {
 	case !isIgnored:

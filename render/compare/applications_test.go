@@ -75,12 +75,16 @@ func TestArgoCDLeavesIgnoredFields(t *testing.T) {
 		isLeft      bool
 		fields      string
 	}{
-		"alone":              {respected + replicas, more, true, "spec.replicas"},
-		"beside another":     {respected + replicas, newer, false, "spec.template.spec.containers[web].image"},
-		"not respected":      {replicas, more, false, "spec.replicas"},
-		"of another kind":    {respected + strings.Replace(replicas, "Deployment", "StatefulSet", 1), more, false, "spec.replicas"},
-		"of a pattern":       {respected + strings.Replace(replicas, "Deployment", "'*'", 1), more, true, "spec.replicas"},
-		"of another name":    {respected + strings.Replace(replicas, "kind:", "name: api, kind:", 1), more, false, "spec.replicas"},
+		"alone":           {respected + replicas, more, true, "spec.replicas"},
+		"beside another":  {respected + replicas, newer, false, "spec.template.spec.containers[web].image"},
+		"not respected":   {replicas, more, false, "spec.replicas"},
+		"of another kind": {respected + strings.Replace(replicas, "Deployment", "StatefulSet", 1), more, false, "spec.replicas"},
+		"of a pattern":    {respected + strings.Replace(replicas, "Deployment", "'*'", 1), more, true, "spec.replicas"},
+		"of another name": {respected + strings.Replace(replicas, "kind:", "name: api, kind:", 1), more, false, "spec.replicas"},
+		"by jq":           {respected + "ignoreDifferences: [{group: apps, kind: Deployment, jqPathExpressions: [.spec.replicas]}]", more, true, "spec.replicas"},
+		"an item by jq": {respected + "ignoreDifferences: [{group: apps, kind: Deployment, jsonPointers: [/spec/replicas], jqPathExpressions: " +
+			"['.spec.template.spec.containers[] | select(.name == \"web\") | .image']}]", newer, true, "spec.replicas spec.template.spec.containers[web].image"},
+		"another by jq":      {respected + "ignoreDifferences: [{group: apps, kind: Deployment, jqPathExpressions: ['.spec.x[]?', '(', '.spec.template.spec.containers[9]']}]", more, false, "spec.replicas"},
 		"another field":      {respected + strings.Replace(replicas, "/spec/replicas", "/spec/paused", 1), more, false, "spec.replicas"},
 		"a field below none": {respected + strings.Replace(replicas, "/spec/replicas", "/data/a", 1), more, false, "spec.replicas"},
 	} {
@@ -92,6 +96,27 @@ func TestArgoCDLeavesIgnoredFields(t *testing.T) {
 		}
 		if isLeft := LeftBy(changes[0]) != nil; isLeft != test.isLeft || strings.Join(paths, " ") != test.fields {
 			t.Errorf("%s: left %t, %q", name, isLeft, paths)
+		}
+	}
+}
+
+func TestFluxLeavesIgnoredFields(t *testing.T) {
+	kinds, err := registry.New(gatehouse.Kinds...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	more := strings.Replace(deployment, "replicas: 2", "replicas: 5", 1)
+	for rule, want := range map[string]bool{
+		"{paths: [/spec/replicas]}":                                        true,
+		"{paths: [/spec/replicas], target: {kind: Deployment, name: web}}": true,
+		"{paths: [/spec/replicas], target: {kind: Deployment, name: w}}":   false,
+		"{paths: [/spec/replicas], target: {labelSelector: none=here}}":    false,
+		"{paths: [/spec/paused]}":                                          false,
+	} {
+		sync := "---\napiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: web, namespace: flux-system}\nspec: {path: a, prune: true, ignore: [" + rule + "]}\n"
+		changes := Differ(kinds, input(t, sync, deployment), input(t, sync, more)).Changes
+		if isLeft := LeftBy(changes[0]) != nil; isLeft != want {
+			t.Errorf("%s: left %t", rule, isLeft)
 		}
 	}
 }

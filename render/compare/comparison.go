@@ -154,7 +154,7 @@ func Differ(kinds *registry.Kinds, before, after Input) Differences {
 		by := by[c.Object().IDInNamespace()]
 		d.Changes[i].InstalledBy = by
 		d.Changes[i].keptBy = cmp.Or(apps.keeping(by), keeping(sources[by]))
-		d.Changes[i].leftBy = apps.ignore(&d.Changes[i])
+		d.Changes[i].leftBy = cmp.Or(apps.ignore(&d.Changes[i]), ignoreDrift(&d.Changes[i], sources[by]))
 	}
 	d.heedPolicies(slices.Concat(was, is))
 	if len(before.Objects) > 0 && len(after.Objects) > 0 && before.Kubernetes != after.Kubernetes {

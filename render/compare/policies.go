@@ -15,9 +15,13 @@ import (
 // and the new ones.
 func (d *Differences) heedPolicies(objects []manifest.Object) {
 	policies := map[manifest.ID]string{} // after the change, or of a removed ApplicationSet
+	ignores := map[manifest.ID]setSpec{}
 	for _, o := range objects {
 		if o.GetKind() == "ApplicationSet" {
 			policies[o.Committed().ID()] = Text(o.Unstructured, "spec", "syncPolicy", "applicationsSync")
+			spec := setSpec{}
+			_ = manifest.Decode(o.Object["spec"], &spec) // a wrong type is an error of the definition
+			ignores[o.Committed().ID()] = spec
 		}
 	}
 	stays := map[manifest.ID]*delivery.Setting{} // objects of removed Applications
@@ -38,6 +42,9 @@ func (d *Differences) heedPolicies(objects []manifest.Object) {
 				Key: "the missing finalizer of " + c.Object().String()}
 		case policy == "create-only" || policy == "create-delete":
 			c.leftBy = cmp.Or(c.leftBy, left)
+		case c.Action() == Changed && ignores[c.InstalledBy].ignores(*c):
+			c.leftBy = cmp.Or(c.leftBy, &delivery.Setting{Tool: delivery.Argo, Treatment: delivery.Ignored,
+				Key: "spec.ignoreApplicationDifferences of " + c.InstalledBy.String(), Value: "respected"})
 		}
 	}
 	for i := range d.Changes {
@@ -45,6 +52,27 @@ func (d *Differences) heedPolicies(objects []manifest.Object) {
 			c.keptBy = cmp.Or(c.keptBy, stays[c.InstalledBy])
 		}
 	}
+}
+
+// setSpec has the fields of an ApplicationSet that decide about its Applications in the cluster.
+type setSpec struct {
+	IgnoreApplicationDifferences []struct {
+		Name string
+		ignored
+	}
+}
+
+// ignores reports whether the controller of an ApplicationSet leaves a changed Application as it is: it changes no field
+// that is ignored (applyIgnoreDifferences in applicationset/utils/createOrUpdate.go).
+func (s setSpec) ignores(c Change) bool {
+	applied := c.After.DeepCopy()
+	isIgnored := false
+	for _, entry := range s.IgnoreApplicationDifferences {
+		if entry.Name == "" || entry.Name == c.After.GetName() {
+			isIgnored = entry.restore(applied.Object, c.Before.Object) || isIgnored
+		}
+	}
+	return isIgnored && Equal(c.Before, applied)
 }
 
 // deletesObjects reports whether a finalizer deletes the objects of an Application with it.

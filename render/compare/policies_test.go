@@ -41,6 +41,8 @@ func TestApplicationSetLeavesApplications(t *testing.T) {
 		{"create-update", cascading, [3]bool{true, true, false}},
 		{"create-delete", cascading, [3]bool{false, false, true}},
 		{"sync", "example.com/other", [3]bool{false, true, false}},
+		{"sync}, ignoreApplicationDifferences: [{name: b, jqPathExpressions: [.spec.project]}], x: {a: b", cascading, [3]bool{false, false, true}},
+		{"sync}, ignoreApplicationDifferences: [{name: a, jsonPointers: [/spec/project]}], x: {a: b", cascading, [3]bool{}},
 	} {
 		policy, want := test.policy, test.want
 		both := New(gatehouse.All(), "prod", side(policy, test.finalizer, map[string]string{"a": "x", "b": "x"}), side(policy, test.finalizer, map[string]string{"b": "z"}))

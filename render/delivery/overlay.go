@@ -3,7 +3,6 @@ package delivery
 import (
 	"cmp"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
@@ -38,6 +37,8 @@ type Overlay struct {
 
 	// Of Argo CD.
 	CommonLabels, CommonAnnotations             map[string]string
+	ForceCommonLabels, ForceCommonAnnotations   bool
+	CommonAnnotationsEnvsubst                   bool
 	LabelWithoutSelector, LabelIncludeTemplates bool
 	Replicas                                    []struct {
 		Name  string
@@ -72,24 +73,29 @@ func (i *Image) UnmarshalJSON(content []byte) error {
 }
 
 // MergeInto adds the fields to a kustomization, as the tool does: Flux when it builds the overlay, and Argo CD by
-// `kustomize edit`. Flux sets CommonMetadata in the built objects. Exists reports whether there is a component.
-func (o Overlay) MergeInto(k types.Kustomization, isFlux bool, exists func(component string) bool) types.Kustomization {
+// `kustomize edit`, unless it refuses them. Flux sets CommonMetadata in the built objects. Find returns the components
+// that are there for a path or, for Argo CD, a pattern.
+func (o Overlay) MergeInto(k types.Kustomization, isFlux bool, find func(component string) []string) types.Kustomization {
 	k.Namespace = cmp.Or(o.TargetNamespace, o.Namespace, k.Namespace)
 	k.NamePrefix, k.NameSuffix = cmp.Or(o.NamePrefix, k.NamePrefix), cmp.Or(o.NameSuffix, k.NameSuffix)
 	k.Patches = append(k.Patches, o.Patches...)
 	for _, component := range o.Components {
-		if !o.IgnoreMissingComponents || exists(component) {
-			k.Components = append(k.Components, component)
+		found := find(component)
+		if len(found) == 0 && !o.IgnoreMissingComponents {
+			found = []string{component}
 		}
+		k.Components = append(k.Components, found...)
 	}
 	k.Images, k.Replicas = slices.Clone(k.Images), slices.Clone(k.Replicas) // the caller keeps its own
 	for _, i := range o.Images {
 		at := slices.IndexFunc(k.Images, func(other types.Image) bool { return other.Name == i.Name })
 		switch {
-		case at < 0:
+		case at < 0 && isFlux:
 			k.Images = append(k.Images, types.Image(i))
+		case at < 0:
+			k.Images = append(k.Images, i.over(types.Image{}))
 		case !isFlux:
-			k.Images[at] = types.Image(i)
+			k.Images[at] = i.over(k.Images[at])
 		default: // Flux changes the entry
 			old := &k.Images[at]
 			old.NewName = cmp.Or(i.NewName, old.NewName)
@@ -111,27 +117,6 @@ func (o Overlay) MergeInto(k types.Kustomization, isFlux bool, exists func(compo
 		k.BuildMetadata = o.BuildMetadata
 	}
 	return k
-}
-
-// setMetadata adds the labels and annotations of Argo CD.
-func (o Overlay) setMetadata(k *types.Kustomization) {
-	if o.LabelWithoutSelector && len(o.CommonLabels) > 0 {
-		k.Labels = append(k.Labels, types.Label{Pairs: o.CommonLabels, IncludeTemplates: o.LabelIncludeTemplates})
-	} else {
-		k.CommonLabels = merged(k.CommonLabels, o.CommonLabels) //nolint:staticcheck // Argo CD sets it
-	}
-	k.CommonAnnotations = merged(k.CommonAnnotations, o.CommonAnnotations)
-}
-
-// merged returns entries with more of them, which win.
-func merged(entries, more map[string]string) map[string]string {
-	if len(more) == 0 {
-		return entries
-	}
-	all := map[string]string{}
-	maps.Copy(all, entries)
-	maps.Copy(all, more)
-	return all
 }
 
 // IsApplication reports whether an object is an Application of Argo CD.

@@ -105,6 +105,9 @@ func (in *Index) HasAllClasses(id manifest.ID) bool {
 		!slices.Contains([]string{"alb", "openshift-default", "public", "traefik"}, id.Name)
 }
 
+// IsOpen reports whether charts that are not among the objects may install others.
+func (in *Index) IsOpen() bool { return in.isOpen }
+
 // addMade adds the objects that a maker makes. An Ingress or a Gateway makes Secrets by annotations of cert-manager.
 func (in *Index) addMade(o manifest.Object) {
 	isShim := o.GetKind() == "Ingress" || o.GetKind() == "Gateway"

@@ -28,6 +28,17 @@ func Misspelled(name string, known []string) string {
 	return slices.Min(found)
 }
 
+// Near returns the known word that differs in a letter, or in the order of two.
+func Near(word string, known []string) string {
+	for _, k := range known {
+		distance := levenshtein.Distance(word, k, nil)
+		if distance == 1 || distance == 2 && sorted(word) == sorted(k) {
+			return k
+		}
+	}
+	return ""
+}
+
 // lookAlikes are digits that are read as letters.
 var lookAlikes = strings.NewReplacer("0", "o", "1", "l")
 

@@ -181,9 +181,14 @@ func (s Selector) Meets(labels map[string]string) bool {
 	return true
 }
 
-// Misses returns the label of a selector that alone does not match labels, if that is a typing error: its key, and
-// the label that matches.
-func (s Selector) Misses(labels map[string]string) (key, meant string) {
+// Misses returns the label of a selector that alone does not match labels of an object, if that is a typing error: its
+// key, and the label that matches. A namesake is meant, so words of any length may be mistyped.
+func (s Selector) Misses(l Labelled) (key, meant string) {
+	labels := l.Labels
+	misspelled := Misspelled
+	if l.GetName() == s.From.GetName() {
+		misspelled = Near
+	}
 	for wanted, value := range s.Labels {
 		if is, ok := labels[wanted]; ok && is == value {
 			continue
@@ -195,12 +200,12 @@ func (s Selector) Misses(labels map[string]string) (key, meant string) {
 	}
 	is, ok := labels[key]
 	switch {
-	case ok && Misspelled(s.Labels[key], []string{is}) != "":
+	case ok && misspelled(s.Labels[key], []string{is}) != "":
 		return key, key + ": " + is
 	case ok:
 		return "", ""
 	}
-	other := Misspelled(key, slices.Collect(maps.Keys(labels)))
+	other := misspelled(key, slices.Collect(maps.Keys(labels)))
 	if other == "" || labels[other] != s.Labels[key] {
 		return "", ""
 	}

@@ -143,6 +143,7 @@ func changesOf(e *compare.Comparison) []Change {
 func effects(both *compare.Comparison, now time.Time) []effect.Effect {
 	effects := append([]effect.Effect{}, slices.Concat(complete(both, effectsOfRules(both, now)),
 		definitions.Verdicts(both.Verdicts), reviewUnread(both.Unread))...)
+	addSteps(both, effects)
 	rank(both, effects)
 	slices.SortStableFunc(effects, effect.Compare)
 	return effects

@@ -3,9 +3,12 @@ package review
 import (
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/delivery"
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/review/effect"
 )
 
@@ -118,6 +121,65 @@ func reviewTreatments(both *compare.Comparison, c compare.Change) (effects []kin
 		}
 	}
 	return effects
+}
+
+// addSteps says of each changed Application when a RollingSync syncs it.
+func addSteps(both *compare.Comparison, effects []effect.Effect) {
+	for _, c := range both.Changes {
+		step := sayStep(both, c)
+		if step == "" {
+			continue
+		}
+		first := slices.IndexFunc(effects, func(e effect.Effect) bool { return e.Object == c.Object().ID() })
+		if first >= 0 {
+			effects[first].What += step
+		}
+	}
+}
+
+// sayStep says when a RollingSync of an ApplicationSet syncs a changed Application: nothing for any other. See
+// buildAppDependencyList in applicationset/controllers/applicationset_controller.go of Argo CD.
+func sayStep(both *compare.Comparison, c compare.Change) kind.Sentence {
+	if c.After == nil || c.InstalledBy.Kind != "ApplicationSet" || compare.KindOf(c.After) != "Application.argoproj.io" {
+		return ""
+	}
+	var spec struct {
+		Strategy struct {
+			Type        string
+			RollingSync struct {
+				Steps []struct {
+					MatchExpressions []metav1.LabelSelectorRequirement
+				}
+			}
+		}
+	}
+	for _, o := range both.After().Objects {
+		if (manifest.Object{Unstructured: o}).ID() == c.InstalledBy {
+			_ = manifest.Decode(o.Object["spec"], &spec) // a wrong type is an error of the definition
+		}
+	}
+	steps := spec.Strategy.RollingSync.Steps
+	if spec.Strategy.Type != "RollingSync" || len(steps) == 0 {
+		return ""
+	}
+	for i, step := range steps {
+		selects := func(r metav1.LabelSelectorRequirement) bool {
+			value, isSet := c.After.GetLabels()[r.Key]
+			return (isSet && slices.Contains(r.Values, value)) == (r.Operator == metav1.LabelSelectorOpIn)
+		}
+		isSelected := !slices.ContainsFunc(step.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool {
+			return !selects(r)
+		})
+		switch {
+		case !isSelected:
+		case i == 0:
+			return kind.Say("; step 1 of %d of the RollingSync of %s syncs it", len(steps), c.InstalledBy.String())
+		default:
+			return kind.Say("; step %d of %d of the RollingSync of %s syncs it, when the Applications of the steps before "+
+				"are healthy", i+1, len(steps), c.InstalledBy.String())
+		}
+	}
+	return kind.Say("; no step of the RollingSync of %s selects it, so somebody has to sync it", c.InstalledBy.String())
 }
 
 // hasTreatment reports whether a tool treats an object as by a setting, for whichever reason.

@@ -30,6 +30,7 @@ import (
 	"example.com/gatehouse/render/verdict/apiserver"
 	"example.com/gatehouse/render/verdict/apply"
 	"example.com/gatehouse/render/verdict/contract"
+	"example.com/gatehouse/render/verdict/limits"
 	"example.com/gatehouse/render/verdict/podsecurity"
 	"example.com/gatehouse/render/verdict/policy"
 	"example.com/gatehouse/render/verdict/problem"
@@ -215,11 +216,24 @@ func (c *Checker) Admit(objects []manifest.Object, position func(manifest.Proble
 	at := func(p manifest.Problem) string { return position(original(p)) }
 	denied := policy.Check(mutated, c.admitter(), func(o manifest.Object) string { return at(problem.OfObject(o, "")) })
 	problems = slices.Concat(problems, invalid, podsecurity.Check(mutated, c.kubernetes, at), denied,
+		limits.Check(mutated),
 		contract.PolicyUsers(c.kinds, mutated, isController))
 	for i, p := range problems {
 		problems[i] = original(p)
 	}
 	return problems
+}
+
+// Resources returns the plurals of the kinds that the cluster serves, by group, as far as they are known.
+func (c *Checker) Resources() map[string][]string {
+	all := map[string][]string{}
+	for _, kind := range c.kubernetes.Kinds() {
+		all[kind.Group] = append(all[kind.Group], kind.Resource().Resource)
+	}
+	for gvk, kind := range c.custom {
+		all[gvk.Group] = append(all[gvk.Group], kind.definition.Spec.Names.Plural)
+	}
+	return all
 }
 
 // Defaulted returns an object with its defaults, valid or not.

@@ -2,6 +2,7 @@ package warn
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -18,8 +19,9 @@ import (
 
 // project has the fields of an AppProject that admit Applications and their objects.
 type project struct {
-	SourceRepos  []string
-	Destinations []destination
+	SourceRepos      []string
+	SourceNamespaces []string
+	Destinations     []destination
 
 	ClusterResourceWhitelist, ClusterResourceBlacklist     []admittedKind
 	NamespaceResourceWhitelist, NamespaceResourceBlacklist []admittedKind
@@ -51,9 +53,14 @@ func refusedApplications(in Input) (warnings []manifest.Problem) {
 		references.Visit(o.Object, []string{"spec", "destination"}, nil, func(to map[string]any, at []string) {
 			say(at, p.refusesDestination(to), "destination", "destinations")
 		})
-		references.Visit(o.Object, []string{"spec", "source|sources"}, nil, func(s map[string]any, at []string) {
+		admitSource := func(s map[string]any, at []string) {
 			say(at, p.refusesSource(s), "repository", "sourceRepos")
-		})
+		}
+		references.Visit(o.Object, []string{"spec", "source|sources"}, nil, admitSource)
+		references.Visit(o.Object, []string{"spec", "sourceHydrator", "drySource"}, nil, admitSource)
+		if namespace := o.GetNamespace(); namespace != of.GetNamespace() && !p.admitsNamespace(namespace) {
+			say([]string{"metadata"}, "namespace", "namespace of an Application", "sourceNamespaces")
+		}
 		options, _ := decoding.At(o.Object, []string{"spec", "syncPolicy", "syncOptions"}).([]any)
 		_, isMissing := p.refusesKind(schema.GroupKind{Kind: "Namespace"}, "", false)
 		if slices.Contains(options, any("CreateNamespace=true")) && isMissing {
@@ -73,12 +80,24 @@ func (in Input) missingProject(o manifest.Object) []manifest.Problem {
 	isProject := func(o manifest.Object) bool {
 		return o.GetKind() == id.Kind && manifest.Group(o.GetAPIVersion()) == id.Group
 	}
-	if !delivery.IsApplication(o) || id.Name == "" || hasVariable(id.Name) || in.index.Has(id) ||
-		in.Elsewhere.Has(id) || in.index.Similar(id) != "" || !slices.ContainsFunc(in.Objects, isProject) {
+	if !delivery.IsApplication(o) || id.Name == "" || hasVariable(id.Name) || len(in.projectsOf(o)) > 0 ||
+		in.index.Has(id) || in.Elsewhere.Has(id) || in.index.Similar(id) != "" || !slices.ContainsFunc(in.Objects, isProject) {
 		return nil
 	}
 	return []manifest.Problem{warning(o, "spec.project", "there is no %s here, while other projects are, and without "+
 		"it Argo CD syncs nothing of the Application: add it, %s", id, in.orAnnotate(id))}
+}
+
+// projectsOf returns the AppProjects that may be the one of an Application: in its namespace, or else in any, as Argo CD
+// may have Applications in other namespaces than its own.
+func (in Input) projectsOf(o manifest.Object) (found []manifest.Object) {
+	id := manifest.ID{Group: "argoproj.io", Kind: "AppProject", Namespace: o.GetNamespace()}
+	id.Name, _ = decoding.At(o.Object, []string{"spec", "project"}).(string)
+	if found = in.index.Find(id); len(found) > 0 {
+		return found
+	}
+	id.Namespace = ""
+	return in.index.Find(id)
 }
 
 // projectOf finds the AppProject of an Application, if it is known.
@@ -90,9 +109,7 @@ func (in Input) projects() projectOf {
 		if !delivery.IsApplication(o) {
 			return p, of, false
 		}
-		name, _ := decoding.At(o.Object, []string{"spec", "project"}).(string)
-		found := in.index.Find(manifest.ID{Group: "argoproj.io", Kind: "AppProject", Namespace: o.GetNamespace(),
-			Name: name})
+		found := in.projectsOf(o)
 		if len(found) != 1 || manifest.Decode(found[0].Object["spec"], &p) != nil || hasGlobalProjects() {
 			return p, of, false
 		}
@@ -198,12 +215,16 @@ func (p project) refusesDestination(mapping map[string]any) (field string) {
 func (p project) refusedField(d destination, field string) string {
 	isAdmitted := false
 	for _, item := range p.Destinations {
-		isServer, isCluster := item.admitsCluster(d)
+		name := matchOf(item.Name, d.Name)
+		server := matchOf(item.Server, d.Server)
 		isNamespace := matches(item.Namespace, d.Namespace)
+		isCluster := name != never || server != never
 		if isCluster && !isNamespace {
 			field = "namespace"
 		}
-		if d.Server != "" && item.denies(isServer, isNamespace) {
+		switch {
+		case name == never && isDeny(item.Name), server == never && isDeny(item.Server) && isNamespace,
+			server == always && !isNamespace && isDeny(item.Namespace):
 			return field
 		}
 		isAdmitted = isAdmitted || isCluster && isNamespace
@@ -214,18 +235,38 @@ func (p project) refusedField(d destination, field string) string {
 	return field
 }
 
-// admitsCluster reports whether patterns match the server of a destination, and whether they match its cluster, or may
-// match it.
-func (d destination) admitsCluster(to destination) (isServer, isCluster bool) {
-	isServer = to.Server != "" && matches(d.Server, to.Server)
-	isUnknown := to.Name == "" && d.Name != "" || to.Server == "" && d.Server != ""
-	return isServer, isServer || isUnknown || to.Name != "" && matches(d.Name, to.Name)
+// match tells whether a pattern matches the name or the server of a cluster, of which one may be unknown.
+type match int
+
+const (
+	never match = iota
+	perhaps
+	always
+)
+
+func matchOf(pattern, text string) match {
+	switch {
+	case text == "" && pattern != "":
+		return perhaps
+	case text != "" && matches(pattern, text):
+		return always
+	}
+	return never
 }
 
-// denies reports whether a pattern with ! excludes a destination.
-func (d destination) denies(isServer, isNamespace bool) bool {
-	return isServer && !isNamespace && strings.HasPrefix(d.Namespace, "!") ||
-		!isServer && isNamespace && strings.HasPrefix(d.Server, "!")
+// isDeny reports whether a pattern excludes what it does not match.
+func isDeny(pattern string) bool { return strings.HasPrefix(pattern, "!") }
+
+// admitsNamespace reports whether Applications in a namespace other than that of Argo CD may be in the project. A
+// pattern between slashes is a regular expression (IsAppNamespacePermitted there, MatchStringInList in util/glob).
+func (p project) admitsNamespace(namespace string) bool {
+	return slices.ContainsFunc(p.SourceNamespaces, func(pattern string) bool {
+		if len(pattern) > 1 && pattern[0] == '/' && pattern[len(pattern)-1] == '/' {
+			expression, err := regexp.Compile(pattern[1 : len(pattern)-1])
+			return err != nil || expression.MatchString(namespace) // Argo CD has a library that knows more
+		}
+		return matches(pattern, namespace)
+	})
 }
 
 // refusesSource returns the field of a source with a repository that a project does not admit, or "". See

@@ -41,6 +41,56 @@ func unresolvedReferences(in Input) (warnings []manifest.Problem) {
 	return warnings
 }
 
+// issuerNamespace returns the namespace from which cert-manager reads Secrets of ClusterIssuers, if it is known: that of
+// its Deployment, or else the usual one if something is in it.
+func (in Input) issuerNamespace() (namespace string) {
+	const usual = "cert-manager"
+	for _, o := range slices.Concat(in.Objects, in.Installed) {
+		isController := o.GetKind() == "Deployment" && manifest.Contains(o.Object["spec"], func(key string, value any) bool {
+			image, _ := value.(string)
+			return key == "image" && strings.Contains(image, "cert-manager-controller")
+		})
+		if isController && !manifest.Contains(o.Object["spec"], func(_ string, value any) bool {
+			argument, _ := value.(string)
+			return strings.HasPrefix(argument, "--cluster-resource-namespace=") && !strings.HasSuffix(argument, "$(POD_NAMESPACE)")
+		}) {
+			return o.GetNamespace()
+		}
+		if isController {
+			return ""
+		}
+		if o.GetNamespace() == usual {
+			namespace = usual
+		}
+	}
+	return namespace
+}
+
+// misplacedSecrets warns of Secrets of ClusterIssuers that are in another namespace than cert-manager reads.
+func misplacedSecrets(in Input) (warnings []manifest.Problem) {
+	for _, o := range in.sources {
+		if o.GetKind() != "ClusterIssuer" {
+			continue
+		}
+		namespace := in.issuerNamespace()
+		for _, r := range in.index.Of(o) {
+			id := r.To
+			id.Namespace = namespace
+			if r.To.Kind != "Secret" || namespace == "" || in.index.Has(id) || in.Elsewhere.Has(id) {
+				continue
+			}
+			if found := in.index.Find(r.To); len(found) > 0 {
+				warnings = append(warnings, warningAt(o, r.Path, "cert-manager reads it from namespace %s, and there is "+
+					"only %s: move it, %s", namespace, found[0], orAnnotate(id)))
+			} else if similar := in.index.Similar(id); similar != "" {
+				warnings = append(warnings, warningAt(o, r.Path, "there is no %s here: did you mean %q? Otherwise add it, "+
+					"%s", id, similar, orAnnotate(id)))
+			}
+		}
+	}
+	return warnings
+}
+
 // missingTarget returns the warning of a reference to an object that is not in the environment, if that is surely
 // a mistake.
 func (in Input) missingTarget(r references.Reference) []manifest.Problem {
@@ -104,7 +154,7 @@ func idleSelectors(in Input, o manifest.Object) (warnings []manifest.Problem) {
 func nothingSelected(in Input, s references.Selector, all []references.Labelled) []manifest.Problem {
 	otherwise := "Otherwise " + in.annotate(s.From.String())
 	for _, l := range all {
-		if key, meant := s.Misses(l.Labels); key != "" {
+		if key, meant := s.Misses(l); key != "" {
 			return []manifest.Problem{warningAt(s.From, append(slices.Clip(s.Path), key),
 				"selects no %s here by %s: %s: did you mean %s, as in %s? %s", s.Selects, key, s.Labels[key], meant,
 				l.Object, otherwise)}

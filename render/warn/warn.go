@@ -38,6 +38,8 @@ type Input struct {
 	// IsNamespaced reports whether objects of a kind have a namespace, and whether the kind is
 	// known.
 	IsNamespaced func(schema.GroupVersionKind) (namespaced, known bool)
+	// Resources returns the plurals of the known kinds, by group.
+	Resources func() map[string][]string
 	// Elsewhere holds the values of ElsewhereAnnotation.
 	Elsewhere Elsewhere
 	// ElsewhereFile is the file to write other such objects into, of an environment without a kustomization of its own.
@@ -90,7 +92,9 @@ func (in Input) Warnings() (warnings []manifest.Problem) {
 		{manifest.RunsAgain, ofSources(repeatedJobs)},
 		{manifest.MissingObject, unresolvedReferences}, {manifest.MissingObject, ofSources(unknownProbePorts)},
 		{manifest.MissingObject, ofSources(emptyMounts)},
-		{manifest.NothingSelected, ofSources(idleSelectors)},
+		{manifest.NothingSelected, ofSources(idleSelectors)}, {manifest.NothingSelected, unknownResources},
+		{manifest.MissingObject, ofSources(unknownRoles)}, {manifest.MissingObject, ofSources(unknownSecretKeys)},
+		{manifest.MissingObject, misplacedSecrets},
 		{manifest.NeverWorks, ofSources(neverWorking)}, {manifest.NeverWorks, ofSources(blockedEvictions)},
 		{manifest.NeverWorks, ofSources(unspreadPods)},
 		{manifest.NeverStarts, neverStarting}, {manifest.NeverStarts, refusedApplications},

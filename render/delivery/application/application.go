@@ -3,11 +3,13 @@
 package application
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -54,7 +56,7 @@ type Helm struct {
 	Values                 string
 	ValuesObject           map[string]any
 	Parameters             []Parameter
-	FileParameters         []any
+	FileParameters         []struct{ Name, Path string }
 	SkipCRDs               bool
 	SkipSchemaValidation   bool
 	KubeVersion            string
@@ -105,6 +107,8 @@ type Application struct {
 	Project string
 	Destination
 	Sources []Source
+
+	isRead, hasDestination bool // isRead: no field has a wrong type
 }
 
 // Read reads an Application. One with a field of a wrong type, which its definition refuses, has no sources. The source
@@ -115,6 +119,8 @@ func Read(o manifest.Object) Application {
 	if !delivery.IsApplication(o) || manifest.Decode(o.Object["spec"], &spec) != nil {
 		return a
 	}
+	a.isRead = true
+	a.hasDestination = decoding.At(o.Object, []string{"spec", "destination"}) != nil
 	a.Project = spec.Project
 	a.Destination = spec.Destination
 	made := a
@@ -153,8 +159,18 @@ func (s Source) IsHydrated() bool { return strings.HasPrefix(s.Field, "spec.sour
 // Folder is the path of the source from the root, with a leading slash.
 func (s Source) Folder() string { return path.Join("/", s.Path) }
 
-// IsAbsolute reports whether Argo CD refuses the path: see Path in util/app/path/path.go.
-func (s Source) IsAbsolute() bool { return path.IsAbs(s.Path) }
+// CheckPath returns the error of a path that Argo CD refuses: see Path in util/app/path/path.go.
+func (s Source) CheckPath() error {
+	switch {
+	case path.IsAbs(s.Path):
+		return fmt.Errorf("%s is absolute, and a path is relative to the root of the repository: write %s", s.Path,
+			strings.TrimPrefix(s.Folder(), "/"))
+	case !filepath.IsLocal(s.Path):
+		return fmt.Errorf("%s is outside the repository, and a path is relative to its root: write %s", s.Path,
+			cmp.Or(strings.TrimPrefix(s.Folder(), "/"), "."))
+	}
+	return nil
+}
 
 // String names the place of the source.
 func (s Source) String() string {
@@ -164,15 +180,52 @@ func (s Source) String() string {
 	return s.RepoURL + " at " + s.TargetRevision
 }
 
-// Refused returns the problems for which Argo CD syncs nothing of an Application: see GetDestinationServer in
-// util/argo/argo.go.
+// Refused returns the first problem for which Argo CD syncs nothing of an Application: see ValidatePermissions and
+// GetDestinationServer in util/argo/argo.go.
 func (a Application) Refused() []manifest.Problem {
-	if a.Name == "" || a.Server == "" {
+	field, message := a.refusal()
+	if field == "" {
 		return nil
 	}
-	return []manifest.Problem{manifest.NewProblem(a.Of, "spec.destination.name", manifest.Value{},
-		fmt.Sprintf("spec.destination: has name %s and server %s, and Argo CD refuses a destination with both: remove "+
-			"one of them", a.Name, a.Server)).As(manifest.NotFollowed)}
+	return []manifest.Problem{manifest.NewProblem(a.Of, field, manifest.Value{},
+		fmt.Sprintf("%s: %s", field, message)).As(manifest.NotFollowed)}
+}
+
+// refusal returns the field that Argo CD refuses, and why, or nothing.
+func (a Application) refusal() (field, message string) {
+	if !a.isRead {
+		return "", ""
+	}
+	for _, s := range a.Sources {
+		missing := ""
+		switch {
+		case s.RepoURL == "": // its definition refuses that
+			return "", ""
+		case s.Chart != "" && s.TargetRevision == "":
+			missing = "Argo CD refuses a chart without a targetRevision: write its version"
+		case s.IsHydrated(), s.Path != "", s.Chart != "":
+		case s.Nth < 0:
+			missing = "has neither a path nor a chart, and Argo CD refuses that: write one, . for the whole repository"
+		case s.Ref == "":
+			missing = "has neither a path nor a chart nor a ref, and Argo CD refuses that: write one"
+		}
+		if missing != "" {
+			return s.Field, missing
+		}
+	}
+	switch {
+	case !a.hasDestination: // its definition refuses that
+		return "", ""
+	case len(a.Sources) == 0:
+		return "spec.source", "is missing, and Argo CD refuses an Application without a source: write its repoURL and path"
+	case a.Name != "" && a.Server != "":
+		return "spec.destination.name", fmt.Sprintf("the destination has the name %s and the server %s, and Argo CD "+
+			"refuses both: remove one of them", a.Name, a.Server)
+	case a.Name == "" && a.Server == "":
+		return "spec.destination", "has neither a server nor a name, and Argo CD refuses that: write server: " +
+			delivery.InCluster
+	}
+	return "", ""
 }
 
 // Doubled returns a path in the annotation of paths that change what is generated, and where Argo CD looks for it: a

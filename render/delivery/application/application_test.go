@@ -181,11 +181,60 @@ func TestAPathOfTheRootIsDoubled(t *testing.T) {
 	}
 }
 
-func TestADestinationHasANameOrAServer(t *testing.T) {
-	for destination, want := range map[string]int{"{name: a}": 0, "{server: b}": 0, "{name: a, server: b}": 1} {
-		got := read(t, "", "{destination: "+destination+"}").Refused()
-		if len(got) != want || slices.ContainsFunc(got, func(p manifest.Problem) bool { return p.Warning }) {
-			t.Errorf("%s: %v", destination, got)
+// As ValidatePermissions and GetDestinationServer of Argo CD.
+func TestArgoCDRefusesAnApplication(t *testing.T) {
+	const source, here = "source: {repoURL: u, path: a}", "destination: {server: b}"
+	for spec, want := range map[string]string{
+		source + ", " + here:                                               "",
+		source + ", destination: {name: a}":                                "",
+		source + ", destination: {name: a, server: b}":                     "spec.destination.name",
+		source + ", destination: {namespace: a}":                           "spec.destination",
+		here:                                                               "spec.source",
+		"source: {repoURL: u}, " + here:                                    "spec.source",
+		"source: {path: a}, " + here:                                       "", // its definition refuses it
+		"source: {repoURL: u, ref: a}, " + here:                            "spec.source",
+		"source: {repoURL: u, chart: a}, " + here:                          "spec.source",
+		"source: {repoURL: u, chart: a, targetRevision: '*'}, " + here:     "",
+		"sources: [{repoURL: u, ref: a}, {repoURL: u}], " + here:           "spec.sources[1]",
+		"sources: [{repoURL: u, ref: a}], source: {path: []}, " + here:     "", // not read
+		"sourceHydrator: {drySource: {repoURL: u}}, " + here:               "",
+		"sources: [], source: {repoURL: u, path: a}, " + here:              "",
+		"sources: [{repoURL: u, chart: a}, {repoURL: u, ref: a}], " + here: "spec.sources[0]",
+	} {
+		got := ""
+		for _, p := range read(t, "", "{"+spec+"}").Refused() {
+			if got = p.Field; p.Warning {
+				t.Errorf("%s: a warning", spec)
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", spec, got, want)
+		}
+	}
+}
+
+// As Path of Argo CD.
+func TestAPathIsBelowTheRoot(t *testing.T) {
+	for path, want := range map[string]string{
+		"a": "", "./a": "", "a/../b": "", ".": "", "/a/b": "write a/b", "../a": "write a", "..": "write .", "a/../../b": "write b",
+	} {
+		err := read(t, "", "{source: {path: '"+path+"'}}").Sources[0].CheckPath()
+		if (err == nil) != (want == "") || err != nil && !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", path, err, want)
+		}
+	}
+}
+
+// A host serves a repository by several protocols.
+func TestURLsOfOneRepository(t *testing.T) {
+	const known = "https://git.example.com/acme/yard.git"
+	for url, want := range map[string]bool{
+		"https://git.example.com/acme/yard": true, "https://GIT.example.com/Acme/Yard/": true, "https://git.example.com/acme/yard.git/": true,
+		"git@git.example.com:acme/yard.git": true, "ssh://git@git.example.com:22/acme/yard": true, "https://me:x@git.example.com:443/acme/yard": true,
+		"https://git.example.com/acme/yard2": false, "https://git.example.org/acme/yard": false, "ssh://git@git.example.com:7999/acme/yard": false, "": false,
+	} {
+		if got := IsSame(known, url); got != want {
+			t.Errorf("%s: %t", url, got)
 		}
 	}
 }

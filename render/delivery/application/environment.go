@@ -69,6 +69,12 @@ func (s Source) substituted() Source {
 	for name, value := range k.CommonLabels {
 		k.CommonLabels[name] = s.Expand(value).Text
 	}
+	if k.CommonAnnotationsEnvsubst {
+		k.CommonAnnotations = maps.Clone(k.CommonAnnotations)
+		for name, value := range k.CommonAnnotations {
+			k.CommonAnnotations[name] = s.Expand(value).Text
+		}
+	}
 	s.Kustomize = &k
 	return s
 }

@@ -35,8 +35,11 @@ func (o Origin) Elsewhere(s Source) string {
 
 // IsThis reports whether a URL is surely of the repository.
 func (o Origin) IsThis(repository string) bool {
-	return slices.ContainsFunc(o.URLs, func(known string) bool { return place(known) == place(repository) })
+	return slices.ContainsFunc(o.URLs, func(known string) bool { return IsSame(known, repository) })
 }
+
+// IsSame reports whether two URLs are surely of one repository.
+func IsSame(a, b string) bool { return place(a) == place(b) }
 
 // fixed matches a revision of one commit or a range of versions, and is no branch: a commit, perhaps abbreviated, a
 // tag with a version, and a constraint of versions.
@@ -50,8 +53,8 @@ func (o Origin) isOtherRevision(revision string) bool {
 	return fixed.MatchString(revision) || o.IsOther != nil && o.IsOther(revision)
 }
 
-// place returns the host and path of a repository: of any protocol, as one host serves several. Beside that it is as
-// NormalizeURL.
+// place returns the host and path of a repository: of any protocol, as one host serves several, and without a port of
+// one. Beside that it is as NormalizeURL.
 func place(repository string) string {
 	normal := NormalizeURL(repository)
 	if _, after, hasProtocol := strings.Cut(normal, "://"); hasProtocol {
@@ -61,7 +64,11 @@ func place(repository string) string {
 	if hasUser && !strings.Contains(user, "/") {
 		normal = after
 	}
-	return strings.TrimRight(normal, "/")
+	host, within, _ := strings.Cut(normal, "/")
+	for _, port := range []string{":22", ":80", ":443"} {
+		host = strings.TrimSuffix(host, port)
+	}
+	return host + "/" + strings.TrimSuffix(strings.Trim(within, "/"), ".git")
 }
 
 // sshURL matches a URL of ssh as in util/git/git.go of Argo CD.

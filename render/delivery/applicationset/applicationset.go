@@ -78,8 +78,13 @@ func Expand(set manifest.Object, files Files, known Known) (all []*unstructured.
 	if err != nil {
 		return nil, err
 	}
+	var unmatched error // of a generator: others make their Applications
 	for i, content := range e.Generators {
 		found, err := e.generate(content, nil, field.NewPath("spec", "generators").Index(i))
+		if none := (noMatchError{}); errors.As(err, &none) {
+			unmatched = err
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -99,7 +104,8 @@ func Expand(set manifest.Object, files Files, known Known) (all []*unstructured.
 		u.SetKind("Application")
 		u.SetNamespace(set.GetNamespace())
 	}
-	return unique(all)
+	all, err = unique(all)
+	return all, errors.Join(err, unmatched)
 }
 
 var errTooMany = fmt.Errorf("it makes over %d Applications", maxGenerated)

@@ -290,7 +290,10 @@ func texts(element map[string]any, prefix string, at *field.Path) (params, error
 	for _, key := range slices.Sorted(maps.Keys(element)) {
 		value := element[key]
 		values, isMap := value.(map[string]any)
-		if _, isText := value.(string); !isText && (prefix != "" || key != "values" || !isMap) {
+		if prefix == "" && key == "values" && !isMap {
+			return nil, field.Invalid(at.Child(key), value, "is no mapping: without goTemplate Argo CD takes only one here")
+		}
+		if _, isText := value.(string); !isText && (prefix != "" || key != "values") {
 			return nil, field.Invalid(at.Child(key), value, "is no text: without goTemplate Argo CD takes only texts "+
 				"here: put it in quotes, or set goTemplate: true")
 		}

@@ -37,7 +37,7 @@ func TestGenerators(t *testing.T) {
 		"a number":          {list("{a: x, port: 80}"), "{{a}}", "", "error: spec.generators[0].list.elements[0].port: Invalid value: 80: is no text"},
 		"a value":           {list("{a: x, values: {b: z}}"), "{{a}}", "{{values.b}}", "x z"},
 		"a value of values": {list("{a: x, values: {b: {c: z}}}"), "{{a}}", "", "error: spec.generators[0].list.elements[0].values.b: Invalid value"},
-		"values of a text":  {list("{a: x, values: z}"), "{{a}}", "{{values}}", "x z"},
+		"values of a text":  {list("{a: x, values: z}"), "{{a}}", "{{values}}", "error: spec.generators[0].list.elements[0].values: Invalid value: \"z\": is no mapping"},
 		"a mapping":         {list("{a: x, b: {c: z}}"), "{{a}}", "", "error: spec.generators[0].list.elements[0].b: Invalid value"},
 		"elements in a text": {"{list: {elements: [{a: x}], elementsYaml: \"- {a: z, n: 1}\"}}", "{{a}}", "{{n}}",
 			"x {{n}}, z {{n}}"},

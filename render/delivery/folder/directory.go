@@ -2,6 +2,7 @@ package folder
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"hash/crc32"
 	"path"
@@ -14,6 +15,7 @@ import (
 
 	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/delivery/application"
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/node"
 	"example.com/gatehouse/render/source/text"
@@ -25,6 +27,8 @@ type Listing struct {
 	Resources []string
 	// Jsonnet are the programs that Argo CD runs to make manifests.
 	Jsonnet []string
+	// Problems are of files that the tool cannot read.
+	Problems []manifest.Problem
 
 	// named are files whose hooks get names, by their paths.
 	named map[string][]byte
@@ -55,7 +59,8 @@ func (p Place) List(files *source.FileSystem) (all Listing) {
 			case isDir && options.Recurse && resolved == at:
 				visit(name, at)
 			case isDir || !manifestFile.MatchString(name) || !options.Takes(name):
-			case slices.Contains(konfig.RecognizedKustomizationFileNames(), name): // the one that lists the others
+			case slices.Contains(konfig.RecognizedKustomizationFileNames(), path.Base(name)):
+				all.addKustomization(files, at)
 			default:
 				all.add(files, at, name)
 			}
@@ -75,8 +80,14 @@ func (l *Listing) add(files *source.FileSystem, at, name string) {
 	case err == nil && bytes.Contains(content, []byte(application.SkipMarker)):
 	case path.Ext(name) == ".jsonnet":
 		l.Jsonnet = append(l.Jsonnet, name)
+	case err == nil && path.Ext(name) == ".json" && isArtifact(content):
 	case err == nil && path.Ext(name) != ".json" && !isManifest(content):
 	default:
+		if err == nil && path.Ext(name) == ".json" && hasMore(content) {
+			l.Problems = append(l.Problems, manifest.Problem{Code: manifest.InvalidObject, File: source.Relative(at),
+				Line: 1, Message: "Argo CD reads one object in a file of JSON, and this has more: write a file for each, " +
+					"or a List"})
+		}
 		l.Resources = append(l.Resources, "./"+name)
 		if named := nameHooks(at, content); named != nil {
 			if l.named == nil {
@@ -85,6 +96,50 @@ func (l *Listing) add(files *source.FileSystem, at, name string) {
 			l.named[at] = named
 		}
 	}
+}
+
+// addKustomization adds the problem of a kustomization, which Argo CD takes for an object if it has a kind.
+func (l *Listing) addKustomization(files *source.FileSystem, at string) {
+	content, err := files.ReadAny(at)
+	if err == nil && !bytes.Contains(content, []byte(skipped)) && isManifest(content) {
+		l.Problems = append(l.Problems, manifest.Problem{Code: manifest.InvalidObject, File: source.Relative(at), Line: 1,
+			Message: "Argo CD applies this file of a directory as an object, and no cluster has its kind: leave it out " +
+				"by directory.exclude, or write a kustomization that has it as a resource"})
+	}
+}
+
+// hasMore reports whether JSON has another value behind the first.
+func hasMore(content []byte) bool {
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	var first json.RawMessage
+	return decoder.Decode(&first) == nil && decoder.More()
+}
+
+// isArtifact reports whether JSON is no object of Kubernetes, but may be a manifest of an OCI artifact, which Argo CD
+// leaves out: as it has the types of one, any mapping without these fields as well. See getObjsFromYAMLOrJSON there.
+func isArtifact(content []byte) bool {
+	var o struct{ Kind string }
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	err := decoder.Decode(&o)
+	return (err != nil || o.Kind == "") && json.Unmarshal(content, new(artifact)) == nil
+}
+
+// artifact has the fields of a manifest of the OCI image specification.
+type artifact struct {
+	descriptor
+	SchemaVersion int
+	Config        descriptor
+	Layers        []descriptor
+	Subject       *descriptor
+}
+
+// descriptor has the fields of a descriptor there.
+type descriptor struct {
+	MediaType, ArtifactType, Digest string
+	Size                            int64
+	URLs                            []string
+	Annotations                     map[string]string
+	Data                            []byte
 }
 
 // nameHooks returns a file with a name for each hook with a generateName, of the length that the API server makes, or

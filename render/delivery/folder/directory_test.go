@@ -8,7 +8,7 @@ import (
 // As findManifests of Argo CD: gobwas without separators, hidden folders, and files that are no manifests.
 func TestFilesOfADirectory(t *testing.T) {
 	const manifest = " --\napiVersion: v1\nkind: A\nmetadata: {name: a}\n"
-	archive := "-- a/one.yaml" + manifest + "-- a/two.yml" + manifest + "-- a/three.json --\n{}\n-- a/text.txt" + manifest +
+	archive := "-- a/one.yaml" + manifest + "-- a/two.yml" + manifest + "-- a/three.json --\n{\"kind\": \"A\"}\n-- a/four.json --\n{}\n-- a/text.txt" + manifest +
 		"-- a/sub/deep/x.yaml" + manifest + "-- a/sub/y.yaml" + manifest + "-- a/.hidden/z.yaml" + manifest +
 		"-- a/skip.yaml --\n# +argocd:skip-file-rendering\nkind: A\n-- a/main.jsonnet --\n{}\n" +
 		"-- a/values.yaml --\ncopies: 2\n-- a/wrong.yaml --\napiVersion: v1\nkind:\nmetadata: [\n-- a/comment.yaml --\n# none\n" +
@@ -27,6 +27,31 @@ func TestFilesOfADirectory(t *testing.T) {
 		got := strings.ReplaceAll(strings.Join(append(listed.Resources, listed.Jsonnet...), " "), "./", "")
 		if got != want {
 			t.Errorf("%s: %s, want %s", directory, got, want)
+		}
+	}
+}
+
+// As getObjsFromYAMLOrJSON of Argo CD: one object in a file of JSON, and a kustomization is an object as well.
+func TestFilesThatArgoCDRefuses(t *testing.T) {
+	const one = `{"apiVersion": "v1", "kind": "A", "metadata": {"name": "a"}}`
+	for content, want := range map[string]string{
+		"a.json --\n" + one + "\n":                                              "",
+		"a.json --\n" + one + "\n" + one + "\n":                                 "a/a.json:1: Argo CD reads one object",
+		"a.json --\n{\"kind\": \"List\", \"items\": [" + one + "]}\n":           "",
+		"kustomization.yaml --\napiVersion: k/v1\nkind: Kustomization\n":        "a/kustomization.yaml:1: Argo CD applies this",
+		"b/kustomization.yml --\napiVersion: k/v1\nkind: Kustomization\n":       "a/b/kustomization.yml:1: Argo CD applies this",
+		"b/Kustomization --\napiVersion: k/v1\nkind: Kustomization\n":           "",
+		"kustomization.yaml --\nresources: [a.yaml]\n":                          "",
+		"kustomization.yaml --\n# +argocd:skip-file-rendering\nkind: K\n":       "",
+		"a.json --\n{\"title\": \"Dashboard\", \"annotations\": {\"a\": {}}}\n": "",
+	} {
+		place := Places(object(t, anApplication+"spec: {source: {path: a, directory: {recurse: true}}}"))[0]
+		got := ""
+		for _, p := range place.List(repository(t, "-- a/"+content)).Problems {
+			got += p.String()
+		}
+		if !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %s, want %s", content, got, want)
 		}
 	}
 }

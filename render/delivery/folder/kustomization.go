@@ -66,9 +66,12 @@ func (p Place) Kustomization(files *source.FileSystem) (*Kustomization, error) {
 			made.document = node.Deref(document.Content[0])
 		}
 	}
-	exists := func(component string) bool { return files.Exists(path.Join(p.Folder, component)) }
+	if err := p.CheckEdit(before); err != nil && !p.IsFlux {
+		return nil, err
+	}
+	find := func(component string) []string { return p.components(files, component) }
 	var err error
-	if made.merged, err = fieldsOf(p.MergeInto(before, p.IsFlux, exists)); err != nil {
+	if made.merged, err = fieldsOf(p.MergeInto(before, p.IsFlux, find)); err != nil {
 		return nil, err
 	}
 	if made.own, err = fieldsOf(before); err != nil {
@@ -76,6 +79,25 @@ func (p Place) Kustomization(files *source.FileSystem) (*Kustomization, error) {
 	}
 	made.write(file, content)
 	return made, nil
+}
+
+// components returns the components of the object that are there for a path or, for Argo CD, a pattern of names in one
+// folder.
+func (p Place) components(files *source.FileSystem, component string) (found []string) {
+	above, pattern := path.Split(component)
+	switch {
+	case files.Exists(path.Join(p.Folder, component)):
+		return []string{component}
+	case p.IsFlux:
+		return nil
+	}
+	names, _ := files.List(path.Join(p.Folder, above))
+	for _, name := range names {
+		if matches, err := path.Match(pattern, name); err == nil && matches {
+			found = append(found, path.Join(above, name))
+		}
+	}
+	return found
 }
 
 // ErrEmpty is the error of a folder without manifests.
@@ -191,6 +213,9 @@ func (k *Kustomization) setter(name string, index int, below []string, part stri
 func (p Place) fieldOf(name string) string {
 	switch {
 	case !p.IsFlux:
+		if name == "labels" {
+			name = "commonLabels"
+		}
 		return strings.TrimSuffix(p.Field, "path") + "kustomize." + name
 	case name == "namespace":
 		return "spec.targetNamespace"

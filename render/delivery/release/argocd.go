@@ -62,6 +62,7 @@ func (r Release) withFiles(files *source.FileSystem, elsewhere func(application.
 		Repository: r.Repository, Folder: r.Folder, Unjudged: r.Unjudged, locate: r.locate}
 	made.addSource(s)
 	made.addValueFiles(files, s, elsewhere)
+	made.addFileParameters(files, s, elsewhere)
 	return made, nil
 }
 
@@ -87,12 +88,37 @@ func (r *Release) addSource(s application.Source) {
 	} else {
 		r.addText(valueSource{object: r.Source, field: field + "values"}, helm.Values)
 	}
-	for i, p := range helm.Parameters {
-		r.addParameter(s, p, fmt.Sprintf("%sparameters[%d].value", field, i))
+	for _, isForced := range []bool{false, true} { // Helm takes --set-string after --set
+		for i, p := range helm.Parameters {
+			if p.ForceString == isForced {
+				r.addParameter(s, p, fmt.Sprintf("%sparameters[%d].value", field, i))
+			}
+		}
 	}
-	if len(helm.FileParameters) > 0 {
-		r.Unknown = append(r.Unknown, "fileParameters")
-		r.unknownField = field + "fileParameters"
+}
+
+// addFileParameters adds the content of files, which Helm takes after all other values.
+func (r *Release) addFileParameters(files *source.FileSystem, s application.Source,
+	elsewhere func(application.Source) string) {
+	if s.Helm == nil {
+		return
+	}
+	for i, p := range s.Helm.FileParameters {
+		field := fmt.Sprintf("%s.helm.fileParameters[%d].path", s.Field, i)
+		f := r.valueFile(s, p.Path, field, elsewhere)
+		if f.name != "" && !path.IsAbs(f.name) { // in an archive
+			r.Unknown = append(r.Unknown, p.Path)
+			r.unknownField = cmp.Or(r.unknownField, field)
+		}
+		if !path.IsAbs(f.name) {
+			continue
+		}
+		r.addScalar(valueSource{object: r.Source, field: field}, func(values map[string]any) error {
+			return strvals.ParseIntoFile(p.Name+"="+p.Path, values, func([]rune) (any, error) {
+				content, err := files.ReadAny(f.name)
+				return string(content), err
+			})
+		})
 	}
 }
 

@@ -260,8 +260,13 @@ func (a *adoption) setForms(files *source.FileSystem, header string) error {
 		a.copied = compose("# A copy of "+source.Relative(a.appliedFile)+" with the fields of "+a.title()+
 			", as its tool builds them. Edit it here.\n"+header, merged, up)
 	}
-	exists := func(component string) bool { return files.Exists(path.Join(a.overlay, component)) }
-	onTop := a.MergeInto(types.Kustomization{Resources: []string{"."}}, a.isFlux, exists)
+	find := func(component string) []string {
+		if files.Exists(path.Join(a.overlay, component)) {
+			return []string{component}
+		}
+		return nil
+	}
+	onTop := a.MergeInto(types.Kustomization{Resources: []string{"."}}, a.isFlux, find)
 	a.form = compose(header, a.withMetadata(onTop), up)
 	return nil
 }

@@ -1,0 +1,154 @@
+package warn
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.com/gatehouse/render/decoding"
+	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/references"
+)
+
+const rbacGroup = "rbac.authorization.k8s.io"
+
+// verbs are the words of rules that Kubernetes knows. Other servers may have more.
+var verbs = []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "use", "bind",
+	"escalate", "impersonate", "approve", "sign", "attest", "*"}
+
+// podParts are the subresources of Pods.
+var podParts = []string{"attach", "binding", "ephemeralcontainers", "eviction", "exec", "log", "portforward", "proxy",
+	"resize", "status"}
+
+// unknownResources warns of rules of Roles that grant nothing: the API server compares resources with the plurals of
+// kinds, and verbs with its own, letter by letter.
+func unknownResources(in Input) (warnings []manifest.Problem) {
+	var known map[string][]string
+	if in.Resources == nil {
+		return nil
+	}
+	for _, o := range in.sources {
+		if o.GroupVersionKind().Group != rbacGroup || !strings.HasSuffix(o.GetKind(), "Role") {
+			continue
+		}
+		if known == nil {
+			known = in.Resources()
+		}
+		references.Visit(o.Object, []string{"rules", ""}, nil, func(rule map[string]any, at []string) {
+			groups := texts(rule["apiGroups"])
+			for i, text := range texts(rule["resources"]) {
+				if said := unknownResource(known, groups, text); said != "" {
+					warnings = append(warnings, warningAt(o, append(slices.Clip(at), "resources", fmt.Sprintf("[%d]", i)),
+						"%s", said))
+				}
+			}
+			for i, verb := range texts(rule["verbs"]) {
+				meant := references.Near(verb, verbs)
+				if lower := strings.ToLower(verb); slices.Contains(verbs, lower) {
+					meant = lower
+				}
+				if meant != "" && meant != verb && !slices.Contains(verbs, verb) {
+					warnings = append(warnings, warningAt(o, append(slices.Clip(at), "verbs", fmt.Sprintf("[%d]", i)),
+						"%s is no verb, so it grants nothing: did you mean %s?", verb, meant))
+				}
+			}
+		})
+	}
+	return warnings
+}
+
+// texts returns the texts of a list.
+func texts(list any) (all []string) {
+	items, _ := list.([]any)
+	for _, item := range items {
+		text, _ := item.(string)
+		all = append(all, text)
+	}
+	return all
+}
+
+// unknownResource says what is wrong with a resource of some groups, if it surely grants nothing.
+func unknownResource(known map[string][]string, groups []string, text string) string {
+	name, below, isBelow := strings.Cut(text, "/")
+	if name == "*" || name == "" || strings.Contains(text, "$") {
+		return ""
+	}
+	if meant := references.Near(below, podParts); name == "pods" && slices.Contains(groups, "") && meant != "" &&
+		!slices.Contains(podParts, below) {
+		return fmt.Sprintf("Pods have no %s, so it grants nothing: did you mean pods/%s?", below, meant)
+	}
+	for _, group := range groups {
+		if len(known[group]) == 0 || slices.Contains(known[group], name) { // or of a kind without a definition
+			return ""
+		}
+	}
+	rest := ""
+	if isBelow {
+		rest = "/" + below
+	}
+	for _, group := range groups {
+		lower := strings.ToLower(name)
+		for _, plural := range known[group] {
+			if isSingular(lower, plural) || lower == plural || references.Misspelled(name, []string{plural}) != "" {
+				return fmt.Sprintf("group %q has no resource %s, so it grants nothing: did you mean %s%s?", group, name,
+					plural, rest)
+			}
+		}
+	}
+	for _, group := range []string{"", "apps", "batch", "networking.k8s.io", "policy", "autoscaling", rbacGroup} {
+		if len(groups) > 0 && slices.Contains(known[group], name) {
+			return fmt.Sprintf("is in group %q, and not in %q, so it grants nothing: add that to apiGroups", group,
+				strings.Join(groups, ", "))
+		}
+	}
+	return ""
+}
+
+// isSingular reports whether a word is the singular of a plural, as Kubernetes names kinds.
+func isSingular(word, plural string) bool {
+	return word+"s" == plural || word+"es" == plural || strings.TrimSuffix(word, "y")+"ies" == plural
+}
+
+// unknownRoles warns of a binding whose role is not here, but one of the same name that it does not mean: in another
+// namespace, or of the other kind. A Role that nothing brings is a mistake as well.
+func unknownRoles(in Input, o manifest.Object) []manifest.Problem {
+	if o.GroupVersionKind().Group != rbacGroup || !strings.HasSuffix(o.GetKind(), "Binding") {
+		return nil
+	}
+	kind, _ := decoding.At(o.Object, []string{"roleRef", "kind"}).(string)
+	name, _ := decoding.At(o.Object, []string{"roleRef", "name"}).(string)
+	id := manifest.ID{Group: rbacGroup, Kind: kind, Name: name}
+	other := manifest.ID{Group: rbacGroup, Kind: "Role", Namespace: o.GetNamespace(), Name: name}
+	if kind == "Role" {
+		id.Namespace = o.NamespaceOrDefault()
+		other.Kind = "ClusterRole"
+		other.Namespace = ""
+	}
+	if kind == "" || kind == "Role" && o.GetKind() == "ClusterRoleBinding" || name == "" || strings.Contains(name, "$") || in.index.Has(id) || in.Elsewhere.Has(id) ||
+		in.index.Similar(id) != "" || in.isRenamed(o, id) {
+		return nil
+	}
+	elsewhere := in.index.Find(manifest.ID{Group: rbacGroup, Kind: "Role", Name: name})
+	said := ""
+	switch found := in.index.Find(other); {
+	case o.GetKind() == "ClusterRoleBinding" && len(elsewhere) > 0:
+		said = fmt.Sprintf("there is no %s, and a ClusterRoleBinding takes no %s: write a ClusterRole", id, elsewhere[0])
+	case len(found) > 0:
+		said = fmt.Sprintf("there is no %s, but %s: write kind: %s", id, found[0], other.Kind)
+	case kind == "Role" && len(elsewhere) > 0:
+		said = fmt.Sprintf("there is no %s, but %s, and a binding takes a Role of its own namespace: move one", id,
+			elsewhere[0])
+	case kind == "Role" && !in.index.IsOpen() && !strings.HasPrefix(name, "system:") &&
+		name != "extension-apiserver-authentication-reader": // which every cluster has
+		said = fmt.Sprintf("there is no %s here, so it grants nothing: add it", id)
+	default:
+		return nil
+	}
+	return []manifest.Problem{warning(o, "roleRef.name", "%s, %s", said, orAnnotate(id))}
+}
+
+// isRenamed reports whether a kustomization renamed the object that had an ID: another rule warns of that.
+func (in Input) isRenamed(from manifest.Object, id manifest.ID) bool {
+	_, isRenamed := in.Renamed(from, id)
+	return isRenamed
+}
