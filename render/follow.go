@@ -315,8 +315,7 @@ func (f *following) open(d *Delivery, files *source.FileSystem, own manifest.ID)
 	case isRendered, entry.EnvironmentOf(f.files, d.Folder) != "", isOwn: // an environment judges it
 	case d.IsElsewhere:
 		d.unknown(d.Elsewhere())
-		looking := *d // at the files that it would be built of
-		_ = looking.build(files)
+		lookAt(d, files)
 	case !d.IsFlux:
 		return f.openSource(d, files)
 	case !isThere && (own != (manifest.ID{}) || IsFolder(f.name)):
@@ -331,6 +330,12 @@ func (f *following) open(d *Delivery, files *source.FileSystem, own manifest.ID)
 	return nil
 }
 
+// lookAt looks at the files that a delivery would be built of: a change of these has no effect by it.
+func lookAt(d *Delivery, files *source.FileSystem) {
+	looking := *d
+	_ = looking.build(files)
+}
+
 // openSource builds the folder of a source of an Application, unless a plugin or a chart makes its objects: package
 // release has the charts.
 func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest.Problem {
@@ -338,6 +343,10 @@ func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest
 	if why := f.origin.Elsewhere(s); why != "" {
 		d.unknown(why + ": " + s.String())
 		f.foreign = append(f.foreign, d.Place)
+		d.Revision = f.origin.OtherRevision(s)
+		if d.Revision != "" {
+			lookAt(d, files)
+		}
 		return nil
 	}
 	if !files.IsDir(d.Folder) {

@@ -167,13 +167,18 @@ func (both *Comparison) Differs() bool {
 		both.Kubernetes != nil || !both.Verdicts.IsEqual()
 }
 
-// Untold returns a part of the environment that looks at a file, and has no known objects; nil if there is none.
-func (both *Comparison) Untold(file string) *render.Untold {
-	i := slices.IndexFunc(both.untold, func(part render.Untold) bool { return part.Has(file) })
-	if i < 0 || manifest.HasErrors(both.Problems) {
+// Untold returns a part of the environment that looks at a file, and has no known objects; nil if there is none. One
+// that a change of the file does not affect comes last.
+func (both *Comparison) Untold(file string) (untold *render.Untold) {
+	if manifest.HasErrors(both.Problems) {
 		return nil
 	}
-	return &both.untold[i]
+	for i, part := range both.untold {
+		if part.Has(file) && (untold == nil || untold.IsUnaffected) {
+			untold = &both.untold[i]
+		}
+	}
+	return untold
 }
 
 // Consumes reports whether a known part of the environment consumes a file, before or after the change, and its objects

@@ -41,6 +41,8 @@ type Place struct {
 	IsOverridden bool
 	isDirectory  bool // of Argo CD: no kustomization counts
 	keeps        bool // Flux keeps objects that leave git
+	// Revision is that of the source if it is this repository, but not the tree.
+	Revision string
 }
 
 // Prunes reports whether the tool deletes objects that leave git, or asks to.
@@ -49,6 +51,8 @@ func (p Place) Prunes() bool { return !p.keeps }
 // Elsewhere returns the reason why this cluster does not get the objects, or nothing.
 func (p Place) Elsewhere() string {
 	switch {
+	case p.Revision != "":
+		return "its source is revision " + p.Revision + " of this repository: this change has no effect on it"
 	case !p.IsElsewhere:
 		return ""
 	case p.IsSuspended:
