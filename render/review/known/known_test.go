@@ -74,7 +74,7 @@ func TestRowsTellOrdinaryChanges(t *testing.T) {
 				{"", strings.Replace(deployment, "resources:", "ports: [{containerPort: 80, hostPort: 80}], resources:", 1), "replicas: 2", "replicas: 3"},
 				{"", strings.Replace(deployment, "containers:", "volumes: [{name: p, persistentVolumeClaim: {claimName: p}}], containers:", 1), "replicas: 2", "replicas: 3"},
 				{"", strings.Replace(deployment, "containers:", "volumes: [{name: p, hostPath: {path: /a}}], containers:", 1), "replicas: 2", "replicas: 3"},
-				{"", strings.Replace(deployment, "containers:", "nodeName: n, containers:", 1), "replicas: 2", "replicas: 3"},
+				{"", strings.Replace(deployment, "containers:", "nodeName: node-1, containers:", 1), "replicas: 2", "replicas: 3"},
 				{"", strings.Replace(deployment, "resources: {", "resources: {limits: {example.com/gpu: 1}, ", 1), "replicas: 2", "replicas: 3"},
 				{"", deployment + "{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: ns}}", "replicas: 2", "replicas: 3"}, {"replicas: 2", "replicas: 9"},
 				{"", strings.Replace(deployment, "kind: Deployment", "kind: StatefulSet", 1), "replicas: 2", "replicas: 4"},
