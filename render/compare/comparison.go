@@ -232,8 +232,9 @@ func (d *Differences) joinDelivered(before, after Input) (was, is []manifest.Obj
 			add(&is, d.is, now, objects)
 			d.unknown.Insert(now.Of.ID())
 		default:
-			add(&was, d.was, then, then.Brought())
-			add(&is, d.is, now, upgraded(now, then.Brought(), objects))
+			installed := then.Upgraded()
+			add(&was, d.was, then, installed)
+			add(&is, d.is, now, upgraded(now, installed, now.Upgraded()))
 			if files := unproven(then, now); len(files) > 0 {
 				d.Unproven[now.Of.ID()] = append(d.Unproven[now.Of.ID()], files...)
 			}
