@@ -383,7 +383,10 @@ func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest
 	if unknown := place.Application.Unknown; len(unknown) > 0 {
 		d.unknown("the tag of an image is the commit: " + strings.Join(unknown, ", "))
 	}
-	if listed := d.List(files); built == application.OfDirectory && len(listed.Jsonnet) > 0 {
+	if built != application.OfDirectory { // what a kustomization does not list counts as unread
+		return append(problems, d.build(files)...)
+	}
+	if listed := d.List(files); len(listed.Jsonnet) > 0 {
 		problems = append(problems, d.notJudged(
 			"Argo CD runs jsonnet, and rendering does not: "+manifest.FirstOf(3, listed.Jsonnet))...)
 		if len(listed.Resources) == 0 {

@@ -302,6 +302,14 @@ func (e *Environment) Consumed() (files []string) {
 	return files
 }
 
+// Consumes reports whether a delivery of the environment consumes a file.
+func (e *Environment) Consumes(file string) bool {
+	return slices.ContainsFunc(e.Consumers(), func(c Consumer) bool { return c.Looks.Consumes(file) })
+}
+
+// IsWithin reports whether a file, from the root, is in the folder of the environment.
+func (e *Environment) IsWithin(file string) bool { return source.IsWithin("/"+file, folderOf(e.Name)) }
+
 // isUntold reports whether no object of a delivery is known.
 func (e *Environment) isUntold(d *Delivery) bool {
 	isUnknown := len(d.Unknown) > 0 && !d.isOpen() || d.Chart != nil

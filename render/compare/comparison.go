@@ -98,6 +98,8 @@ type Differences struct {
 // Facts are what else is known of an environment.
 type Facts struct {
 	Name string
+	// IsLost reports whether the environment is one of the base alone, although its files stay.
+	IsLost bool
 	// Definitions are changed CustomResourceDefinitions that are not among the changes: other tools install them,
 	// or the environment has errors.
 	Definitions []Change
@@ -164,7 +166,7 @@ func Differ(kinds *registry.Kinds, before, after Input) Differences {
 // Differs reports whether anything changes.
 func (both *Comparison) Differs() bool {
 	return len(both.Changes)+len(both.Definitions)+len(both.Unproven)+len(both.Moved) > 0 ||
-		both.Kubernetes != nil || !both.Verdicts.IsEqual()
+		both.Kubernetes != nil || both.IsLost || !both.Verdicts.IsEqual()
 }
 
 // Untold returns a part of the environment that looks at a file, and has no known objects; nil if there is none. One

@@ -58,3 +58,13 @@ func reviewMove(e *compare.Comparison, from string) EnvironmentReview {
 		Risk: kind.Say("what syncs %s finds nothing there any more", from)})[0].Judged()
 	return EnvironmentReview{Name: e.Name, Counts: Counts{}, Effects: []effect.Effect{moved}, Changes: []Change{}}
 }
+
+// reviewLost returns the effect of an environment that is none any more: nothing else tells its later changes.
+func reviewLost(e *compare.Comparison) []effect.Effect {
+	if !e.IsLost {
+		return nil
+	}
+	return effect.Of(manifest.ID{Kind: "Environment", Name: e.Name}, kind.Effect{Type: effect.EnvironmentLost,
+		What: "is no environment any more, although its files stay",
+		Risk: "its cluster may get later changes that no check and no review sees"})
+}
