@@ -139,10 +139,6 @@ func Differ(kinds *registry.Kinds, before, after Input) Differences {
 	d.Moved = d.moves(is)
 	d.Unread = append(d.Unread, unread(before.Charts, after.Charts)...)
 	d.Changes, d.Unchanged = changes(kinds, was, is)
-	sources := map[manifest.ID]manifest.Object{}
-	for _, each := range slices.Concat(before.Deliveries, after.Deliveries) {
-		sources[each.Of.ID()] = each.Of
-	}
 	by := map[manifest.ID]manifest.ID{}
 	for _, all := range []bringers{d.was, d.is} {
 		for id := range all {
@@ -153,7 +149,7 @@ func Differ(kinds *registry.Kinds, before, after Input) Differences {
 	for i, c := range d.Changes {
 		by := by[c.Object().IDInNamespace()]
 		d.Changes[i].InstalledBy = by
-		d.Changes[i].keptBy = cmp.Or(apps.keeping(by), keeping(sources[by]))
+		d.Changes[i].keptBy = apps.keeping(by)
 		d.Changes[i].leftBy = apps.ignore(&d.Changes[i])
 	}
 	d.heedPolicies(slices.Concat(was, is))
