@@ -79,7 +79,9 @@ func TestFluxKeepsWhatItDoesNotPrune(t *testing.T) {
 		"removed, and kept itself":      {"kustomize.toolkit.fluxcd.io/prune: disabled", "prune: true", "", "kustomize.toolkit.fluxcd.io/prune"},
 		"orphaning at its removal only": {"", "prune: true, deletionPolicy: Orphan", "prune: true, deletionPolicy: Orphan", ""},
 	} {
-		fill := func(spec string) string { return strings.NewReplacer("MARK", test.mark, "SPEC", spec).Replace(kustomization) }
+		fill := func(spec string) string {
+			return strings.NewReplacer("MARK", test.mark, "SPEC", spec).Replace(kustomization)
+		}
 		after := input(t, "", "")
 		if test.is != "" {
 			after = input(t, fill(test.is), "")
