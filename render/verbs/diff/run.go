@@ -114,7 +114,9 @@ func findLost(found []compared, here []string) {
 			continue
 		}
 		isLost := func(file string) bool { return one.Environment.IsWithin(file) && !isRead(file) }
-		found[i].IsLost = slices.ContainsFunc(one.Environment.Consumed(), isLost)
+		for _, c := range one.Environment.Consumers() {
+			found[i].IsLost = found[i].IsLost || slices.ContainsFunc(c.Looks.Consumed(), isLost)
+		}
 	}
 }
 
