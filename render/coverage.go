@@ -17,6 +17,8 @@ import (
 type Coverage struct {
 	// Clusters is the number of environments.
 	Clusters int `json:"clusters"`
+	// Kubernetes are the versions of clusters that files say, and not annotations: "1.36 by talos/talconfig.yaml".
+	Kubernetes []string `json:"kubernetes,omitempty"`
 	// Objects is the number of judged objects.
 	Objects   int         `json:"objects"`
 	NotJudged []NotJudged `json:"notJudged"`
@@ -50,6 +52,9 @@ func (e *Environment) Coverage() (c Coverage) {
 	c.Clusters = 1
 	c.Messages = e.LeftOut
 	p := e.pipeline
+	if p.installed != "" {
+		c.Kubernetes = []string{p.kubernetes.String() + " by " + p.installed}
+	}
 	add := func(what string, at manifest.Problem, reason string) {
 		n := NotJudged{Environment: e.Name, What: what, Name: at.Object, File: at.File, Line: at.Line}
 		n.Reason, n.Detail, _ = strings.Cut(reason, ": ")
@@ -93,6 +98,9 @@ func (e *Environment) Coverage() (c Coverage) {
 // Add adds the coverage of another environment.
 func (c *Coverage) Add(other Coverage) {
 	c.Clusters += other.Clusters
+	c.Kubernetes = append(c.Kubernetes, other.Kubernetes...)
+	slices.Sort(c.Kubernetes)
+	c.Kubernetes = slices.Compact(c.Kubernetes)
 	c.Objects += other.Objects
 	c.NotJudged = append(c.NotJudged, other.NotJudged...)
 	c.Messages += other.Messages
@@ -103,6 +111,9 @@ func (c *Coverage) Add(other Coverage) {
 func (c Coverage) String() string {
 	line := fmt.Sprintf("%s, %s judged", kind.Count(int64(c.Clusters), "cluster"),
 		kind.Count(int64(c.Objects), "object"))
+	if len(c.Kubernetes) > 0 {
+		line += ", for Kubernetes " + manifest.FirstOf(2, c.Kubernetes)
+	}
 	byWhat := map[string]map[string]map[string]bool{} // the names or, of missing charts, the charts, by reason
 	names := map[string]map[string]bool{}
 	for _, n := range c.NotJudged {

@@ -38,6 +38,7 @@ type Delivery struct {
 	paths   *kustomize.Paths      // nil without a build
 	overlay *folder.Kustomization // as the tool builds it; nil for the entry and a set
 	objects []delivered
+	upgrade *Delivery // the chart in an upgrade, if it differs; nil otherwise
 	// postBuild has the values of the variables in the objects, if Flux substitutes any.
 	postBuild *flux.PostBuild
 	// ineffective are the warnings of entries that change nothing.
@@ -182,6 +183,9 @@ func (d *Delivery) Brought() []manifest.Object {
 	return d.applied(func(o delivered) bool { return !o.isRepeated || o.differs })
 }
 
+// Upgraded returns Brought of a release that was there before.
+func (d *Delivery) Upgraded() []manifest.Object { return cmp.Or(d.upgrade, d).Brought() }
+
 // Repeated returns the objects that another delivery brings as they are.
 func (d *Delivery) Repeated() []manifest.Object {
 	return d.applied(func(o delivered) bool { return o.isRepeated && !o.differs })
@@ -213,6 +217,11 @@ func (d *Delivery) addChart(r *release.Installed) *Delivery {
 	node := &Delivery{Place: folder.Place{Of: r.Source, InCluster: r.Source, DefaultNamespace: r.Namespace},
 		Parent: parent, Chart: r, Looks: r.Noted, input: parent.input, Unknown: r.UnknownReasons()}
 	node.setBuilt(r.Objects)
+	if r.Upgrade != nil {
+		upgrade := *node
+		node.upgrade = &upgrade
+		node.upgrade.setBuilt(r.Upgrade)
+	}
 	parent.Children = append(parent.Children, node)
 	return node
 }
@@ -244,6 +253,9 @@ func (d *Delivery) hasMetadata() bool {
 func (d *Delivery) setNamespace(checker *verdict.Checker) {
 	if d.DefaultNamespace == "" {
 		return
+	}
+	if d.upgrade != nil {
+		d.upgrade.setNamespace(checker)
 	}
 	for i, o := range d.objects {
 		d.objects[i].inGit = checker.WithNamespace(o.inGit, d.DefaultNamespace)

@@ -186,7 +186,8 @@ func deliveringTo(cluster string, objects []manifest.Object) (all []manifest.Obj
 		if targetOf(o) != cluster && Delivers(o) && !folder.IsSet(o) {
 			continue
 		}
-		if destination, is, _ := unstructured.NestedMap(o.Object, "spec", "destination"); is && name+server != "" {
+		destination, _, _ := unstructured.NestedMap(o.Object, "spec", "destination")
+		if destination["name"] != nil || destination["server"] != nil {
 			delete(destination, "name")
 			destination["server"] = delivery.InCluster
 			_ = unstructured.SetNestedMap(o.Object, destination, "spec", "destination")

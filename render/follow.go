@@ -336,8 +336,7 @@ func (f *following) open(d *Delivery, files *source.FileSystem, own manifest.ID)
 	case isRendered, entry.EnvironmentOf(f.files, d.Folder) != "", isOwn: // an environment judges it
 	case d.IsElsewhere:
 		d.unknown(d.Elsewhere())
-		looking := *d // at the files that it would be built of
-		_ = looking.build(files)
+		lookAt(d, files)
 	case !d.IsFlux:
 		return f.openSource(d, files)
 	case !isThere && d.artifact != nil:
@@ -356,6 +355,12 @@ func (f *following) open(d *Delivery, files *source.FileSystem, own manifest.ID)
 	return nil
 }
 
+// lookAt looks at the files that a delivery would be built of: a change of these has no effect by it.
+func lookAt(d *Delivery, files *source.FileSystem) {
+	looking := *d
+	_ = looking.build(files)
+}
+
 // openSource builds the folder of a source of an Application, unless a plugin or a chart makes its objects: package
 // release has the charts.
 func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest.Problem {
@@ -363,6 +368,10 @@ func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest
 	if why := f.origin.Elsewhere(s); why != "" {
 		d.unknown(why + ": " + s.String())
 		f.foreign = append(f.foreign, d.Place)
+		d.Revision = f.origin.OtherRevision(s)
+		if d.Revision != "" {
+			lookAt(d, files)
+		}
 		return nil
 	}
 	if !files.IsDir(d.Folder) && files.Exists(d.Folder) {
@@ -403,16 +412,17 @@ func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest
 	if unknown := place.Application.Unknown; len(unknown) > 0 {
 		d.unknown("the tag of an image is the commit: " + strings.Join(unknown, ", "))
 	}
-	if built == application.OfDirectory {
-		listed := d.List(files)
-		problems = append(problems, listed.Problems...)
-		if len(listed.Jsonnet) > 0 {
-			problems = append(problems, d.notJudged(
-				"Argo CD runs jsonnet, and rendering does not: "+manifest.FirstOf(3, listed.Jsonnet))...)
-		}
-		if manifest.HasErrors(listed.Problems) || len(listed.Jsonnet) > 0 && len(listed.Resources) == 0 {
-			return problems
-		}
+	if built != application.OfDirectory { // what a kustomization does not list counts as unread
+		return append(problems, d.build(files)...)
+	}
+	listed := d.List(files)
+	problems = append(problems, listed.Problems...)
+	if len(listed.Jsonnet) > 0 {
+		problems = append(problems, d.notJudged(
+			"Argo CD runs jsonnet, and rendering does not: "+manifest.FirstOf(3, listed.Jsonnet))...)
+	}
+	if manifest.HasErrors(listed.Problems) || len(listed.Jsonnet) > 0 && len(listed.Resources) == 0 {
+		return problems
 	}
 	return append(problems, d.build(files)...)
 }

@@ -73,6 +73,9 @@ func (e *Environment) Install(objects []manifest.Object, repository *Repository)
 
 // placeInChart gives each object of a release a name of a file in its chart.
 func (d *Delivery) placeInChart(checker *verdict.Checker) {
+	if d.upgrade != nil {
+		d.upgrade.placeInChart(checker)
+	}
 	var placed []manifest.Object
 	for _, p := range tree.Layout(d.Applied(), checker.IsNamespaced) {
 		if p.Taken == nil {

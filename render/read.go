@@ -65,6 +65,7 @@ type targetCluster struct {
 	kubernetes    apiserver.Version // zero for the newest
 	runtimeConfig apiserver.RuntimeConfig
 	postBuild     *flux.PostBuild // nil if Flux substitutes nothing
+	installed     string          // the file that says kubernetes in place of an annotation, see installedBy
 }
 
 // readInput reads the source files of an environment and checks them as far as that is possible
@@ -117,6 +118,9 @@ func readInput(repository *Repository, name string, by *By) (in *input, problems
 		kubernetes = by.Kubernetes
 	}
 	in.targetCluster, problems = readTargetCluster(in.sources, folder, kubernetes, in.known)
+	if in.kubernetes == 0 && IsFolder(name) { // rendered files say what they were rendered for
+		in.kubernetes, in.installed = repository.installedBy(folder)
+	}
 	if !IsFolder(name) { // it is written
 		problems = append(problems, in.sources.AbsentProblems()...)
 	}

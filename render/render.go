@@ -286,12 +286,15 @@ func refusedBy(problems []manifest.Problem) map[manifest.ID]bool {
 	return refused
 }
 
-// Untold is a delivery without known objects: with an error, without its chart, or for another cluster.
+// Untold is a delivery without known objects: with an error, without its chart, for another cluster, or at another
+// revision.
 type Untold struct {
 	*source.Looks // the paths that it looks at
 	// Of is the object that delivers, and Reason says why this cluster does not get the objects, or is empty.
 	Of     manifest.Object
 	Reason string
+	// IsUnaffected reports whether no change of a file here changes the objects, as they are at another revision.
+	IsUnaffected bool
 }
 
 // Untold returns the deliveries without known objects.
@@ -301,7 +304,7 @@ func (e *Environment) Untold() (all []Untold) {
 	}
 	for _, d := range e.pipeline.root.all() {
 		if e.isUntold(d) {
-			all = append(all, Untold{Looks: d.Looks, Of: d.Of, Reason: d.Elsewhere()})
+			all = append(all, Untold{d.Looks, d.Of, d.Elsewhere(), d.Revision != ""})
 		}
 	}
 	return all
@@ -316,6 +319,14 @@ func (e *Environment) Consumed() (files []string) {
 	}
 	return files
 }
+
+// Consumes reports whether a delivery of the environment consumes a file.
+func (e *Environment) Consumes(file string) bool {
+	return slices.ContainsFunc(e.Consumers(), func(c Consumer) bool { return c.Looks.Consumes(file) })
+}
+
+// IsWithin reports whether a file, from the root, is in the folder of the environment.
+func (e *Environment) IsWithin(file string) bool { return source.IsWithin("/"+file, folderOf(e.Name)) }
 
 // isUntold reports whether no object of a delivery is known.
 func (e *Environment) isUntold(d *Delivery) bool {

@@ -12,11 +12,14 @@ import (
 
 	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/delivery"
+	"example.com/gatehouse/render/delivery/folder"
+	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source/node"
 )
 
-// applications are the Applications of Argo CD before and after a change, and the delivery of each object.
+// applications are the objects that deliver, such as Applications of Argo CD, before and after a change, and the
+// delivery of each object.
 type applications struct {
 	was, is map[manifest.ID]manifest.Object
 	by      map[manifest.ID]manifest.ID
@@ -26,7 +29,7 @@ func newApplications(was, is []manifest.Object, by map[manifest.ID]manifest.ID) 
 	find := func(objects []manifest.Object) map[manifest.ID]manifest.Object {
 		found := map[manifest.ID]manifest.Object{}
 		for _, o := range objects {
-			if delivery.IsApplication(o) {
+			if delivery.IsApplication(o) || folder.IsKustomization(o) || release.Is(o) {
 				found[o.IDInNamespace()] = o
 				found[o.Committed().ID()] = o
 			}
@@ -119,31 +122,66 @@ func specOf(o manifest.Object) (spec applicationSpec) {
 	return spec
 }
 
-// keeping returns the reason, as a setting, why Argo CD leaves an object in the cluster that an Application does not
-// deliver any more, or nil: nothing prunes, or the Application is gone and has no finalizer, or stays itself. See
-// finalizeApplicationDeletion and autoSync in controller/appcontroller.go. The controller of an ApplicationSet adds
-// the finalizer to its Applications.
+// keeping returns the reason, as a setting, why a tool leaves an object in the cluster that a delivery does not bring any
+// more, or nil. A delivery that is gone itself may stay in the cluster, with its objects.
 func (a applications) keeping(of manifest.ID) *delivery.Setting {
-	for range len(a.was) { // an Application may deliver itself
+	for range len(a.was) { // one may deliver itself
 		was, isThere := a.was[of]
-		if !isThere || !delivery.IsApplication(was.Committed()) {
+		if !isThere {
 			return nil
 		}
-		keeps := &delivery.Setting{Tool: delivery.Argo, Treatment: delivery.Outlasting}
 		is, stays := a.is[of]
-		automated := specOf(is).SyncPolicy.Automated
-		switch {
-		case !stays && !slices.ContainsFunc(was.GetFinalizers(), isCascading):
-			keeps.Key = was.String() + " has no finalizer " + cascading
+		keeps := keepingOfFlux(was, is)
+		if delivery.IsApplication(was) {
+			keeps = keepingOfArgo(was, is)
+		}
+		if keeps == nil && !stays {
+			keeps = delivery.Keeping(delivery.Settings(was.Unstructured, delivery.Flux, delivery.Argo))
+		}
+		if keeps != nil || stays {
 			return keeps
-		case stays && slices.Contains(specOf(is).SyncPolicy.SyncOptions, "Prune=false"),
-			stays && automated != nil && !automated.Prune && (automated.Enabled == nil || *automated.Enabled):
-			keeps.Key = "spec.syncPolicy of " + is.String() + " does not prune"
-			return keeps
-		case stays:
-			return nil
 		}
 		of = a.by[was.IDInNamespace()]
+	}
+	return nil
+}
+
+// keepingOfFlux is keeping of a Kustomization itself, which is empty if it is gone.
+func keepingOfFlux(was, is manifest.Object) *delivery.Setting {
+	keeps := &delivery.Setting{Tool: delivery.Flux, Treatment: delivery.Kept, Key: "spec.prune of " + was.String(),
+		Value: "false"}
+	isGone := is.Unstructured == nil
+	placeOf := func(o manifest.Object) folder.Place {
+		return append(folder.Places(o), folder.Place{})[0] // a field of a wrong type is an error elsewhere
+	}
+	switch {
+	case !folder.IsKustomization(was), !isGone && placeOf(is).Prunes(), isGone && placeOf(was).Deletes():
+		return nil
+	case isGone && placeOf(was).Prunes():
+		keeps.Key = "spec.deletionPolicy of " + was.String()
+		keeps.Value = "Orphan"
+	}
+	return keeps
+}
+
+// keepingOfArgo is keeping of an Application itself, which is empty if it is gone: nothing prunes, or it is gone and has
+// no finalizer. See finalizeApplicationDeletion and autoSync in controller/appcontroller.go. The controller of an
+// ApplicationSet adds the finalizer to its Applications.
+func keepingOfArgo(was, is manifest.Object) *delivery.Setting {
+	keeps := &delivery.Setting{Tool: delivery.Argo, Treatment: delivery.Outlasting}
+	isGone := is.Unstructured == nil
+	policy := specOf(is).SyncPolicy
+	automated := policy.Automated
+	isAutomated := automated != nil && (automated.Enabled == nil || *automated.Enabled)
+	switch {
+	case !delivery.IsApplication(was.Committed()):
+		return nil
+	case isGone && !slices.ContainsFunc(was.GetFinalizers(), isCascading):
+		keeps.Key = was.String() + " has no finalizer " + cascading
+		return keeps
+	case slices.Contains(policy.SyncOptions, "Prune=false"), isAutomated && !automated.Prune:
+		keeps.Key = "spec.syncPolicy of " + is.String() + " does not prune"
+		return keeps
 	}
 	return nil
 }

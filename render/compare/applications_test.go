@@ -61,6 +61,43 @@ func TestArgoCDKeepsWhatItDoesNotPrune(t *testing.T) {
 	}
 }
 
+func TestFluxKeepsWhatItDoesNotPrune(t *testing.T) {
+	kinds, err := registry.New(gatehouse.Kinds...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const kustomization = `{apiVersion: kustomize.toolkit.fluxcd.io/v1, kind: Kustomization, metadata: {name: web, namespace: argocd, annotations: {MARK}}, spec: {path: web, SPEC}}`
+	for name, test := range map[string]struct{ mark, was, is, want string }{
+		"pruning":                       {"", "prune: true", "prune: true", ""},
+		"not pruning":                   {"", "prune: false", "prune: false", "spec.prune of Kustomization argocd/web"},
+		"not pruning any more":          {"", "prune: true", "prune: false", "spec.prune of Kustomization argocd/web"},
+		"of a wrong type":               {"", "prune: 1", "prune: 1", ""},
+		"removed":                       {"", "prune: true", "", ""},
+		"removed, not pruning":          {"", "prune: false", "", "spec.prune of Kustomization argocd/web"},
+		"removed, orphaning":            {"", "prune: true, deletionPolicy: Orphan", "", "spec.deletionPolicy of Kustomization argocd/web"},
+		"removed, deleting":             {"", "prune: false, deletionPolicy: WaitForTermination", "", ""},
+		"removed, and kept itself":      {"kustomize.toolkit.fluxcd.io/prune: disabled", "prune: true", "", "kustomize.toolkit.fluxcd.io/prune"},
+		"orphaning at its removal only": {"", "prune: true, deletionPolicy: Orphan", "prune: true, deletionPolicy: Orphan", ""},
+	} {
+		fill := func(spec string) string {
+			return strings.NewReplacer("MARK", test.mark, "SPEC", spec).Replace(kustomization)
+		}
+		after := input(t, "", "")
+		if test.is != "" {
+			after = input(t, fill(test.is), "")
+		}
+		got := ""
+		for _, c := range Differ(kinds, input(t, fill(test.was), deployment), after).Changes {
+			if by := KeptBy(c); by != nil && c.Before.GetKind() == "Deployment" {
+				got = by.Key
+			}
+		}
+		if got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
 func TestArgoCDLeavesIgnoredFields(t *testing.T) {
 	kinds, err := registry.New(gatehouse.Kinds...)
 	if err != nil {

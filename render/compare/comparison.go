@@ -100,6 +100,8 @@ type Differences struct {
 // Facts are what else is known of an environment.
 type Facts struct {
 	Name string
+	// IsLost reports whether the environment is one of the base alone, although its files stay.
+	IsLost bool
 	// Definitions are changed CustomResourceDefinitions that are not among the changes: other tools install them,
 	// or the environment has errors.
 	Definitions []Change
@@ -139,10 +141,6 @@ func Differ(kinds *registry.Kinds, before, after Input) Differences {
 	d.Moved = d.moves(is)
 	d.Unread = append(d.Unread, unread(before.Charts, after.Charts)...)
 	d.Changes, d.Unchanged = changes(kinds, was, is)
-	sources := map[manifest.ID]manifest.Object{}
-	for _, each := range slices.Concat(before.Deliveries, after.Deliveries) {
-		sources[each.Of.ID()] = each.Of
-	}
 	by := map[manifest.ID]manifest.ID{}
 	for _, all := range []bringers{d.was, d.is} {
 		for id := range all {
@@ -153,8 +151,8 @@ func Differ(kinds *registry.Kinds, before, after Input) Differences {
 	for i, c := range d.Changes {
 		by := by[c.Object().IDInNamespace()]
 		d.Changes[i].InstalledBy = by
-		d.Changes[i].keptBy = cmp.Or(apps.keeping(by), keeping(sources[by]))
-		d.Changes[i].leftBy = cmp.Or(apps.ignore(&d.Changes[i]), ignoreDrift(&d.Changes[i], sources[by]))
+		d.Changes[i].keptBy = apps.keeping(by)
+		d.Changes[i].leftBy = cmp.Or(apps.ignore(&d.Changes[i]), ignoreDrift(&d.Changes[i], apps.is[by]))
 	}
 	d.heedPolicies(slices.Concat(was, is))
 	if len(before.Objects) > 0 && len(after.Objects) > 0 && before.Kubernetes != after.Kubernetes {
@@ -169,16 +167,21 @@ func (d *Differences) Knows(id manifest.ID) bool { return !d.unknown.Has(id) }
 // Differs reports whether anything changes.
 func (both *Comparison) Differs() bool {
 	return len(both.Changes)+len(both.Definitions)+len(both.Unproven)+len(both.Moved) > 0 ||
-		both.Kubernetes != nil || !both.Verdicts.IsEqual()
+		both.Kubernetes != nil || both.IsLost || !both.Verdicts.IsEqual()
 }
 
-// Untold returns a part of the environment that looks at a file, and has no known objects; nil if there is none.
-func (both *Comparison) Untold(file string) *render.Untold {
-	i := slices.IndexFunc(both.untold, func(part render.Untold) bool { return part.Has(file) })
-	if i < 0 || manifest.HasErrors(both.Problems) {
+// Untold returns a part of the environment that looks at a file, and has no known objects; nil if there is none. One
+// that a change of the file does not affect comes last.
+func (both *Comparison) Untold(file string) (untold *render.Untold) {
+	if manifest.HasErrors(both.Problems) {
 		return nil
 	}
-	return &both.untold[i]
+	for i, part := range both.untold {
+		if part.Has(file) && (untold == nil || untold.IsUnaffected) {
+			untold = &both.untold[i]
+		}
+	}
+	return untold
 }
 
 // Consumes reports whether a known part of the environment consumes a file, before or after the change, and its objects
@@ -239,8 +242,9 @@ func (d *Differences) joinDelivered(before, after Input) (was, is []manifest.Obj
 			add(&is, d.is, now, objects)
 			d.unknown.Insert(now.Of.ID())
 		default:
-			add(&was, d.was, then, then.Brought())
-			add(&is, d.is, now, upgraded(now, then.Brought(), objects))
+			installed := then.Upgraded()
+			add(&was, d.was, then, installed)
+			add(&is, d.is, now, upgraded(now, installed, now.Upgraded()))
 			if files := unproven(then, now); len(files) > 0 {
 				d.Unproven[now.Of.ID()] = append(d.Unproven[now.Of.ID()], files...)
 			}

@@ -6,8 +6,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"example.com/gatehouse/render/delivery"
-	"example.com/gatehouse/render/delivery/folder"
-	"example.com/gatehouse/render/manifest"
 )
 
 // Settings returns the annotations and labels of an object of a change, before or after, by which its tool treats it.
@@ -31,15 +29,6 @@ func KeptBy(c Change) *delivery.Setting {
 		return hook
 	}
 	return cmp.Or(delivery.Keeping(settings), c.keptBy)
-}
-
-// keeping returns the setting of a Kustomization of Flux that deletes no object that leaves git, or nil.
-func keeping(source manifest.Object) *delivery.Setting {
-	if source.Unstructured == nil || !folder.IsKustomization(source) || folder.Places(source)[0].Prunes() {
-		return nil
-	}
-	return &delivery.Setting{Tool: delivery.Flux, Treatment: delivery.Kept, Key: "spec.prune of " + source.String(),
-		Value: "false"}
 }
 
 // LeftBy returns the setting by which the tool of an added or changed object does not apply the change, or nil.

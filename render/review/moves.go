@@ -132,3 +132,13 @@ func differ(both *compare.Comparison) kind.Sentence {
 	}
 	return kind.Count(int64(len(both.Changes)), "object") + " differ"
 }
+
+// reviewLost returns the effect of an environment that is none any more: nothing else tells its later changes.
+func reviewLost(e *compare.Comparison) []effect.Effect {
+	if !e.IsLost {
+		return nil
+	}
+	return effect.Of(manifest.ID{Kind: "Environment", Name: e.Name}, kind.Effect{Type: effect.EnvironmentLost,
+		What: "is no environment any more, although its files stay",
+		Risk: "its cluster may get later changes that no check and no review sees"})
+}

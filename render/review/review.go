@@ -142,7 +142,7 @@ func changesOf(e *compare.Comparison) []Change {
 // effects returns the effects of the changes of an environment, in the order of a review.
 func effects(both *compare.Comparison, now time.Time) []effect.Effect {
 	effects := append([]effect.Effect{}, slices.Concat(complete(both, effectsOfRules(both, now)),
-		definitions.Verdicts(both.Verdicts), reviewUnread(both.Unread))...)
+		definitions.Verdicts(both.Verdicts), reviewUnread(both.Unread), reviewLost(both))...)
 	addSteps(both, effects)
 	rank(both, effects)
 	slices.SortStableFunc(effects, effect.Compare)

@@ -124,7 +124,8 @@ func unknownRoles(in Input, o manifest.Object) []manifest.Problem {
 		other.Kind = "ClusterRole"
 		other.Namespace = ""
 	}
-	if kind == "" || kind == "Role" && o.GetKind() == "ClusterRoleBinding" || name == "" || strings.Contains(name, "$") || in.index.Has(id) || in.Elsewhere.Has(id) ||
+	isInvalid := kind == "" || name == "" || kind == "Role" && o.GetKind() == "ClusterRoleBinding"
+	if isInvalid || strings.Contains(name, "$") || in.index.Has(id) || in.Elsewhere.Has(id) ||
 		in.index.Similar(id) != "" || in.isRenamed(o, id) {
 		return nil
 	}
@@ -144,7 +145,7 @@ func unknownRoles(in Input, o manifest.Object) []manifest.Problem {
 	default:
 		return nil
 	}
-	return []manifest.Problem{warning(o, "roleRef.name", "%s, %s", said, orAnnotate(id))}
+	return []manifest.Problem{warning(o, "roleRef.name", "%s, %s", said, in.orAnnotate(id))}
 }
 
 // isRenamed reports whether a kustomization renamed the object that had an ID: another rule warns of that.

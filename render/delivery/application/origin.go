@@ -28,7 +28,17 @@ func (o Origin) Elsewhere(s Source) string {
 	case strings.HasPrefix(s.RepoURL, "oci://"), len(o.URLs) > 0 && !slices.ContainsFunc(o.URLs, isNamed):
 		return "its source is another repository"
 	case o.isOtherRevision(s.TargetRevision):
-		return "its source is another revision"
+		return otherRevision
+	}
+	return ""
+}
+
+const otherRevision = "its source is another revision"
+
+// OtherRevision returns the revision of a source that is this repository, but not the tree, or nothing.
+func (o Origin) OtherRevision(s Source) string {
+	if o.Elsewhere(s) == otherRevision {
+		return s.TargetRevision
 	}
 	return ""
 }

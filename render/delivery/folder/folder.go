@@ -44,14 +44,25 @@ type Place struct {
 	IsOverridden bool
 	isDirectory  bool // of Argo CD: no kustomization counts
 	keeps        bool // Flux keeps objects that leave git
+	deletion     string
+	// Revision is that of the source if it is this repository, but not the tree.
+	Revision string
 }
 
 // Prunes reports whether the tool deletes objects that leave git, or asks to.
 func (p Place) Prunes() bool { return !p.keeps }
 
+// Deletes reports whether Flux deletes the objects with their Kustomization: see GetDeletionPolicy in
+// kustomize-controller.
+func (p Place) Deletes() bool {
+	return p.deletion != "Orphan" && (!p.keeps || p.deletion != "" && p.deletion != "MirrorPrune")
+}
+
 // Elsewhere returns the reason why this cluster does not get the objects, or nothing.
 func (p Place) Elsewhere() string {
 	switch {
+	case p.Revision != "":
+		return "its source is revision " + p.Revision + " of this repository: this change has no effect on it"
 	case !p.IsElsewhere:
 		return ""
 	case p.IsSuspended:
@@ -92,6 +103,8 @@ func placeOfKustomization(o manifest.Object) []Place {
 		Suspend    bool
 		Prune      bool
 		Decryption *struct{}
+
+		DeletionPolicy string
 	}
 	if err := manifest.Decode(o.Object["spec"], &spec); err != nil {
 		return nil
@@ -104,6 +117,7 @@ func placeOfKustomization(o manifest.Object) []Place {
 			Namespace: cmp.Or(ref.Namespace, o.GetNamespace()), Name: ref.Name},
 		IsElsewhere: spec.Suspend || spec.KubeConfig != nil, IsSuspended: spec.Suspend && spec.KubeConfig == nil,
 		keeps:       !spec.Prune,
+		deletion:    spec.DeletionPolicy,
 		IsDecrypted: spec.Decryption != nil,
 	}}
 }

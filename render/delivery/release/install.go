@@ -49,6 +49,9 @@ type Installed struct {
 	Release
 	Archive string
 	Objects []manifest.Object
+	// Upgrade has the objects of an upgrade, if a template of the chart of a HelmRelease asks for the step. Objects are
+	// those of an installation.
+	Upgrade []manifest.Object
 	// Settings are the values that the release sets.
 	Settings *charts.Settings
 	// Noted are the paths that rendering the release looks at.
@@ -148,8 +151,14 @@ func (i Installer) install(r Release, locked []charts.Locked,
 	}
 	result.Settings = rendered.settings
 	result.documents = rendered.documents
-	for i := range result.Objects {
-		result.Objects[i].Delivery = result
+	if isOfHelm := r.UpgradeCRDs != ""; result.Objects != nil && isOfHelm && rendered.settings.AsksStep() {
+		r.IsUpgrade = true
+		result.Upgrade = slices.Clone(i.renderOnce(r, archive, digest).objects) // none after an error
+	}
+	for _, objects := range [][]manifest.Object{result.Objects, result.Upgrade} {
+		for i := range objects {
+			objects[i].Delivery = result
+		}
 	}
 	return result, problems
 }
@@ -347,7 +356,8 @@ func (r Release) entry(archive string) charts.Entry {
 			Namespace: r.Namespace, IncludeCRDs: !r.SkipCRDs, SkipTests: true, KubeVersion: r.Kubernetes,
 			ApiVersions: r.APIVersions},
 		Installed: &charts.Installed{Archive: archive, Values: r.Values, Files: r.Files, SkipSchemas: r.SkipSchemas,
-			IgnoreMissing: r.IgnoreMissing, FilesAreDefaults: r.FilesAreDefaults},
+			IgnoreMissing: r.IgnoreMissing, FilesAreDefaults: r.FilesAreDefaults,
+			IsUpgrade: r.IsUpgrade},
 	}
 }
 

@@ -55,6 +55,8 @@ type Release struct {
 	// UpgradeCRDs is the policy of an upgrade for CustomResourceDefinitions in files of the chart: Skip, Create
 	// or CreateReplace. It is empty for Argo CD, where they are like other objects.
 	UpgradeCRDs string
+	// IsUpgrade reports whether the release was there before.
+	IsUpgrade bool
 	// Kubernetes and APIVersions, if set, differ from the environment's.
 	Kubernetes  string
 	APIVersions []string

@@ -100,6 +100,7 @@ const (
 	ObjectMoved   = "objectMoved"
 
 	EnvironmentMoved = "environmentMoved"
+	EnvironmentLost  = "environmentLost"
 
 	DefinitionRemoved = "definitionRemoved"
 	DefinitionChanged = "definitionChanged"

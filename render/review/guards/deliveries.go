@@ -1,13 +1,18 @@
 package guards
 
 import (
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/compare"
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/review/effect"
 	"example.com/gatehouse/render/review/image"
 )
@@ -19,6 +24,51 @@ const (
 	isReinstalled = "the release is uninstalled, and installed anew: its objects are deleted before, and their data"
 	unseen        = "no row shows its effect: its chart is not in this repository, or does not read it"
 )
+
+// undelivered returns the risk of removing an object that delivers: how many of its objects go, with the other
+// deliveries and the volumes among them, and how many stay.
+func undelivered(both *compare.Comparison, removed compare.Change) kind.Sentence {
+	id := removed.Object().ID()
+	isBelow := map[manifest.ID]bool{}
+	named := map[string]int64{} // by kind
+	var going, staying int64
+	for _, c := range both.Changes {
+		if _, isSeen := isBelow[c.InstalledBy]; !isSeen {
+			isBelow[c.InstalledBy] = slices.Contains(both.Above(c.InstalledBy), id)
+		}
+		switch {
+		case c.After != nil || !isBelow[c.InstalledBy]:
+			continue
+		case compare.KeptBy(c) != nil:
+			staying++
+			continue
+		case render.Delivers(c.Object()), c.Before.GetKind() == "PersistentVolumeClaim":
+			named[c.Before.GetKind()]++
+		}
+		going++
+	}
+	var said, among []kind.Sentence
+	for _, k := range slices.Sorted(maps.Keys(named)) {
+		among = append(among, kind.Count(named[k], k))
+	}
+	if going > 0 {
+		said = append(said, "its removal deletes "+kind.Count(going, "object"))
+	}
+	if len(among) > 0 {
+		said[0] += ", with " + effect.Join(among, " and ")
+	}
+	if staying > 0 {
+		said = append(said, "its removal leaves "+kind.Count(staying, "object")+
+			" in the cluster, and nothing updates them any more")
+	}
+	switch {
+	case len(said) == 0:
+		return undelivers
+	case both.IsUnproven(id):
+		said = append(said, "not all of its objects are known")
+	}
+	return effect.Join(said, "; ")
+}
 
 // sources guard the sources of deliveries, and other objects whose fields nearly all decide what is delivered.
 var sources = []guard{{fields: ordinary}, {risk: syncs, lost: undelivers}}

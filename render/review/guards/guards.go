@@ -252,7 +252,11 @@ func Loss(both *compare.Comparison, c compare.Change) (kind.Sentence, effect.Sev
 		compare.KeptBy(c) != nil
 	for _, g := range guardsOf(both, c) {
 		if g.fields == nil && !isTold {
-			return cmp.Or(g.lost, g.risk), cmp.Or(g.severity, effect.Serious)
+			lost := cmp.Or(g.lost, g.risk)
+			if lost == undelivers {
+				lost = undelivered(both, c)
+			}
+			return lost, cmp.Or(g.severity, effect.Serious)
 		}
 	}
 	return "", 0

@@ -3,12 +3,14 @@
 package known
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/kubernetes/pkg/apis/core/v1/helper"
 	"k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
 
 	"example.com/gatehouse/render/compare"
@@ -206,15 +208,20 @@ func keepsCapacity(both *compare.Comparison, c compare.Change, f compare.FieldCh
 	return is < was || !m.Limited.Has(namespace) && !slices.ContainsFunc(both.Templates(c.After), isBound)
 }
 
-// isBound reports whether a second Pod of a template may not start, or not on the same node: it has a claim, a port of
-// its node, or a rule about its neighbours.
+// isBound reports whether a second Pod of a template may not start, or not on the same node: it has a volume that is not
+// its own, a port, a device or the name of its node, or a rule about its neighbours.
 func isBound(t podsecurity.Template) bool {
 	s := t.Spec
-	hasClaim := func(v corev1.Volume) bool { return v.PersistentVolumeClaim != nil }
-	hasPort := func(c corev1.Container) bool {
-		return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.HostPort != 0 })
+	isShared := func(v corev1.Volume) bool {
+		return v.EmptyDir == nil && v.ConfigMap == nil && v.Secret == nil && v.Projected == nil && v.DownwardAPI == nil
 	}
-	return s.HostNetwork || slices.ContainsFunc(s.Volumes, hasClaim) || slices.ContainsFunc(s.Containers, hasPort) ||
+	needsNode := func(c corev1.Container) bool {
+		hasDevice := func(name corev1.ResourceName) bool { return !helper.IsNativeResource(name) }
+		return slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.HostPort != 0 }) ||
+			slices.ContainsFunc(slices.Collect(maps.Keys(c.Resources.Limits)), hasDevice)
+	}
+	return s.HostNetwork || s.NodeName != "" || slices.ContainsFunc(s.Volumes, isShared) ||
+		slices.ContainsFunc(slices.Concat(s.InitContainers, s.Containers), needsNode) || len(s.ResourceClaims) > 0 ||
 		len(s.TopologySpreadConstraints) > 0 || s.Affinity != nil && s.Affinity.PodAntiAffinity != nil
 }
 

@@ -73,6 +73,8 @@ type Installed struct {
 	FilesAreDefaults bool
 	// SkipSchemas leaves values.schema.json alone.
 	SkipSchemas bool
+	// IsUpgrade tells the templates that the release was there before.
+	IsUpgrade bool
 }
 
 // Cluster is the default of kubeVersion and apiVersions.
@@ -206,6 +208,11 @@ func (e Entry) template(layers []layer, c *loaded, r *run, values map[string]any
 	}
 	options := common.ReleaseOptions{Name: name, Namespace: cmp.Or(e.Namespace, "default"), Revision: 1,
 		IsInstall: true}
+	if e.Installed != nil && e.Installed.IsUpgrade {
+		options.Revision = 2 // or later
+		options.IsInstall = false
+		options.IsUpgrade = true
+	}
 	top, err := util.ToRenderValuesWithSchemaValidation(c.Chart, values, options, capabilities, true)
 	if err != nil {
 		return nil, nil, e.problems(c, err)

@@ -16,6 +16,7 @@ type part struct {
 	content [sha256.Size]byte
 	asks    bool // the cluster, the clock or chance, so that a controller may install other objects
 	isIdle  bool // some of it did not run
+	ofStep  bool // it asks whether an installation or an upgrade makes the objects
 	files   bool // it may read other files of the chart
 }
 
@@ -27,6 +28,9 @@ var asking = []string{
 	"genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey",
 	"APIVersions", "HelmVersion", "KubeVersion", "IsInstall", "IsUpgrade", "Revision",
 }
+
+// ofStep are those of asking that differ between an installation and an upgrade.
+var ofStep = []string{"IsInstall", "IsUpgrade", "Revision"}
 
 // newPart records a part of the chart.
 func (r *run) newPart(name, file string, content []byte) *part {
@@ -49,6 +53,7 @@ func written(trees map[string]*parse.Tree) []byte {
 func (p *part) note(names ...string) {
 	isAsking := func(name string) bool { return slices.Contains(asking, name) }
 	p.asks = p.asks || slices.ContainsFunc(names, isAsking)
+	p.ofStep = p.ofStep || slices.ContainsFunc(names, func(name string) bool { return slices.Contains(ofStep, name) })
 	p.files = p.files || slices.Contains(names, "Files")
 }
 
@@ -59,6 +64,12 @@ func (p *part) noteWhole(names []string) {
 		last = names[len(names)-1]
 	}
 	p.asks = p.asks || last == "Capabilities" || last == "Release"
+	p.ofStep = p.ofStep || last == "Release"
+}
+
+// AsksStep reports whether a template of the chart asks whether this is an installation or an upgrade.
+func (s *Settings) AsksStep() bool {
+	return slices.ContainsFunc(slices.Collect(maps.Values(s.run.parts)), func(p *part) bool { return p.ofStep })
 }
 
 // settle records which parts did not run as a whole.

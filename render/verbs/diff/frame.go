@@ -90,23 +90,22 @@ func (f *frame) filesOf(environment string, rendering *render.Rendering) map[str
 	return files
 }
 
-// isUntold reports whether a part of an environment reads a file, and nobody knows the objects of this part, with what
-// is known of their effect.
-func (f *frame) isUntold(name string) (effect kind.Sentence, is bool) {
+// untoldBy returns a part of an environment that reads a file, and whose objects nobody knows; nil if there is none. A
+// part that a change may have an effect by comes before one at another revision.
+func (f *frame) untoldBy(name string) (by *render.Untold) {
 	if isOrdinary(name) {
-		return "", false
+		return nil
 	}
 	for _, both := range f.compared {
-		switch part := both.Untold(name); {
-		case part == nil:
-		case part.Reason != "":
-			return kind.Say("%s brings it, and %s", part.Of, kind.Sentence(part.Reason)), true
-		default:
-			return untold, true
+		if part := both.Untold(name); part != nil && (by == nil || by.IsUnaffected) {
+			by = part
 		}
 	}
-	return "", false
+	return by
 }
+
+// mayAffect reports whether nobody knows the effect of a change by a part, if any.
+func mayAffect(by *render.Untold) bool { return by != nil && !by.IsUnaffected }
 
 // changes returns the changes of the frame: by rank, and then by file.
 func (f *frame) changes(ctx context.Context, environments []*compare.Comparison) ([]compare.FrameChange, error) {
@@ -154,8 +153,7 @@ func (f *frame) withoutOthers(changes []change) []change {
 	}
 	return slices.DeleteFunc(changes, func(c change) bool {
 		name := f.git.InFolder(c.File)
-		_, isUntold := f.isUntold(name)
-		return consumed[name] && !isUntold
+		return consumed[name] && !mayAffect(f.untoldBy(name))
 	})
 }
 
@@ -203,15 +201,15 @@ func (f *frame) lookAtBase() {
 func (f *frame) isExplained(file git.FileChange) bool {
 	name := f.git.InFolder(file.Path)
 	folder, within, _ := strings.Cut(name, "/")
-	_, isUntold := f.isUntold(name)
+	untoldBy := f.untoldBy(name)
 	switch {
 	case !f.git.Holds(file.Path):
 		return false
 	case folder == tree.Folder:
 		return f.isRenderedChange(file, name, within)
-	case isRepository(file), isUntold, name == settings.File:
+	case isRepository(file), mayAffect(untoldBy), name == settings.File:
 		return false
-	case folder == tree.EnvironmentsFolder:
+	case folder == tree.EnvironmentsFolder && untoldBy == nil:
 		return f.looked.Has(name) || !f.knowsSources(within)
 	}
 	return f.isConsumed(file, name) && isBeside(file.Path)
@@ -300,16 +298,17 @@ func (f *frame) judge(file git.FileChange) (kind.Sentence, int) {
 	within, isRendered := strings.CutPrefix(name, tree.Folder+"/")
 	if !isRendered || !f.git.Holds(file.Path) {
 		risk, rank := judgeName(file)
-		effect, isUntold := f.isUntold(name)
+		by := f.untoldBy(name)
 		isPartly := func(both *compare.Comparison) bool { return both.ConsumesUnknown(name) }
-		switch {
-		case risk != "" && risk != maySync:
-		case isUntold:
-			return effect, rankManifest
-		case slices.ContainsFunc(f.compared, isPartly):
+		switch isOfName := risk != "" && risk != maySync; {
+		case isOfName, by == nil && !slices.ContainsFunc(f.compared, isPartly):
+			return risk, rank
+		case by == nil:
 			return partly, rankManifest
+		case by.Reason == "":
+			return untold, rankManifest
 		}
-		return risk, rank
+		return kind.Say("%s brings it, and %s", by.Of, kind.Sentence(by.Reason)), rankManifest
 	}
 	environment, rest, _ := strings.Cut(within, "/")
 	files := f.isRendered[environment]

@@ -49,8 +49,9 @@ var readers = []reader{
 		risk:     "this check may not be the one that was agreed on",
 		isCaller: true,
 	},
-	{names: anyOf(`(^|/)\.argocd-(source|allow)[^/]*$`),
+	{names: anyOf(`(^|/)\.argocd-source[^/]*$`), isBeside: true,
 		risk: "Argo CD may sync objects that differ from rendered files"},
+	{names: anyOf(`(^|/)\.argocd-allow[^/]*$`), risk: "Argo CD may sync objects that differ from rendered files"},
 	{names: anyOf(`(^|/)\.sourceignore$`), risk: "Flux leaves out files that match it, and prunes their objects"},
 	{
 		names:    anyOf(`(^|/)(kustomization(\.ya?ml)?|Kptfile|(Chart|fleet|skaffold|helmfile[^/]*)\.ya?ml)$`),

@@ -37,6 +37,7 @@ func Run(ctx context.Context, repository *render.Repository, selection render.Se
 		return nil, err
 	}
 	d := &compare.Diff{Base: previous.commit}
+	here := names
 	if selection.All {
 		d.LeftOut = repository.LeftOut()
 		names = previous.withGone(names)
@@ -70,6 +71,7 @@ func Run(ctx context.Context, repository *render.Repository, selection render.Se
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	findLost(found, here)
 	errs = append(errs, failed...)
 	if len(names) > 0 { // one warning is enough
 		found[0].Problems = append(found[0].Problems, warnings...)
@@ -98,6 +100,25 @@ type compared struct {
 	compare.Differences
 	compare.Facts
 	judge judge // before the change
+}
+
+// findLost finds the environments of the base that are none here, although they have files that no other environment
+// reads.
+func findLost(found []compared, here []string) {
+	isRead := func(file string) bool {
+		return slices.ContainsFunc(found, func(other compared) bool {
+			return slices.Contains(here, other.Name) && other.Environment.Consumes(file)
+		})
+	}
+	for i, one := range found {
+		if one.Environment == nil || slices.Contains(here, one.Name) { // nil after a panic
+			continue
+		}
+		isLost := func(file string) bool { return one.Environment.IsWithin(file) && !isRead(file) }
+		for _, c := range one.Environment.Consumers() {
+			found[i].IsLost = found[i].IsLost || slices.ContainsFunc(c.Looks.Consumed(), isLost)
+		}
+	}
 }
 
 // compare compares an environment with its previous rendering, or with one of its previous sources.

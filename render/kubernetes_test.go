@@ -1,0 +1,29 @@
+package render
+
+import (
+	"slices"
+	"testing"
+)
+
+// The tools that install a cluster write its version into files of their own.
+func TestVersionsOfClustersAreRead(t *testing.T) {
+	for name, test := range map[string]struct {
+		content string
+		want    []string
+	}{
+		"kubeadm":          {"{apiVersion: kubeadm.k8s.io/v1beta4, kind: ClusterConfiguration, kubernetesVersion: v1.35.2}", []string{"1.35"}},
+		"talhelper":        {"clusterName: main\nkubernetesVersion: v1.36.4\n", []string{"1.36"}},
+		"machine of Talos": {"machine: {kubelet: {image: 'ghcr.io/siderolabs/kubelet:v1.36.4'}}\n---\ncluster: {apiServer: {image: 'registry.k8s.io/kube-apiserver:v1.36.4'}}", []string{"1.36", "1.36"}},
+		"its template":     {"machine:\n  kubelet:\n    image: ghcr.io/siderolabs/kubelet:v1.36.4\n  name: {{ name }}\n", []string{"1.36"}},
+		"Ansible":          {"k3s_release_version: v1.34.1+k3s1\n", []string{"1.34"}},
+		"Plan":             {"{apiVersion: upgrade.cattle.io/v1, kind: Plan, spec: {version: v1.35.1+k3s1, upgrade: {image: rancher/k3s-upgrade}}}", []string{"1.35"}},
+		"topology":         {"{apiVersion: cluster.x-k8s.io/v1beta1, kind: Cluster, spec: {topology: {version: v1.34.0}}}", []string{"1.34"}},
+		"control plane":    {"{apiVersion: controlplane.cluster.x-k8s.io/v1beta1, kind: KubeadmControlPlane, spec: {version: v1.34.0}}", []string{"1.34"}},
+		"another version":  {"{apiVersion: v1, kind: ConfigMap, data: {version: v1.34.0, kubernetesVersion: stable}}", nil},
+		"a variable":       {"kubernetesVersion: ${KUBERNETES_VERSION}\n", nil},
+	} {
+		if got := versionsIn([]byte(test.content)); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
