@@ -10,6 +10,7 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source/fetched"
 )
 
 // Coverage counts the judged objects of some environments, and lists the rest.
@@ -19,6 +20,8 @@ type Coverage struct {
 	// Objects is the number of judged objects.
 	Objects   int         `json:"objects"`
 	NotJudged []NotJudged `json:"notJudged"`
+	// Fetched are the files that were fetched, with the versions that ranges and tags stand for.
+	Fetched []fetched.Files `json:"fetched,omitempty"`
 }
 
 // NotJudged is a delivery, or a kind, whose objects are not all judged as the cluster has them.
@@ -134,7 +137,7 @@ func reasonsOf(byReason map[string]map[string]bool, count int) string {
 		n := len(byReason[reason])
 		switch {
 		case reason == release.ChartNotHere:
-			reason = string(kind.Count(int64(n), "chart")) + " not here: render charts pull --all"
+			reason = string(kind.Count(int64(n), "chart")) + " not here: add --fetch"
 		case n < count || len(byReason) > 1:
 			reason = fmt.Sprintf("%d %s", n, reason)
 		}

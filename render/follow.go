@@ -468,6 +468,9 @@ func (in *input) lacking() string {
 	}
 	for _, chart := range in.sources.Charts {
 		if chart.Repo != "" && !charts.IsThere(in.sources.FS, chart.Entry) {
+			if chart.NotFetched != nil {
+				return release.NotFetched("chart "+chart.Name+" "+chart.Version, chart.NotFetched)
+			}
 			return release.ChartNotHere + ": chart " + chart.Name + " " + chart.Version
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
+	"example.com/gatehouse/render/source/fetched"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/watchdog"
 )
@@ -22,6 +23,8 @@ type Update struct {
 	// The update keeps them. A Selection of all environments includes the files outside any
 	// environment.
 	Orphans []manifest.Problem
+	// Fetched are the files that were fetched; none by NewUpdate.
+	Fetched []fetched.Files
 }
 
 // TreeUpdate is the planned change of one rendered environment. The plan of an environment that
@@ -186,7 +189,7 @@ func (u *Update) Failed() bool { return manifest.HasErrors(u.problems()) }
 
 // Coverage returns the coverage of all environments.
 func (u *Update) Coverage() Coverage {
-	all := Coverage{NotJudged: []NotJudged{}}
+	all := Coverage{NotJudged: []NotJudged{}, Fetched: u.Fetched}
 	for _, e := range u.Environments {
 		all.Add(e.Coverage)
 	}

@@ -26,6 +26,7 @@ import (
 
 type diffFlags struct {
 	selected
+	fetching
 	base    string
 	against string
 	live    bool
@@ -84,7 +85,7 @@ has the reasons.`,
 		Args: environmentsAreFlags,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDiff(cmd, kinds, f) },
 	}
-	f.addFlags(cmd, "compare", ", including removed ones (the default with --base)", "text", "markdown", "json")
+	f.selected.addFlags(cmd, "compare", ", including removed ones (the default with --base)", "text", "markdown", "json")
 	cmd.Flags().StringVar(&f.base, "base", "", "compare with a git `REVISION`, as a pull request into it does")
 	_ = cmd.RegisterFlagCompletionFunc("base", completeRevisions)
 	cmd.Flags().StringVar(&f.against, "against", "", "compare with another environment, a folder of environments/")
@@ -92,6 +93,7 @@ has the reasons.`,
 	cmd.Flags().BoolVar(&f.live, "live", false, "compare with the cluster, by server-side dry runs")
 	cmd.Flags().BoolVar(&f.requireRoutine, "require-routine", false,
 		"exit with 3 unless all effects are known, such as a new version of an image")
+	f.fetching.addFlags(cmd)
 	addClusterFlags(cmd, &f.target)
 	return cmd
 }
@@ -107,8 +109,12 @@ func runDiff(cmd *cobra.Command, kinds *registry.Kinds, f diffFlags) error {
 	f.All = f.All || f.base != "" && len(f.Names) == 0
 	return inRepository(cmd, kinds, f.root, (*render.Repository).RLock,
 		func(repository *render.Repository, p *progress) error {
+			repository, end, err := f.open(cmd, repository, f.base, p)
+			if err != nil {
+				return err
+			}
+			defer end()
 			var d *compare.Diff
-			var err error
 			repository.Origin = originOf(cmd.Context(), repository.Dir(), f.base)
 			switch {
 			case f.live:
@@ -168,6 +174,7 @@ func printDifferences(cmd *cobra.Command, d *compare.Diff, now time.Time, f diff
 		return err
 	}
 	coverage := coverageOf(d)
+	coverage.Fetched = f.all()
 	if !f.live {
 		fmt.Fprintln(errOut, coverage)
 	}

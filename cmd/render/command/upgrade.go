@@ -18,6 +18,7 @@ import (
 
 type upgradeFlags struct {
 	selected
+	fetching
 	kubernetes string
 }
 
@@ -50,7 +51,8 @@ Exit codes: 0 no differences; 1 differences; 2 error.`,
 		Args: environmentsAreFlags,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runUpgrade(cmd, kinds, f) },
 	}
-	f.addFlags(cmd, "judge", "", "text", "markdown", "json")
+	f.selected.addFlags(cmd, "judge", "", "text", "markdown", "json")
+	f.fetching.addFlags(cmd)
 	cmd.Flags().StringVar(&f.kubernetes, "kubernetes", "", "the minor `VERSION` to judge by, like 1.37")
 	_ = cmd.MarkFlagRequired("kubernetes")
 	_ = cmd.RegisterFlagCompletionFunc("kubernetes", completeVersions)
@@ -60,12 +62,18 @@ Exit codes: 0 no differences; 1 differences; 2 error.`,
 func runUpgrade(cmd *cobra.Command, kinds *registry.Kinds, f upgradeFlags) error {
 	return inRepository(cmd, kinds, f.root, (*render.Repository).RLock,
 		func(repository *render.Repository, p *progress) error {
+			repository, end, err := f.open(cmd, repository, "", p)
+			if err != nil {
+				return err
+			}
+			defer end()
 			all, errs, err := upgrade.Run(repository, f.Selection, f.kubernetes, p.stepOf)
 			if err != nil {
 				return err
 			}
 			p.stop()
 			coverage := noCoverage()
+			coverage.Fetched = f.all()
 			for _, e := range all {
 				coverage.Add(e.Coverage)
 			}

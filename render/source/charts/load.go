@@ -15,6 +15,8 @@ import (
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/ignore"
+
+	"example.com/gatehouse/render/source/fetched"
 )
 
 // A chart may have maxFiles files and maxBytes bytes, archives within it unpacked. Helm limits
@@ -78,7 +80,22 @@ func (c *loaded) raw(name string) (content []byte, ok bool) {
 	return c.Raw[i].Data, true
 }
 
-// IsThere reports whether the chart of an entry is in the repository.
+// From returns the source of the chart.
+func (e Entry) From() fetched.Source {
+	from := fetched.Source{Repository: strings.TrimRight(e.Repo, "/"), Chart: e.Name, Version: e.Version}
+	if e.Version == "" {
+		from.Range = "*"
+	}
+	return from
+}
+
+// Local returns the entry without a chart that was fetched.
+func (e Entry) Local() Entry {
+	e.Fetched = ""
+	return e
+}
+
+// IsThere reports whether the chart of an entry is in the repository, or fetched.
 func IsThere(files Files, e Entry) bool {
 	_, _, err := e.find(files)
 	return err == nil
@@ -100,6 +117,12 @@ func (e Entry) find(files Files) (at string, isDir bool, err error) {
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
 			return at, isDir, err
 		}
+	}
+	switch {
+	case e.Fetched != "":
+		return files.Resolve(e.Fetched)
+	case e.NotFetched != nil:
+		return "", false, fmt.Errorf("is not fetched: %w", e.NotFetched)
 	}
 	pull := "helm pull " + e.Name
 	if strings.HasPrefix(e.Repo, "oci://") {

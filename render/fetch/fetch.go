@@ -1,0 +1,251 @@
+// Package fetch gets charts, artifacts and git repositories that the deliveries of a tree name and the tree does not
+// have. It is the only package of rendering that uses the network, and its Trust says which hosts it asks.
+package fetch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/Masterminds/semver/v3"
+	"oras.land/oras-go/v2/registry/remote/auth"
+
+	"example.com/gatehouse/render/memo"
+	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/fetched"
+	"example.com/gatehouse/render/watchdog"
+)
+
+// Fetcher gets the sources of one run, each once. Its file system is the cache. It may be used concurrently.
+type Fetcher struct {
+	source.Revision
+	// Progress is called with each step.
+	Progress func(step string)
+
+	ctx    context.Context //nolint:containedctx // it fetches where a file system is read
+	end    context.CancelFunc
+	trust  *Trust
+	client *http.Client
+	tokens auth.Cache
+	logins *logins
+	cache  *cache
+	once   memo.Memo
+	slots  chan struct{}
+
+	mu     sync.Mutex
+	all    []fetched.Files
+	failed []Failure
+}
+
+// Failure is a source that was not fetched.
+type Failure struct {
+	fetched.Source
+	Error string `json:"error"`
+}
+
+// CacheFolder returns the folder of the cache.
+func CacheFolder() (string, error) {
+	dir, err := os.UserCacheDir()
+	return filepath.Join(dir, "gatehouse"), err
+}
+
+// New returns a fetcher with a cache in a folder. Its requests go by way of base; nil for a usual transport.
+func New(ctx context.Context, dir string, trust *Trust, base *http.Transport) (*Fetcher, error) {
+	c, err := openCache(dir)
+	if err != nil {
+		return nil, err
+	}
+	hosts := map[string]bool{}
+	if trust.Base != nil {
+		hosts = trust.Base.registries
+	}
+	if base == nil {
+		base = &http.Transport{ForceAttemptHTTP2: true}
+	}
+	ctx, end := context.WithTimeout(ctx, maxTime)
+	return &Fetcher{Revision: source.Disk(c.root, filepath.Join(c.dir, "files")), Progress: func(string) {}, ctx: ctx,
+		end: end, trust: trust, client: newClient(trust, base), tokens: auth.NewCache(), cache: c,
+		logins: readLogins(ctx, hosts), slots: make(chan struct{}, atATime)}, nil
+}
+
+// Close ends the fetching, and cleans the cache.
+func (f *Fetcher) Close() {
+	f.end()
+	f.client.CloseIdleConnections()
+	f.cache.clean(time.Now())
+	_ = f.cache.root.Close()
+}
+
+// Failures returns the sources that were not fetched.
+func (f *Fetcher) Failures() []Failure {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.SortedFunc(slices.Values(append([]Failure{}, f.failed...)), func(a, b Failure) int {
+		return compare(a.Source, b.Source)
+	})
+}
+
+func compare(a, b fetched.Source) int {
+	return cmp.Or(cmp.Compare(a.Repository, b.Repository), cmp.Compare(a.Chart, b.Chart), cmp.Compare(a.Version, b.Version),
+		cmp.Compare(a.Range, b.Range), cmp.Compare(a.Archive, b.Archive), cmp.Compare(a.Manifest, b.Manifest))
+}
+
+// All returns all that the run has fetched or found in the cache.
+func (f *Fetcher) All() []fetched.Files {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.SortedFunc(slices.Values(append([]fetched.Files{}, f.all...)), func(a, b fetched.Files) int {
+		return compare(a.Source, b.Source)
+	})
+}
+
+// Fetch implements fetched.Fetcher.
+func (f *Fetcher) Fetch(from fetched.Source) (fetched.Files, error) {
+	type result struct {
+		files fetched.Files
+		err   error
+	}
+	r := memo.Get(&f.once, from, func() (r result) {
+		if r.files, r.err = f.fetch(from); r.err != nil {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.failed = append(f.failed, Failure{from, r.err.Error()})
+		}
+		return r
+	})
+	return r.files, r.err
+}
+
+// word matches the name of a chart and its version: they become the name of a file.
+var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
+
+func (f *Fetcher) fetch(from fetched.Source) (files fetched.Files, err error) {
+	u, err := parse(from.Repository)
+	if err != nil {
+		return files, err
+	}
+	if err := f.trust.check(from, u); err != nil { // also of what the cache has
+		return files, err
+	}
+	isOCI := u.Scheme == ociScheme
+	switch {
+	case from.Chart == "" || from.IsGit:
+		return files, errors.New("only charts are fetched")
+	case !isOCI && u.Scheme != "https" && u.Scheme != "http":
+		return files, fmt.Errorf("%s is no URL of charts: write https:// or oci://", from.Repository)
+	case !word.MatchString(from.Chart):
+		return files, fmt.Errorf("%q is no name of a chart", from.Chart)
+	}
+	if u.User != nil {
+		return files, fmt.Errorf("%s has a password: remove it, and log in by helm repo add", u.Redacted())
+	}
+	if found, name := f.inCache(from); name != "" {
+		return f.add(from, found, name)
+	}
+	select {
+	case f.slots <- struct{}{}:
+		defer func() { <-f.slots }()
+	case <-f.ctx.Done():
+		return files, fmt.Errorf("fetching took longer than %s", maxTime)
+	}
+	f.Progress("fetching " + from.String())
+	host := hostPort(u)
+	ctx, cancel := context.WithTimeout(context.WithValue(f.ctx, tripKey{}, trip{host, isOCI ||
+		f.trust.isNamed(from.Repository)}), maxOne)
+	defer cancel()
+	content, resolved, err := f.download(ctx, from, isOCI)
+	if err != nil {
+		return files, err
+	}
+	return f.keep(from, content, resolved)
+}
+
+// download returns the archive of a source, and its version.
+func (f *Fetcher) download(ctx context.Context, from fetched.Source, isOCI bool) ([]byte, string, error) {
+	if isOCI {
+		return f.getLayer(ctx, from)
+	}
+	return f.getChart(ctx, from)
+}
+
+// keep adds an archive of a chart to the cache.
+func (f *Fetcher) keep(from fetched.Source, content []byte, resolved string) (files fetched.Files, err error) {
+	if err := checkDigest(content, from.Archive); err != nil {
+		return files, fmt.Errorf("%w, the lock", err)
+	}
+	version, err := checkChart(content, from.Chart)
+	if err != nil {
+		return files, err
+	}
+	if from.Manifest == "" && strings.TrimPrefix(version, "v") != strings.TrimPrefix(resolved, "v") &&
+		isExact(resolved) {
+		return files, fmt.Errorf("is chart %s %s, and not %s", from.Chart, version, resolved)
+	}
+	if !word.MatchString(version) {
+		return files, fmt.Errorf("%q is no version", version)
+	}
+	name := from.Chart + "-" + version + ".tgz"
+	found := known{version, digestOf(content)}
+	if err := f.cache.keep(name, content); err != nil {
+		return files, fmt.Errorf("write to the cache: %w", err)
+	}
+	if isFixed(from) {
+		if err := f.cache.remember(from, found); err != nil {
+			return files, fmt.Errorf("write to the cache: %w", err)
+		}
+	}
+	watchdog.Read("fetched "+found.Digest, len(content))
+	return f.add(from, found, name)
+}
+
+// isExact reports whether a version is one version, and no range.
+func isExact(version string) bool {
+	_, err := semver.StrictNewVersion(strings.TrimPrefix(version, "v"))
+	return err == nil
+}
+
+// isFixed reports whether a source never moves.
+func isFixed(from fetched.Source) bool {
+	return from.Archive != "" || from.Manifest != "" || from.Range == "" && from.Filter == "" && isExact(from.Version)
+}
+
+// inCache returns the archive of a source that never moves.
+func (f *Fetcher) inCache(from fetched.Source) (found known, name string) {
+	if !isFixed(from) {
+		return found, ""
+	}
+	found, _ = f.cache.find(from)
+	if from.Archive != "" {
+		found.Digest = from.Archive
+	}
+	if found.Digest == "" {
+		return found, ""
+	}
+	name = f.cache.archive(found.Digest)
+	version, isChart := strings.CutPrefix(name, from.Chart+"-")
+	if !isChart {
+		return found, ""
+	}
+	found.Resolved = strings.TrimSuffix(version, ".tgz")
+	return found, name
+}
+
+// add adds files to those of the run.
+func (f *Fetcher) add(from fetched.Source, found known, name string) (fetched.Files, error) {
+	files := fetched.Files{Source: from, Resolved: found.Resolved, Digest: found.Digest,
+		Path: path.Join("/", fetched.Folder, folderOf(found.Digest), name)}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.all = append(f.all, files)
+	return files, nil
+}
