@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -46,6 +47,8 @@ func openCache(dir string) (*cache, error) {
 
 func digestOf(content []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(content)) }
 
+var isDigest = regexp.MustCompile("^sha256:[0-9a-f]{64}$")
+
 // folderOf returns the folder of a digest. Its first 96 bits are enough to tell files apart, and short to read.
 func folderOf(digest string) string { return strings.TrimPrefix(digest, "sha256:")[:24] }
 
@@ -60,7 +63,7 @@ func sourceFile(from fetched.Source) string {
 // find returns the entry of a source.
 func (c *cache) find(from fetched.Source) (k known, isKnown bool) {
 	content, err := c.root.ReadFile(sourceFile(from))
-	if err != nil || json.Unmarshal(content, &k) != nil || len(k.Digest) != len("sha256:")+64 {
+	if err != nil || json.Unmarshal(content, &k) != nil || !isDigest.MatchString(k.Digest) {
 		return known{}, false
 	}
 	c.touch(sourceFile(from))
@@ -75,18 +78,21 @@ func (c *cache) remember(from fetched.Source, k known) error {
 	return regular.ReplaceFile(c.root, sourceFile(from), content)
 }
 
-// archive returns the name of the only file of a digest, if it is there and whole.
-func (c *cache) archive(digest string) (name string) {
+// archive returns the only file of a digest, if it is there and whole.
+func (c *cache) archive(digest string) (name string, content []byte) {
+	if !isDigest.MatchString(digest) {
+		return "", nil
+	}
 	folder := path.Join("files", folderOf(digest))
 	entries, _ := fs.ReadDir(c.root.FS(), folder)
 	for _, entry := range entries {
 		content, err := regular.ReadFile(c.root, path.Join(folder, entry.Name()))
 		if err == nil && digestOf(content) == digest {
 			c.touch(folder)
-			return entry.Name()
+			return entry.Name(), content
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // keep writes an archive.

@@ -79,6 +79,9 @@ func (f *Fetcher) getChart(ctx context.Context, from fetched.Source) (content []
 	if len(chosen.URLs) == 0 {
 		return nil, "", fmt.Errorf("%s has no URL of chart %s %s", from.Repository, from.Chart, version)
 	}
+	if _, content = f.cache.archive("sha256:" + strings.TrimPrefix(chosen.Digest, "sha256:")); content != nil {
+		return content, version, nil
+	}
 	base, err := url.Parse(strings.TrimRight(from.Repository, "/") + "/")
 	if err != nil {
 		return nil, "", err
@@ -134,16 +137,13 @@ func checkDigest(content []byte, promised string) error {
 	return nil
 }
 
-// checkChart returns the version of a chart, or an error for an archive that is not the chart.
-func checkChart(content []byte, name string) (version string, err error) {
+// readChart returns the name and the version of the chart in an archive.
+func readChart(content []byte) (name, version string, err error) {
 	c, err := loader.LoadArchive(bytes.NewReader(content))
 	if err != nil {
-		return "", fmt.Errorf("is no chart: %w", err)
+		return "", "", fmt.Errorf("is no chart: %w", err)
 	}
-	if c.Name() != name {
-		return "", fmt.Errorf("is chart %s, and not %s", c.Name(), name)
-	}
-	return c.Metadata.Version, nil
+	return c.Name(), c.Metadata.Version, nil
 }
 
 // get returns the content at a URL, with the credentials of a repository if it is on the same server.

@@ -39,6 +39,7 @@ type Fetcher struct {
 	tokens auth.Cache
 	logins *logins
 	cache  *cache
+	files  *os.Root
 	once   memo.Memo
 	slots  chan struct{}
 
@@ -72,9 +73,13 @@ func New(ctx context.Context, dir string, trust *Trust, base *http.Transport) (*
 	if base == nil {
 		base = &http.Transport{ForceAttemptHTTP2: true}
 	}
+	files, err := c.root.OpenRoot("files")
+	if err != nil {
+		return nil, err
+	}
 	ctx, end := context.WithTimeout(ctx, maxTime)
-	return &Fetcher{Revision: source.Disk(c.root, filepath.Join(c.dir, "files")), Progress: func(string) {}, ctx: ctx,
-		end: end, trust: trust, client: newClient(trust, base), tokens: auth.NewCache(), cache: c,
+	return &Fetcher{Revision: source.Disk(files, files.Name()), Progress: func(string) {}, ctx: ctx,
+		end: end, trust: trust, client: newClient(trust, base), tokens: auth.NewCache(), cache: c, files: files,
 		logins: readLogins(ctx, hosts), slots: make(chan struct{}, atATime)}, nil
 }
 
@@ -83,6 +88,7 @@ func (f *Fetcher) Close() {
 	f.end()
 	f.client.CloseIdleConnections()
 	f.cache.clean(time.Now())
+	_ = f.files.Close()
 	_ = f.cache.root.Close()
 }
 
@@ -90,9 +96,9 @@ func (f *Fetcher) Close() {
 func (f *Fetcher) Failures() []Failure {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.SortedFunc(slices.Values(append([]Failure{}, f.failed...)), func(a, b Failure) int {
-		return compare(a.Source, b.Source)
-	})
+	failed := append([]Failure{}, f.failed...)
+	slices.SortFunc(failed, func(a, b Failure) int { return compare(a.Source, b.Source) })
+	return failed
 }
 
 func compare(a, b fetched.Source) int {
@@ -104,9 +110,9 @@ func compare(a, b fetched.Source) int {
 func (f *Fetcher) All() []fetched.Files {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.SortedFunc(slices.Values(append([]fetched.Files{}, f.all...)), func(a, b fetched.Files) int {
-		return compare(a.Source, b.Source)
-	})
+	all := append([]fetched.Files{}, f.all...)
+	slices.SortFunc(all, func(a, b fetched.Files) int { return compare(a.Source, b.Source) })
+	return all
 }
 
 // Fetch implements fetched.Fetcher.
@@ -180,21 +186,22 @@ func (f *Fetcher) download(ctx context.Context, from fetched.Source, isOCI bool)
 
 // keep adds an archive of a chart to the cache.
 func (f *Fetcher) keep(from fetched.Source, content []byte, resolved string) (files fetched.Files, err error) {
-	if err := checkDigest(content, from.Archive); err != nil {
-		return files, fmt.Errorf("%w, the lock", err)
+	if is := digestOf(content); from.Archive != "" && from.Archive != is {
+		return files, fmt.Errorf("has the digest %s, and charts.lock has %s: if the chart may change, remove its line", is,
+			from.Archive)
 	}
-	version, err := checkChart(content, from.Chart)
+	name, version, err := readChart(content)
+	wants := isExact(resolved) && from.Manifest == "" // a tag may have another form
+	if err == nil && (name != from.Chart || wants && strings.TrimPrefix(version, "v") != strings.TrimPrefix(resolved, "v")) {
+		err = fmt.Errorf("is chart %s %s, and not %s %s", name, version, from.Chart, resolved)
+	}
 	if err != nil {
 		return files, err
-	}
-	if from.Manifest == "" && strings.TrimPrefix(version, "v") != strings.TrimPrefix(resolved, "v") &&
-		isExact(resolved) {
-		return files, fmt.Errorf("is chart %s %s, and not %s", from.Chart, version, resolved)
 	}
 	if !word.MatchString(version) {
 		return files, fmt.Errorf("%q is no version", version)
 	}
-	name := from.Chart + "-" + version + ".tgz"
+	name += "-" + version + ".tgz"
 	found := known{version, digestOf(content)}
 	if err := f.cache.keep(name, content); err != nil {
 		return files, fmt.Errorf("write to the cache: %w", err)
@@ -231,7 +238,7 @@ func (f *Fetcher) inCache(from fetched.Source) (found known, name string) {
 	if found.Digest == "" {
 		return found, ""
 	}
-	name = f.cache.archive(found.Digest)
+	name, _ = f.cache.archive(found.Digest)
 	version, isChart := strings.CutPrefix(name, from.Chart+"-")
 	if !isChart {
 		return found, ""

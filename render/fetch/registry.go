@@ -64,6 +64,9 @@ func (f *Fetcher) getLayer(ctx context.Context, from fetched.Source) (layer []by
 	if found.Size > maxAnswer || found.Size < 0 {
 		return nil, "", fmt.Errorf("%s is over %d MiB", from, maxAnswer>>20)
 	}
+	if _, layer = f.cache.archive(found.Digest.String()); layer != nil {
+		return layer, resolved, nil
+	}
 	blob, err := repository.Blobs().Fetch(ctx, found)
 	if err != nil {
 		return nil, "", reason(err)

@@ -149,7 +149,11 @@ func (p *puller) pull(c render.NeededChart) (isPulled bool, file string, err err
 		content, err = p.fetch(&chart, c.From)
 		file = path.Join(c.Folder, chart.File())
 	}
-	if err != nil || p.done[file] {
+	if err == nil && p.done[file] {
+		_, err = l.find(chart)
+		return false, file, err
+	}
+	if err != nil {
 		return false, file, err
 	}
 	return isPulled, file, p.lock(l, chart, file, content, isPulled)
