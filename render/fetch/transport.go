@@ -62,9 +62,14 @@ func newClient(trust *Trust, base *http.Transport) *http.Client {
 		if len(via) > 9 {
 			return errors.New("too many redirects")
 		}
-		if before := via[len(via)-1].URL; before.Scheme != r.URL.Scheme || hostPort(before) != hostPort(r.URL) {
-			r.Header.Del("Authorization")
-			r.Header.Del("Cookie")
+		before := via[len(via)-1].URL
+		if before.Scheme == r.URL.Scheme && hostPort(before) == hostPort(r.URL) {
+			return nil
+		}
+		r.Header.Del("Authorization") // net/http keeps it for another port, and for HTTP
+		r.Header.Del("Cookie")
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			return errors.New("a redirect of credentials to another host")
 		}
 		return nil
 	}}
@@ -102,11 +107,6 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := t.RoundTripper.RoundTrip(r)
 	if err != nil {
 		return nil, err
-	}
-	if isAway && r.Response != nil && response.StatusCode == http.StatusUnauthorized {
-		response.StatusCode = http.StatusForbidden // nobody is to answer it with the credentials of the first host
-		response.Status = "403 asks for credentials after a redirect"
-		response.Header.Del("Www-Authenticate")
 	}
 	response.Body = &bounded{ReadCloser: response.Body, t: t, left: maxAnswer}
 	return response, nil
