@@ -131,11 +131,13 @@ func (p *puller) add(file string, err error) {
 
 // pull makes sure that a chart is there and locked. It reports whether it wrote the chart.
 func (p *puller) pull(c render.NeededChart) (isPulled bool, file string, err error) {
+	chart := charts.LockedOf(nil, c.From)
+	file = path.Join(c.Folder, chart.File())
 	l, err := p.lockOf(c.Folder)
 	if err != nil {
-		return false, path.Join(c.Folder, charts.LockFile), err
+		return false, file, err
 	}
-	chart := charts.LockedOf(l.entries, c.From)
+	chart = charts.LockedOf(l.entries, c.From)
 	file = path.Join(c.Folder, chart.File())
 	if !word.MatchString(chart.Name) || len(strings.Fields(chart.Repository)) != 1 {
 		return false, file, fmt.Errorf("%q is no name of a chart with a repository", chart.Name)
