@@ -26,6 +26,7 @@ import (
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
+	"example.com/gatehouse/render/source/fetched"
 	"example.com/gatehouse/render/source/text"
 	"example.com/gatehouse/render/tree"
 )
@@ -145,8 +146,8 @@ func (f *following) followObjects(parent *Delivery, own manifest.ID) (problems [
 			open := func(d *Delivery, files *source.FileSystem) []manifest.Problem { return f.open(d, files, own) }
 			f.findSource(p.Source, own)
 			if f.world.isForeign(p, own, f.files) {
-				f.foreign = append(f.foreign, p)
-				open = openForeign
+				within = f.files.InArtifact("")
+				open = f.openForeign
 			}
 			problems = append(problems, f.add(d, within, open)...)
 		}
@@ -182,10 +183,37 @@ func (d *Delivery) guarded(open func(*Delivery, *source.FileSystem) []manifest.P
 	return open(d, files)
 }
 
-// openForeign says that the objects of a delivery are in another source.
-func openForeign(d *Delivery, _ *source.FileSystem) []manifest.Problem {
-	d.unknown("other repository: " + d.Source.String())
-	return nil
+// openForeign builds the folder of a delivery in another source, if it may be fetched.
+func (f *following) openForeign(d *Delivery, files *source.FileSystem) []manifest.Problem {
+	from, reason := folder.SourceOf(f.world.objects[d.Source])
+	if !files.IsFetching() || reason != "" {
+		d.unknown(strings.TrimSuffix("other repository: "+d.Source.String()+": "+reason, ": "))
+		f.foreign = append(f.foreign, d.Place)
+		return nil
+	}
+	if problems := d.fetch(files, from); problems != nil {
+		return problems
+	}
+	return d.build(files)
+}
+
+// fetch sets the folder of a delivery to that in a source that is not in the tree. It returns a warning if it is not
+// there.
+func (d *Delivery) fetch(files *source.FileSystem, from fetched.Source) []manifest.Problem {
+	got, err := files.Fetch(from)
+	if err != nil {
+		d.unknown(release.NotFetched(from.String(), err))
+		return warning(d.Of, fmt.Sprintf("is not followed, as its source %s is not fetched: %v", from, err))
+	}
+	d.Folder = path.Join(got.Path, d.Folder)
+	if !d.IsFlux {
+		d.Application.Path = source.Relative(d.Folder)
+	}
+	if files.IsDir(d.Folder) {
+		return nil
+	}
+	d.unknown("no such folder: " + source.Relative(d.Folder))
+	return warning(d.Of, fmt.Sprintf("%s: no such folder in %s (%s)", d.Field, from, got.Resolved))
 }
 
 // notFollowed returns one warning about the places in other sources.
@@ -335,10 +363,18 @@ func (f *following) open(d *Delivery, files *source.FileSystem, own manifest.ID)
 // release has the charts.
 func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest.Problem {
 	s := d.Application
-	if why := f.origin.Elsewhere(s); why != "" {
+	why := f.origin.Elsewhere(s)
+	switch {
+	case why == "":
+	case !files.IsFetching() || strings.HasPrefix(s.RepoURL, "oci://"):
 		d.unknown(why + ": " + s.String())
 		f.foreign = append(f.foreign, d.Place)
 		return nil
+	default:
+		if problems := d.fetch(files, folder.GitSourceOf(s)); problems != nil {
+			return problems
+		}
+		s = d.Application
 	}
 	if !files.IsDir(d.Folder) {
 		d.unknown("no such folder: " + source.Relative(d.Folder))
@@ -368,6 +404,8 @@ func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest
 	case built == application.OfPlugin:
 		return append(problems, d.notJudged(
 			strings.TrimSuffix("a plugin makes its objects: "+place.Application.Plugin.Name, ": "))...)
+	case built == application.OfHelm && why != "":
+		return append(problems, d.notJudged(why+", and has a chart: "+s.String())...)
 	case built == application.OfHelm:
 		return problems
 	}

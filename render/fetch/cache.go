@@ -104,6 +104,33 @@ func (c *cache) keep(name string, content []byte) error {
 	return regular.ReplaceFile(c.root, path.Join(folder, name), content)
 }
 
+// keepTree unpacks an archive, unless it is unpacked already.
+func (c *cache) keepTree(digest, name string, content []byte) error {
+	folder := path.Join("files", folderOf(digest))
+	if _, err := c.root.Lstat(path.Join(folder, name)); err == nil {
+		return nil
+	}
+	dir, err := os.MkdirTemp(filepath.Join(c.dir, folder), "new-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	to, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	err = unpack(to, content)
+	_ = to.Close()
+	if err != nil {
+		return err
+	}
+	err = os.Rename(dir, filepath.Join(c.dir, folder, name))
+	if _, statErr := c.root.Lstat(path.Join(folder, name)); statErr == nil {
+		return nil // another run was first
+	}
+	return err
+}
+
 // touch makes an entry young.
 func (c *cache) touch(name string) {
 	info, err := c.root.Lstat(name)
@@ -121,8 +148,11 @@ func (c *cache) clean(now time.Time) {
 	}
 	var all []entry
 	total := int64(0)
-	for _, folder := range []string{"files", "sources"} {
+	for _, folder := range []string{"files", "sources", "."} {
 		entries, _ := fs.ReadDir(c.root.FS(), folder)
+		if folder == "." { // what a killed run has left
+			entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !strings.HasPrefix(e.Name(), "git-") })
+		}
 		for _, of := range entries {
 			info, err := of.Info()
 			if err != nil {

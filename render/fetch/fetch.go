@@ -5,7 +5,6 @@ package fetch
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -38,6 +37,7 @@ type Fetcher struct {
 	client *http.Client
 	tokens auth.Cache
 	logins *logins
+	git    program
 	cache  *cache
 	files  *os.Root
 	once   memo.Memo
@@ -79,7 +79,7 @@ func New(ctx context.Context, dir string, trust *Trust, base *http.Transport) (*
 	}
 	ctx, end := context.WithTimeout(ctx, maxTime)
 	return &Fetcher{Revision: source.Disk(files, files.Name()), Progress: func(string) {}, ctx: ctx,
-		end: end, trust: trust, client: newClient(trust, base), tokens: auth.NewCache(), cache: c, files: files,
+		end: end, trust: trust, client: newClient(trust, base), tokens: auth.NewCache(), git: findGit(), cache: c, files: files,
 		logins: readLogins(ctx, hosts), slots: make(chan struct{}, atATime)}, nil
 }
 
@@ -144,16 +144,17 @@ func (f *Fetcher) fetch(from fetched.Source) (files fetched.Files, err error) {
 		return files, err
 	}
 	isOCI := u.Scheme == ociScheme
+	isHTTP := u.Scheme == "https" || u.Scheme == "http"
 	switch {
-	case from.Chart == "" || from.IsGit:
-		return files, errors.New("only charts are fetched")
-	case !isOCI && u.Scheme != "https" && u.Scheme != "http":
+	case from.IsGit && !isHTTP && u.Scheme != "ssh":
+		return files, fmt.Errorf("%s is no URL of git: write https:// or ssh://", from.Repository)
+	case !from.IsGit && !isOCI && (!isHTTP || from.Chart == ""):
 		return files, fmt.Errorf("%s is no URL of charts: write https:// or oci://", from.Repository)
-	case !word.MatchString(from.Chart):
+	case !from.IsGit && from.Chart != "" && !word.MatchString(from.Chart):
 		return files, fmt.Errorf("%q is no name of a chart", from.Chart)
 	}
-	if u.User != nil {
-		return files, fmt.Errorf("%s has a password: remove it, and log in by helm repo add", u.Redacted())
+	if _, hasPassword := u.User.Password(); hasPassword || u.User != nil && u.Scheme != "ssh" {
+		return files, fmt.Errorf("%s has a password or a user: remove it, and log in by helm or git", u.Redacted())
 	}
 	if found, name := f.inCache(from); name != "" {
 		return f.add(from, found, name)
@@ -165,23 +166,59 @@ func (f *Fetcher) fetch(from fetched.Source) (files fetched.Files, err error) {
 		return files, fmt.Errorf("fetching took longer than %s", maxTime)
 	}
 	f.Progress("fetching " + from.String())
-	host := hostPort(u)
-	ctx, cancel := context.WithTimeout(context.WithValue(f.ctx, tripKey{}, trip{host, isOCI ||
-		f.trust.isNamed(from.Repository)}), maxOne)
+	to := trip{hostPort(u), isOCI || f.trust.isNamed(from.Repository)}
+	ctx, cancel := context.WithTimeout(context.WithValue(f.ctx, tripKey{}, to), maxOne)
 	defer cancel()
-	content, resolved, err := f.download(ctx, from, isOCI)
-	if err != nil {
+	var content []byte
+	var resolved string
+	switch {
+	case from.IsGit:
+		content, resolved, err = f.getCommit(ctx, from, u)
+	case isOCI:
+		content, resolved, err = f.getLayer(ctx, from)
+	default:
+		content, resolved, err = f.getChart(ctx, from)
+	}
+	switch {
+	case err != nil:
 		return files, err
+	case from.Chart == "":
+		return f.keepTree(from, content, resolved)
 	}
 	return f.keep(from, content, resolved)
 }
 
-// download returns the archive of a source, and its version.
-func (f *Fetcher) download(ctx context.Context, from fetched.Source, isOCI bool) ([]byte, string, error) {
-	if isOCI {
-		return f.getLayer(ctx, from)
+// keepTree adds the files of an archive to the cache.
+func (f *Fetcher) keepTree(from fetched.Source, content []byte, resolved string) (files fetched.Files, err error) {
+	found := known{resolved, digestOf(content)}
+	name := treeName(from)
+	if err = f.cache.keep(archiveFile, content); err == nil {
+		err = f.cache.keepTree(found.Digest, name, content)
 	}
-	return f.getChart(ctx, from)
+	fixed := from
+	if from.IsGit { // a branch of the next run may be at the same commit
+		fixed = fetched.Source{Repository: from.Repository, Version: resolved, IsGit: true}
+	}
+	if err == nil && isFixed(fixed) {
+		err = f.cache.remember(fixed, found)
+	}
+	if err != nil {
+		return files, fmt.Errorf("write to the cache: %w", err)
+	}
+	watchdog.Read("fetched "+found.Digest, len(content))
+	return f.add(from, found, name)
+}
+
+// archiveFile is the archive of a tree in the cache.
+const archiveFile = "archive.tar"
+
+// treeName returns the name of the folder of a tree: that of its repository, as messages have it.
+func treeName(from fetched.Source) string {
+	name := strings.TrimSuffix(path.Base(strings.TrimRight(from.Repository, "/")), ".git")
+	if !word.MatchString(name) || name == archiveFile {
+		return "files"
+	}
+	return name
 }
 
 // keep adds an archive of a chart to the cache.
@@ -223,6 +260,12 @@ func isExact(version string) bool {
 
 // isFixed reports whether a source never moves.
 func isFixed(from fetched.Source) bool {
+	if from.IsGit {
+		return wholeCommit.MatchString(from.Version)
+	}
+	if from.Chart == "" {
+		return from.Manifest != ""
+	}
 	return from.Archive != "" || from.Manifest != "" || from.Range == "" && from.Filter == "" && isExact(from.Version)
 }
 
@@ -238,7 +281,13 @@ func (f *Fetcher) inCache(from fetched.Source) (found known, name string) {
 	if found.Digest == "" {
 		return found, ""
 	}
-	name, _ = f.cache.archive(found.Digest)
+	name, content := f.cache.archive(found.Digest)
+	if from.Chart == "" {
+		if content == nil || f.cache.keepTree(found.Digest, treeName(from), content) != nil {
+			return found, ""
+		}
+		return found, treeName(from)
+	}
 	version, isChart := strings.CutPrefix(name, from.Chart+"-")
 	if !isChart {
 		return found, ""
