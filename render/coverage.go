@@ -38,8 +38,11 @@ type NotJudged struct {
 	Line   int    `json:"line,omitempty"`
 }
 
-// noDefinition is the reason of a kind.
-const noDefinition = "without a definition"
+// Reasons that many share.
+const (
+	noDefinition    = "without a definition"
+	otherRepository = "other repository"
+)
 
 // Coverage returns the coverage of the environment.
 func (e *Environment) Coverage() (c Coverage) {
@@ -138,6 +141,10 @@ func reasonsOf(byReason map[string]map[string]bool, count int) string {
 		switch {
 		case reason == release.ChartNotHere:
 			reason = string(kind.Count(int64(n), "chart")) + " not here: add --fetch"
+		case reason == otherRepository && (n < count || len(byReason) > 1):
+			reason = fmt.Sprintf("%d %s: add --fetch", n, reason)
+		case reason == otherRepository:
+			reason += ": add --fetch"
 		case n < count || len(byReason) > 1:
 			reason = fmt.Sprintf("%d %s", n, reason)
 		}

@@ -93,7 +93,7 @@ spec:
 		t.Errorf("%d nodes", len(got))
 	}
 	const want = "1 cluster, 9 objects judged. Not judged: 3 Kustomizations (1 error, 1 no such folder, " +
-		"1 other repository), 1 release (1 chart not here: add --fetch)"
+		"1 other repository: add --fetch), 1 release (1 chart not here: add --fetch)"
 	if line := e.Coverage().String(); line != want {
 		t.Errorf("coverage: %s", line)
 	}

@@ -187,7 +187,11 @@ func (d *Delivery) guarded(open func(*Delivery, *source.FileSystem) []manifest.P
 func (f *following) openForeign(d *Delivery, files *source.FileSystem) []manifest.Problem {
 	from, reason := folder.SourceOf(f.world.objects[d.Source])
 	if !files.IsFetching() || reason != "" {
-		d.unknown(strings.TrimSuffix("other repository: "+d.Source.String()+": "+reason, ": "))
+		why := otherRepository + ": " + d.Source.String()
+		if files.IsFetching() {
+			why = "not fetched: " + d.Source.String() + ": " + reason
+		}
+		d.unknown(why)
 		f.foreign = append(f.foreign, d.Place)
 		return nil
 	}

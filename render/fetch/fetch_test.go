@@ -167,7 +167,7 @@ func TestOnlyHostsThatTheBaseNamesAreAsked(t *testing.T) {
 		"a named registry":                {trust: Trust{Base: named("oci://" + own.host + "/others")}, from: registry, isAllowed: true},
 		"another repository of its host":  {trust: Trust{Base: named(own.URL + "/others")}, from: http(own.URL, "1.0.0"), isAllowed: true},
 		"an allowed host":                 {trust: Trust{From: []string{own.URL}}, from: http(own.URL, "1.0.0"), isAllowed: true},
-		"no host":                         {trust: Trust{Base: named(other.URL)}, from: http(own.URL, "1.0.0"), wants: "the base does not name the host " + own.host, asksNone: true},
+		"no host":                         {trust: Trust{Base: named(other.URL)}, from: http(own.URL, "1.0.0"), wants: "the base does not name the host http://" + own.host, asksNone: true},
 		"no known base":                   {from: http(own.URL, "1.0.0"), wants: "the base does not name the host", asksNone: true},
 		"another name of the host":        {trust: Trust{Base: named(localhost)}, from: http(own.URL, "1.0.0"), wants: "the base does not name the host", asksNone: true},
 		"HTTP where HTTPS is named":       {trust: Trust{Base: named("https://" + own.host)}, from: http(own.URL, "1.0.0"), wants: "by HTTP", asksNone: true},

@@ -46,13 +46,13 @@ func findGit() program {
 
 // run runs git in a folder without a work tree: no hook, no filter, and no setting of a repository has a part in it.
 // Its credentials are those of the caller.
-func (p program) run(ctx context.Context, dir, protocol string, args ...string) ([]byte, error) {
+func (p program) run(ctx context.Context, dir, protocol string, settings []string, args ...string) ([]byte, error) {
 	if p.path == "" {
 		return nil, errors.New("git is not in PATH: install git")
 	}
 	options := []string{"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c",
 		"http.followRedirects=false", "-c", "fetch.fsckObjects=true", "-c", "gc.auto=0"}
-	cmd := exec.CommandContext(ctx, p.path, append(options, args...)...) //nolint:gosec // git
+	cmd := exec.CommandContext(ctx, p.path, slices.Concat(options, settings, args)...) //nolint:gosec // git
 	cmd.Dir = dir
 	cmd.Env = append(slices.Clone(p.environ), "LC_ALL=C.UTF-8", "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL="+protocol,
 		"GIT_CEILING_DIRECTORIES="+dir, "GIT_NO_REPLACE_OBJECTS=1", "GIT_LFS_SKIP_SMUDGE=1")
@@ -74,8 +74,8 @@ func (p program) run(ctx context.Context, dir, protocol string, args ...string) 
 	return out.Bytes(), err
 }
 
-// checkedOptions returns the options that keep git at the addresses of a host, which the trust allows.
-func (f *Fetcher) checkedOptions(ctx context.Context, u *url.URL) (options []string, err error) {
+// addressOf returns the setting that keeps git at an address of a host that the trust allows.
+func (f *Fetcher) addressOf(ctx context.Context, u *url.URL) (settings []string, err error) {
 	host := hostPort(u)
 	if request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+u.Host, nil); err == nil {
 		if proxy, err := http.ProxyFromEnvironment(request); err == nil && proxy != nil && u.Scheme != "ssh" {
@@ -108,7 +108,7 @@ var (
 
 // getCommit returns the files of a git repository as an archive, and the commit.
 func (f *Fetcher) getCommit(ctx context.Context, from fetched.Source, u *url.URL) ([]byte, string, error) {
-	options, err := f.checkedOptions(ctx, u)
+	settings, err := f.addressOf(ctx, u)
 	if err != nil {
 		return nil, "", err
 	}
@@ -118,7 +118,7 @@ func (f *Fetcher) getCommit(ctx context.Context, from fetched.Source, u *url.URL
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	run := func(args ...string) ([]byte, error) {
-		return f.git.run(ctx, dir, u.Scheme, append(slices.Clone(options), args...)...)
+		return f.git.run(ctx, dir, u.Scheme, settings, args...)
 	}
 	if _, err := run("init", "--quiet", "--bare", "--template=", "."); err != nil {
 		return nil, "", err

@@ -199,10 +199,13 @@ func (t *Trust) isPlain(host string) bool {
 // check returns an error for a source that may not be fetched.
 func (t *Trust) check(from fetched.Source, u *url.URL) error {
 	host := hostPort(u)
+	isPlain := from.IsPlain || u.Scheme == "http"
 	switch {
+	case !t.IsTree && !t.names(host) && isPlain:
+		return fetched.ErrNewSource{Host: "http://" + u.Host}
 	case !t.IsTree && !t.names(host):
 		return fetched.ErrNewSource{Host: u.Host}
-	case (from.IsPlain || u.Scheme == "http") && !t.isPlain(host):
+	case isPlain && !t.isPlain(host):
 		return fmt.Errorf("the base does not name %s by HTTP: write https://, or allow it by --fetch-from http://%s",
 			u.Host, u.Host)
 	}
