@@ -359,8 +359,9 @@ func TestActionSaysWhatIsRoutine(t *testing.T) {
 		r := newRunner(t)
 		r.set("DIFFERS", strconv.Itoa(code))
 		r.set("GH_TOKEN", "") // the step has none
+		r.set("FETCH", "--fetch")
 		calls, out, failed := r.run(github, "Routine")
-		if calls != "render diff --root shop --base b45e --require-routine\n" || (failed != 0) != (output == "") ||
+		if calls != "render diff --root shop --base b45e --fetch --require-routine\n" || (failed != 0) != (output == "") ||
 			out != "routine: by render\n" {
 			t.Errorf("%d: exit code %d: %s%s", code, failed, calls, out)
 		}
@@ -390,8 +391,8 @@ func TestScriptsHaveNoExpressions(t *testing.T) {
 
 func TestGitLabFindsItsCommentOnAnyPage(t *testing.T) {
 	const (
-		diff   = "render diff --root shop --base b45e -o markdown\n"
-		diffs  = diff + "render diff --root shop --base b45e\n"
+		diff   = "render diff --root shop --base b45e --fetch -o markdown\n"
+		diffs  = diff + "render diff --root shop --base b45e --fetch\n"
 		user   = "curl https://gitlab.example.com/api/v4/user\n"
 		notes  = "https://gitlab.example.com/api/v4/projects/3/merge_requests/7/notes"
 		find   = user + "curl " + notes + "?sort=asc&per_page=100&page=1\n"
