@@ -306,8 +306,9 @@ func (r *Repository) NeededCharts(environment string, progress func(step string)
 	p.root = &Delivery{input: in}
 	if in.sources != nil {
 		for _, e := range in.sources.Charts {
-			if from := e.From(); e.Repo != "" && e.Version != "" {
-				all = append(all, NeededChart{strings.TrimPrefix(e.Home, "/"), from, charts.IsThere(in.sources.FS, e.Local())})
+			if e.Repo != "" && e.Version != "" {
+				isThere := charts.IsThere(in.sources.FS, e.Local())
+				all = append(all, NeededChart{strings.TrimPrefix(e.Home, "/"), e.From(), isThere})
 			}
 		}
 	}

@@ -31,7 +31,9 @@ func SourceOf(o manifest.Object) (from fetched.Source, reason string) {
 	case spec.LayerSelector != nil:
 		return from, "its source selects a layer"
 	case o.GetKind() == "OCIRepository":
-		from.Filter, from.Manifest, from.IsPlain = spec.Ref.SemverFilter, spec.Ref.Digest, spec.Insecure
+		from.Filter = spec.Ref.SemverFilter
+		from.Manifest = spec.Ref.Digest
+		from.IsPlain = spec.Insecure
 		from.Version = spec.Ref.Tag
 	case o.GetKind() == "GitRepository":
 		from.IsGit = true
