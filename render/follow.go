@@ -368,14 +368,8 @@ func (f *following) open(d *Delivery, files *source.FileSystem, own manifest.ID)
 func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest.Problem {
 	s := d.Application
 	why := f.origin.Elsewhere(s)
-	switch {
-	case why == "":
-	case !files.IsFetching() || strings.HasPrefix(s.RepoURL, "oci://"):
-		d.unknown(why + ": " + s.String())
-		f.foreign = append(f.foreign, d.Place)
-		return nil
-	default:
-		if problems := d.fetch(files, folder.GitSourceOf(s)); problems != nil {
+	if why != "" {
+		if isThere, problems := f.fetchElsewhere(d, files, why); !isThere {
 			return problems
 		}
 		s = d.Application
@@ -394,7 +388,13 @@ func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest
 		problems[0].Warning = true
 		return problems
 	}
-	var problems []manifest.Problem
+	return d.buildSource(files, why)
+}
+
+// buildSource builds the folder of a source of an Application. It is not in the tree for the reason why, if there is
+// one.
+func (d *Delivery) buildSource(files *source.FileSystem, why string) (problems []manifest.Problem) {
+	s := d.Application
 	if written, taken := s.Doubled(files); written != "" {
 		problems = warning(d.Of, fmt.Sprintf("argocd.argoproj.io/manifest-generate-paths: Argo CD takes %s for %s, "+
 			"which is not here, and misses changes: write /%s, or a path relative to %s", written, taken, written,
@@ -424,6 +424,18 @@ func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest
 		}
 	}
 	return append(problems, d.build(files)...)
+}
+
+// fetchElsewhere fetches a source of an Application in git. It reports whether the folder is there.
+func (f *following) fetchElsewhere(d *Delivery, files *source.FileSystem, why string) (isThere bool,
+	problems []manifest.Problem) {
+	if !files.IsFetching() || strings.HasPrefix(d.Application.RepoURL, "oci://") {
+		d.unknown(why + ": " + d.Application.String())
+		f.foreign = append(f.foreign, d.Place)
+		return false, nil
+	}
+	problems = d.fetch(files, folder.GitSourceOf(d.Application))
+	return problems == nil, problems
 }
 
 // notJudged adds the reason for unknown objects of the delivery.

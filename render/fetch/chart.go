@@ -131,7 +131,8 @@ func chooseTag(tags []string, from fetched.Source) (string, error) {
 
 // checkDigest compares content with a digest, if there is one.
 func checkDigest(content []byte, promised string) error {
-	if is := digestOf(content); promised != "" && content != nil && "sha256:"+strings.TrimPrefix(promised, "sha256:") != is {
+	is := digestOf(content)
+	if promised != "" && content != nil && "sha256:"+strings.TrimPrefix(promised, "sha256:") != is {
 		return fmt.Errorf("the server sent content with the digest %s, and promised %s", is, promised)
 	}
 	return nil

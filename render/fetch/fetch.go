@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -79,7 +80,8 @@ func New(ctx context.Context, dir string, trust *Trust, base *http.Transport) (*
 	}
 	ctx, end := context.WithTimeout(ctx, maxTime)
 	return &Fetcher{Revision: source.Disk(files, files.Name()), Progress: func(string) {}, ctx: ctx,
-		end: end, trust: trust, client: newClient(trust, base), tokens: auth.NewCache(), git: findGit(), cache: c, files: files,
+		end: end, trust: trust, client: newClient(trust, base), tokens: auth.NewCache(),
+		git: findGit(), cache: c, files: files,
 		logins: readLogins(ctx, hosts), slots: make(chan struct{}, atATime)}, nil
 }
 
@@ -102,8 +104,9 @@ func (f *Fetcher) Failures() []Failure {
 }
 
 func compare(a, b fetched.Source) int {
-	return cmp.Or(cmp.Compare(a.Repository, b.Repository), cmp.Compare(a.Chart, b.Chart), cmp.Compare(a.Version, b.Version),
-		cmp.Compare(a.Range, b.Range), cmp.Compare(a.Archive, b.Archive), cmp.Compare(a.Manifest, b.Manifest))
+	return cmp.Or(cmp.Compare(a.Repository, b.Repository), cmp.Compare(a.Chart, b.Chart),
+		cmp.Compare(a.Version, b.Version), cmp.Compare(a.Range, b.Range), cmp.Compare(a.Archive, b.Archive),
+		cmp.Compare(a.Manifest, b.Manifest))
 }
 
 // All returns all that the run has fetched or found in the cache.
@@ -135,26 +138,34 @@ func (f *Fetcher) Fetch(from fetched.Source) (fetched.Files, error) {
 // word matches the name of a chart and its version: they become the name of a file.
 var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]*$`)
 
-func (f *Fetcher) fetch(from fetched.Source) (files fetched.Files, err error) {
+// locate returns the URL of a source that may be fetched.
+func (f *Fetcher) locate(from fetched.Source) (*url.URL, error) {
 	u, err := parse(from.Repository)
 	if err != nil {
-		return files, err
+		return nil, err
 	}
 	if err := f.trust.check(from, u); err != nil { // also of what the cache has
-		return files, err
+		return nil, err
 	}
-	isOCI := u.Scheme == ociScheme
 	isHTTP := u.Scheme == "https" || u.Scheme == "http"
+	_, hasPassword := u.User.Password()
 	switch {
 	case from.IsGit && !isHTTP && u.Scheme != "ssh":
-		return files, fmt.Errorf("%s is no URL of git: write https:// or ssh://", from.Repository)
-	case !from.IsGit && !isOCI && (!isHTTP || from.Chart == ""):
-		return files, fmt.Errorf("%s is no URL of charts: write https:// or oci://", from.Repository)
-	case !from.IsGit && from.Chart != "" && !word.MatchString(from.Chart):
-		return files, fmt.Errorf("%q is no name of a chart", from.Chart)
+		return nil, fmt.Errorf("%s is no URL of git: write https:// or ssh://", from.Repository)
+	case !from.IsGit && u.Scheme != ociScheme && (!isHTTP || from.Chart == ""):
+		return nil, fmt.Errorf("%s is no URL of charts: write https:// or oci://", from.Repository)
+	case from.Chart != "" && !word.MatchString(from.Chart):
+		return nil, fmt.Errorf("%q is no name of a chart", from.Chart)
+	case hasPassword, u.User != nil && u.Scheme != "ssh":
+		return nil, fmt.Errorf("%s has a password or a user: remove it, and log in by helm or git", u.Redacted())
 	}
-	if _, hasPassword := u.User.Password(); hasPassword || u.User != nil && u.Scheme != "ssh" {
-		return files, fmt.Errorf("%s has a password or a user: remove it, and log in by helm or git", u.Redacted())
+	return u, nil
+}
+
+func (f *Fetcher) fetch(from fetched.Source) (files fetched.Files, err error) {
+	u, err := f.locate(from)
+	if err != nil {
+		return files, err
 	}
 	if found, name := f.inCache(from); name != "" {
 		return f.add(from, found, name)
@@ -166,6 +177,7 @@ func (f *Fetcher) fetch(from fetched.Source) (files fetched.Files, err error) {
 		return files, fmt.Errorf("fetching took longer than %s", maxTime)
 	}
 	f.Progress("fetching " + from.String())
+	isOCI := u.Scheme == ociScheme
 	to := trip{hostPort(u), isOCI || f.trust.isNamed(from.Repository)}
 	ctx, cancel := context.WithTimeout(context.WithValue(f.ctx, tripKey{}, to), maxOne)
 	defer cancel()
@@ -224,12 +236,13 @@ func treeName(from fetched.Source) string {
 // keep adds an archive of a chart to the cache.
 func (f *Fetcher) keep(from fetched.Source, content []byte, resolved string) (files fetched.Files, err error) {
 	if is := digestOf(content); from.Archive != "" && from.Archive != is {
-		return files, fmt.Errorf("has the digest %s, and charts.lock has %s: if the chart may change, remove its line", is,
-			from.Archive)
+		return files, fmt.Errorf("has the digest %s, and charts.lock has %s: if the chart may change, remove its line",
+			is, from.Archive)
 	}
 	name, version, err := readChart(content)
 	wants := isExact(resolved) && from.Manifest == "" // a tag may have another form
-	if err == nil && (name != from.Chart || wants && strings.TrimPrefix(version, "v") != strings.TrimPrefix(resolved, "v")) {
+	isOther := wants && strings.TrimPrefix(version, "v") != strings.TrimPrefix(resolved, "v")
+	if err == nil && (name != from.Chart || isOther) {
 		err = fmt.Errorf("is chart %s %s, and not %s %s", name, version, from.Chart, resolved)
 	}
 	if err != nil {

@@ -69,7 +69,8 @@ func (p program) run(ctx context.Context, dir, protocol string, settings []strin
 	case ctx.Err() != nil:
 		return nil, reason(ctx.Err())
 	case errors.As(err, &exit):
-		return nil, fmt.Errorf("git %s: %s", args[0], cmp.Or(strings.Join(strings.Fields(stderr.String()), " "), exit.String()))
+		said := strings.Join(strings.Fields(stderr.String()), " ")
+		return nil, fmt.Errorf("git %s: %s", args[0], cmp.Or(said, exit.String()))
 	}
 	return out.Bytes(), err
 }

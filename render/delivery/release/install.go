@@ -303,17 +303,24 @@ func (i Installer) find(r Release, locked []charts.Locked, hasLock bool) (at loc
 		return at, &manifest.Problem{Code: manifest.InvalidChart, File: strings.TrimPrefix(archive, "/"),
 			Message: err.Error()}
 	}
-	digest := sha256.Sum256(content)
+	return r.checkLock(archive, sha256.Sum256(content), entry, locked)
+}
+
+// checkLock compares an archive that is here with the lock.
+func (r Release) checkLock(archive string, digest [sha256.Size]byte, entry charts.Locked,
+	locked []charts.Locked) (at located, found *manifest.Problem) {
 	switch is := fmt.Sprintf("sha256:%x", digest); {
 	case entry.Line == 0:
 		for _, l := range locked {
 			if l.File() == entry.File() {
-				return at, warning("chart %s is here from %s, and not from %s: its objects are neither judged nor "+
-					"reviewed", r, l.Repository, r.Repository)
+				p := r.Warning(fmt.Sprintf("chart %s is here from %s, and not from %s: its objects are neither judged nor "+
+					"reviewed", r, l.Repository, r.Repository))
+				return at, &p
 			}
 		}
-		found = warning("%s is not in %s: run render fetch --vendor --all, which adds its digest",
-			strings.TrimPrefix(archive, "/"), charts.LockFile)
+		p := r.Warning(fmt.Sprintf("%s is not in %s: run render fetch --vendor --all, which adds its digest",
+			strings.TrimPrefix(archive, "/"), charts.LockFile))
+		found = &p
 	case entry.Digest != is:
 		return at, &manifest.Problem{Code: manifest.InvalidChart,
 			File: path.Join(charts.Folder, charts.LockFile), Line: entry.Line,
