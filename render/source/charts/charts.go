@@ -32,6 +32,7 @@ import (
 
 	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source/fetched"
 	"example.com/gatehouse/render/source/node"
 	"example.com/gatehouse/render/source/text"
 )
@@ -44,6 +45,8 @@ type Files interface {
 	ReadAny(name string) ([]byte, error)
 	// List returns the names in a folder, sorted.
 	List(folder string) ([]string, error)
+	// Fetch gets files that are not in the repository, if it may.
+	Fetch(from fetched.Source) (fetched.Files, error)
 }
 
 // Entry is an entry of helmCharts of a kustomization.
