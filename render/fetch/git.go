@@ -61,7 +61,7 @@ func (p program) run(ctx context.Context, dir, protocol string, settings []strin
 	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 5 * time.Second
-	var out, stderr bytes.Buffer
+	var out, stderr limited
 	cmd.Stdout, cmd.Stderr = &out, &stderr
 	err := cmd.Run()
 	var exit *exec.ExitError
@@ -73,6 +73,16 @@ func (p program) run(ctx context.Context, dir, protocol string, settings []strin
 		return nil, fmt.Errorf("git %s: %s", args[0], cmp.Or(said, exit.String()))
 	}
 	return out.Bytes(), err
+}
+
+// limited is a buffer of a bounded size.
+type limited struct{ bytes.Buffer }
+
+func (l *limited) Write(p []byte) (int, error) {
+	if l.Len()+len(p) > maxUnpacked {
+		return 0, fmt.Errorf("is over %d MiB", maxUnpacked>>20)
+	}
+	return l.Buffer.Write(p)
 }
 
 // addressOf returns the setting that keeps git at an address of a host that the trust allows.
