@@ -86,6 +86,7 @@ func runExplain(cmd *cobra.Command, kinds *registry.Kinds, f explainFlags, args 
 		if answer == nil {
 			return err
 		}
+		answer.Fetched = f.all()
 		printProblems(cmd.ErrOrStderr(), answer.Errors)
 		if len(answer.Objects) > 0 || f.output == "json" && len(answer.Errors) > 0 {
 			if err := printAnswer(cmd.OutOrStdout(), *answer, f.output); err != nil {
