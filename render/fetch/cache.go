@@ -139,6 +139,18 @@ func (c *cache) touch(name string) {
 	}
 }
 
+// cleanDaily cleans the cache once a day: that looks at each file.
+func (c *cache) cleanDaily() {
+	const done = "cleaned"
+	info, err := c.root.Lstat(done)
+	if err == nil && time.Since(info.ModTime()) < 24*time.Hour {
+		return
+	}
+	if regular.ReplaceFile(c.root, done, nil) == nil {
+		c.clean(time.Now())
+	}
+}
+
 // clean removes old entries, and the oldest ones of a large cache. Another run may do the same.
 func (c *cache) clean(now time.Time) {
 	type entry struct {

@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/Masterminds/semver/v3"
 	"oras.land/oras-go/v2/registry/remote/auth"
@@ -89,7 +88,7 @@ func New(ctx context.Context, dir string, trust *Trust, base *http.Transport) (*
 func (f *Fetcher) Close() {
 	f.end()
 	f.client.CloseIdleConnections()
-	f.cache.clean(time.Now())
+	f.cache.cleanDaily()
 	_ = f.files.Close()
 	_ = f.cache.root.Close()
 }
