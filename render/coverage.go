@@ -11,6 +11,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/settings"
 	"example.com/gatehouse/render/source/charts"
+	"example.com/gatehouse/render/source/fetched"
 )
 
 // Coverage counts the judged objects of some environments, and lists the rest.
@@ -25,6 +26,8 @@ type Coverage struct {
 	// Messages is the number of problems, and Entries are the folders with the reasons, that .gatehouse.yaml leaves out.
 	Messages int      `json:"messagesLeftOut,omitempty"`
 	Entries  []string `json:"entriesLeftOut,omitempty"`
+	// Fetched are the files that were fetched, with the versions that ranges and tags stand for.
+	Fetched []fetched.Files `json:"fetched,omitempty"`
 }
 
 // NotJudged is a delivery, or a kind, whose objects are not all judged as the cluster has them.
@@ -41,8 +44,11 @@ type NotJudged struct {
 	Line   int    `json:"line,omitempty"`
 }
 
-// noDefinition is the reason of a kind.
-const noDefinition = "without a definition"
+// Reasons that many share.
+const (
+	noDefinition    = "without a definition"
+	otherRepository = "other repository"
+)
 
 // Coverage returns the coverage of the environment.
 func (e *Environment) Coverage() (c Coverage) {
@@ -166,7 +172,11 @@ func reasonsOf(byReason map[string]map[string]bool, count int) string {
 		n := len(byReason[reason])
 		switch {
 		case reason == charts.NotHere:
-			reason = string(kind.Count(int64(n), "chart")) + " not here: render charts pull --all"
+			reason = string(kind.Count(int64(n), "chart")) + " not here: add --fetch"
+		case reason == otherRepository && (n < count || len(byReason) > 1):
+			reason = fmt.Sprintf("%d %s: add --fetch", n, reason)
+		case reason == otherRepository:
+			reason += ": add --fetch"
 		case n < count || len(byReason) > 1:
 			reason = fmt.Sprintf("%d %s", n, reason)
 		}

@@ -7,10 +7,12 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/fetched"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verdict"
 )
@@ -45,7 +47,10 @@ func (d *Delivery) setRendered(checker *verdict.Checker) {
 // staysFor returns the reason of the delivery itself to stay as it is in git, or nothing.
 func (d *Delivery) staysFor() string {
 	generates := func(k *source.Kustomization) bool { return len(k.SecretGenerator) > 0 }
+	isFetched := func(file string) bool { return strings.HasPrefix(file, fetched.Folder+"/") }
 	switch {
+	case slices.ContainsFunc(d.Looks.Consumed(), isFetched):
+		return "it has files that were fetched"
 	case d.IsPart:
 		return "its source has a part of the repository"
 	case d.IsOverridden:

@@ -103,7 +103,7 @@ spec:
 		t.Errorf("%d nodes", len(got))
 	}
 	const want = "1 cluster, 10 objects judged. Not judged: 3 Kustomizations (1 error, 1 no such folder, " +
-		"1 other repository), 2 releases (1 chart does not render, 1 chart not here: render charts pull --all)"
+		"1 other repository: add --fetch), 2 releases (1 chart does not render, 1 chart not here: add --fetch)"
 	if line := e.Coverage().String(); line != want {
 		t.Errorf("coverage: %s", line)
 	}

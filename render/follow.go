@@ -26,6 +26,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/fetched"
 	"example.com/gatehouse/render/source/text"
 	"example.com/gatehouse/render/tree"
 )
@@ -165,8 +166,8 @@ func (f *following) followObjects(parent *Delivery, own manifest.ID) (problems [
 			case d.artifact != nil && d.artifact.unknown != "":
 				open = openUnmade
 			case d.artifact == nil && f.world.isForeign(p, own, f.files):
-				f.foreign = append(f.foreign, p)
-				open = openForeign
+				within = f.files.InArtifact("")
+				open = f.openForeign
 			}
 			problems = append(problems, f.add(d, within, open)...)
 		}
@@ -202,10 +203,41 @@ func (d *Delivery) guarded(open func(*Delivery, *source.FileSystem) []manifest.P
 	return open(d, files)
 }
 
-// openForeign says that the objects of a delivery are in another source.
-func openForeign(d *Delivery, _ *source.FileSystem) []manifest.Problem {
-	d.unknown("other repository: " + d.Source.String())
-	return nil
+// openForeign builds the folder of a delivery in another source, if it may be fetched.
+func (f *following) openForeign(d *Delivery, files *source.FileSystem) []manifest.Problem {
+	from, reason := folder.SourceOf(f.world.objects[d.Source])
+	if !files.IsFetching() || reason != "" {
+		why := otherRepository + ": " + d.Source.String()
+		if files.IsFetching() {
+			why = "not fetched: " + d.Source.String() + ": " + reason
+		}
+		d.unknown(why)
+		f.foreign = append(f.foreign, d.Place)
+		return nil
+	}
+	if problems := d.fetch(files, from); problems != nil {
+		return problems
+	}
+	return d.build(files)
+}
+
+// fetch sets the folder of a delivery to that in a source that is not in the tree. It returns a warning if it is not
+// there.
+func (d *Delivery) fetch(files *source.FileSystem, from fetched.Source) []manifest.Problem {
+	got, err := files.Fetch(from)
+	if err != nil {
+		d.unknown(fetched.Reason(from.String(), err))
+		return warning(d.Of, fmt.Sprintf("is not followed, as its source %s is not fetched: %v", from, err))
+	}
+	d.Folder = path.Join(got.Path, d.Folder)
+	if !d.IsFlux {
+		d.Application.Path = source.Relative(d.Folder)
+	}
+	if files.IsDir(d.Folder) {
+		return nil
+	}
+	d.unknown("no such folder: " + source.Relative(d.Folder))
+	return warning(d.Of, fmt.Sprintf("%s: no such folder in %s (%s)", d.Field, from, got.Resolved))
 }
 
 // notFollowed returns one warning about the places in other sources.
@@ -365,14 +397,16 @@ func lookAt(d *Delivery, files *source.FileSystem) {
 // release has the charts.
 func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest.Problem {
 	s := d.Application
-	if why := f.origin.Elsewhere(s); why != "" {
-		d.unknown(why + ": " + s.String())
-		f.foreign = append(f.foreign, d.Place)
+	why := f.origin.Elsewhere(s)
+	if why != "" {
 		d.Revision = f.origin.OtherRevision(s)
-		if d.Revision != "" {
+		if d.Revision != "" && !files.IsFetching() {
 			lookAt(d, files)
 		}
-		return nil
+		if isThere, problems := f.fetchElsewhere(d, files, why); !isThere {
+			return problems
+		}
+		s = d.Application
 	}
 	if !files.IsDir(d.Folder) && files.Exists(d.Folder) {
 		return d.refuse(d.Field, fmt.Errorf("%s is a file, and Argo CD reads folders: write %s", s.Path,
@@ -392,7 +426,13 @@ func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest
 		problems[0].Warning = true
 		return problems
 	}
-	var problems []manifest.Problem
+	return d.buildSource(files, why)
+}
+
+// buildSource builds the folder of a source of an Application. It is not in the tree for the reason why, if there is
+// one.
+func (d *Delivery) buildSource(files *source.FileSystem, why string) (problems []manifest.Problem) {
+	s := d.Application
 	if written, taken := s.Doubled(files); written != "" {
 		problems = warning(d.Of, fmt.Sprintf("argocd.argoproj.io/manifest-generate-paths: Argo CD takes %s for %s, "+
 			"which is not here, and misses changes: write /%s, or a path relative to %s", written, taken, written,
@@ -406,6 +446,8 @@ func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest
 	case built == application.OfPlugin:
 		return append(problems, d.notJudged(
 			strings.TrimSuffix("a plugin makes its objects: "+place.Application.Plugin.Name, ": "))...)
+	case built == application.OfHelm && why != "":
+		return append(problems, d.notJudged(why+", and has a chart: "+s.String())...)
 	case built == application.OfHelm:
 		return problems
 	}
@@ -425,6 +467,18 @@ func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest
 		return problems
 	}
 	return append(problems, d.build(files)...)
+}
+
+// fetchElsewhere fetches a source of an Application in git. It reports whether the folder is there.
+func (f *following) fetchElsewhere(d *Delivery, files *source.FileSystem, why string) (isThere bool,
+	problems []manifest.Problem) {
+	if !files.IsFetching() || strings.HasPrefix(d.Application.RepoURL, "oci://") {
+		d.unknown(why + ": " + d.Application.String())
+		f.foreign = append(f.foreign, d.Place)
+		return false, nil
+	}
+	problems = d.fetch(files, folder.GitSourceOf(d.Application))
+	return problems == nil, problems
 }
 
 // notJudged adds the reasons for unknown objects of the delivery.

@@ -24,6 +24,7 @@ import (
 	"example.com/gatehouse/render/settings"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
+	"example.com/gatehouse/render/source/fetched"
 	"example.com/gatehouse/render/source/node"
 	"example.com/gatehouse/render/tree"
 )
@@ -127,12 +128,23 @@ func (r *Repository) Still() *Repository {
 // and the locks.
 func (r *Repository) At(revision source.Revision) *Repository {
 	at := *r
-	at.files = source.Once(revision)
+	at.files = source.Once(source.Fetching(revision, source.FetcherOf(r.files)))
 	at.Look = nil
 	at.IsLeftOut = nil
 	at.setOnce()
 	return &at
 }
+
+// Fetching returns the repository with the files that its deliveries name and it does not have. A fetcher gets each
+// once, for all revisions.
+func (r *Repository) Fetching(fetcher fetched.Fetcher) *Repository {
+	with := *r
+	with.files = source.Fetching(r.files, fetcher)
+	return &with
+}
+
+// Files returns the files of the repository.
+func (r *Repository) Files() source.Revision { return r.files }
 
 // Again returns the repository with a memo for one environment that is rendered more than once, at several revisions or
 // for several judges: what stays the same is judged and written once.
@@ -270,8 +282,8 @@ func plainObjects(sources *source.Sources, folder string) ([]manifest.Object, er
 type NeededChart struct {
 	// Folder is relative to the root, with slashes.
 	Folder string
-	// Locked is without digest, and IsThere reports whether the chart is there, perhaps as a folder.
-	charts.Locked
+	From   fetched.Source
+	// IsThere reports whether the chart is there, perhaps as a folder.
 	IsThere bool
 }
 
@@ -303,7 +315,7 @@ func (r *Repository) urlOf(id manifest.ID) string {
 }
 
 // NeededCharts returns the charts that an environment names, in its kustomizations and, if it builds, in its
-// releases. The problems include warnings of charts without an exact version or a repository.
+// releases. The problems include warnings of charts without a repository.
 func (r *Repository) NeededCharts(environment string, progress func(step string)) (all []NeededChart,
 	problems []manifest.Problem) {
 	progress("reading")
@@ -313,9 +325,8 @@ func (r *Repository) NeededCharts(environment string, progress func(step string)
 	if in.sources != nil {
 		for _, e := range in.sources.Charts {
 			if e.Repo != "" && e.Version != "" {
-				l := charts.Locked{Name: e.Name, Version: e.Version, Repository: strings.TrimRight(e.Repo, "/")}
-				all = append(all, NeededChart{strings.TrimPrefix(e.Home, "/"), l,
-					charts.IsThere(in.sources.FS, e.Entry)})
+				isThere := charts.IsThere(in.sources.FS, e.Local())
+				all = append(all, NeededChart{strings.TrimPrefix(e.Home, "/"), e.From(), isThere})
 			}
 		}
 	}
@@ -331,15 +342,11 @@ func (r *Repository) NeededCharts(environment string, progress func(step string)
 		}
 		switch {
 		case needed.Chart == "" || needed.Unjudged != "":
-		case !needed.IsExact():
-			p.addProblems([]manifest.Problem{needed.Warning("chart " + needed.String() +
-				" has no exact version: write one")})
 		case needed.Repository == "":
 			p.addProblems([]manifest.Problem{needed.Warning("chart " + needed.String() +
 				": its repository is not in this git repository: run helm pull -d " + charts.Folder)})
 		default:
-			all = append(all, NeededChart{Folder: charts.Folder,
-				Locked: charts.Locked{Name: needed.Chart, Version: needed.Version, Repository: needed.Repository}})
+			all = append(all, NeededChart{Folder: charts.Folder, From: needed.From()})
 		}
 	}
 	return all, manifest.SortProblems(p.problems)

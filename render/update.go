@@ -11,6 +11,7 @@ import (
 	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
+	"example.com/gatehouse/render/source/fetched"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/watchdog"
 )
@@ -22,6 +23,8 @@ type Update struct {
 	// The update keeps them. A Selection of all environments includes the files outside any
 	// environment.
 	Orphans []manifest.Problem
+	// Fetched are the files that were fetched; none by NewUpdate.
+	Fetched []fetched.Files
 
 	leftOut []string // the entries that are none by the settings
 }
@@ -191,7 +194,7 @@ func (u *Update) Failed() bool { return manifest.HasErrors(u.problems()) }
 
 // Coverage returns the coverage of all environments.
 func (u *Update) Coverage() Coverage {
-	all := Coverage{NotJudged: []NotJudged{}, Entries: u.leftOut}
+	all := Coverage{NotJudged: []NotJudged{}, Entries: u.leftOut, Fetched: u.Fetched}
 	for _, e := range u.Environments {
 		all.Add(e.Coverage)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source/charts"
+	"example.com/gatehouse/render/source/fetched"
 )
 
 // Absent is an entry of a kustomization that kustomize would fetch or run. Rendering does neither, and the sources are
@@ -105,10 +106,12 @@ func (w *walk) addAbsentChart(c Chart) (isAbsent bool) {
 		return false
 	}
 	_, problems := charts.Render(w.FS, c.Entry, charts.Cluster{})
-	w.Absent = append(w.Absent, Absent{
-		Problem: problems[0],
-		Reason:  charts.NotHere + ": chart " + c.Name + " " + c.Version,
-	})
+	name := "chart " + c.Name + " " + c.Version
+	a := Absent{Problem: problems[0], Reason: charts.NotHere + ": " + name}
+	if c.NotFetched != nil {
+		a.Reason = fetched.Reason(name, c.NotFetched)
+	}
+	w.Absent = append(w.Absent, a)
 	return true
 }
 

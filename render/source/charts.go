@@ -114,6 +114,18 @@ func (w *walk) checkInherited(folder, inherited string) {
 	}
 }
 
+// fetch fetches the chart of an entry that is not in the tree, by its lock if there is one.
+func (w *walk) fetch(e *charts.Entry) {
+	if e.Repo == "" || !w.FS.IsFetching() || charts.IsThere(w.FS, *e) {
+		return
+	}
+	from := e.From()
+	content, _ := w.FS.ReadAny(path.Join(e.Home, charts.LockFile)) // without one there is no digest
+	locked, _ := charts.ParseLock(charts.LockFile, content)
+	files, err := w.FS.Fetch(charts.LockedOf(locked, from).Pin(from))
+	e.Fetched, e.NotFetched = files.Path, err
+}
+
 // readCharts renders the charts of a walk and reads their objects. It adds them to the file system.
 func (w *walk) readCharts(m *memo.Memo, manifests []*Manifest, clusterOf ClusterOf) ([]*Manifest, []manifest.Problem) {
 	if len(w.Charts) == 0 {
@@ -134,6 +146,9 @@ func (w *walk) readCharts(m *memo.Memo, manifests []*Manifest, clusterOf Cluster
 	var read []*Manifest
 	var found problems
 	files := map[string][]byte{}
+	for i := range w.Charts {
+		w.fetch(&w.Charts[i].Entry)
+	}
 	for i, c := range w.Charts {
 		if w.addAbsentChart(c) {
 			files[c.file] = nil

@@ -26,6 +26,7 @@ import (
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source/charts"
+	"example.com/gatehouse/render/source/fetched"
 )
 
 // disk are files without the limits of a repository.
@@ -37,6 +38,9 @@ func (disk) Resolve(name string) (string, bool, error) {
 }
 func (disk) ReadFile(name string) ([]byte, error) { return os.ReadFile(name) }
 func (disk) ReadAny(name string) ([]byte, error)  { return os.ReadFile(name) }
+func (disk) Fetch(fetched.Source) (fetched.Files, error) {
+	return fetched.Files{}, fetched.ErrNotFetching
+}
 func (disk) List(folder string) (names []string, err error) {
 	entries, err := os.ReadDir(folder)
 	for _, e := range entries {

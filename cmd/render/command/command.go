@@ -42,6 +42,7 @@ func (e exitCode) Error() string { return fmt.Sprintf("exit status %d", int(e)) 
 
 type flags struct {
 	selected
+	fetching
 	check  bool
 	strict bool
 	// requireCoverage makes objects that are not judged another exit code.
@@ -123,15 +124,18 @@ disk fails midway, the error lists the changed files; render again.`,
 		PersistentPreRun:           func(cmd *cobra.Command, _ []string) { limitWatchdog(cmd) },
 		SuggestionsMinimumDistance: 2,
 	}
-	f.addFlags(cmd, "render", ", and prune removed ones", "text", "json", "github", "sarif")
+	f.selected.addFlags(cmd, "render", ", and prune removed ones", "text", "json", "github", "sarif")
 	cmd.Flags().StringVar(&f.since, "changed-since", "",
 		"render the environments that may differ since the branch left the git `REVISION`")
 	cmd.MarkFlagsMutuallyExclusive("env", "changed-since")
 	f.addVerboseFlag(cmd)
 	addModeFlags(cmd, &f)
+	f.fetching.addFlags(cmd)
+	cmd.MarkFlagsMutuallyExclusive("fetch", "watch")
 	cmd.SetFlagErrorFunc(suggestFlag)
 	cobra.EnableCommandSorting = false // the most used ones come first
-	cmd.AddCommand(newDiffCommand(kinds), newExplainCommand(kinds), newInitCommand(kinds), newChartsCommand(kinds),
+	cmd.AddCommand(newDiffCommand(kinds), newExplainCommand(kinds), newInitCommand(kinds), newFetchCommand(kinds),
+		newChartsCommand(kinds),
 		newUpgradeCommand(kinds), newImagesCommand(kinds), newCoverageCommand(kinds), newNewCommand(kinds, args),
 		newSyncCommand(kinds),
 		newPublishCommand(kinds), newApplyCommand(kinds), newDeleteCommand(kinds), newVersionCommand())
@@ -214,6 +218,10 @@ func renderOnce(cmd *cobra.Command, kinds *registry.Kinds, f flags, look func(na
 		lock = (*render.Repository).Lock
 		signal.Ignore(syscall.SIGPIPE) // a closed pipe must not interrupt the writes
 	}
+	if f.isOn && !f.check {
+		return errors.New("--fetch needs --check: rendered/ has to be the same for everybody, so fetch charts into the " +
+			"repository with render fetch --vendor, and render then")
+	}
 	root := f.root
 	if f.since != "" || f.check && f.staged {
 		remove, err := f.readGit(cmd.Context(), &root)
@@ -228,6 +236,11 @@ func renderOnce(cmd *cobra.Command, kinds *registry.Kinds, f flags, look func(na
 		if root != f.root { // a copy of the index
 			repository.Origin = originOf(cmd.Context(), cmp.Or(f.root, "."), "")
 		}
+		repository, end, err := f.open(cmd, repository, f.since, p)
+		if err != nil {
+			return err
+		}
+		defer end()
 		if f.output == "github" {
 			folder := folderInWorkspace(repository.Dir())
 			ending.report(func(problem manifest.Problem) {
@@ -270,6 +283,7 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 		}
 	}
 	p.stop()
+	update.Fetched = f.all()
 	if err := printUpdate(cmd, repository, update, f); err != nil {
 		return fmt.Errorf("nothing was changed: print report: %w", err)
 	}

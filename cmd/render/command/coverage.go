@@ -16,8 +16,13 @@ import (
 	"example.com/gatehouse/render/settings"
 )
 
+type coverageFlags struct {
+	selected
+	fetching
+}
+
 func newCoverageCommand(kinds *registry.Kinds) *cobra.Command {
-	var f selected
+	var f coverageFlags
 	cmd := &cobra.Command{
 		Use:   "coverage [--env NAME...]",
 		Short: "List what is not judged, and why",
@@ -30,14 +35,20 @@ Exit codes: 0 success; 2 error.`,
 		Args: environmentsAreFlags,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runCoverage(cmd, kinds, f) },
 	}
-	f.addFlags(cmd, "list", " (the default)", "text", "json")
+	f.fetching.addFlags(cmd)
+	f.selected.addFlags(cmd, "list", " (the default)", "text", "json")
 	return cmd
 }
 
-func runCoverage(cmd *cobra.Command, kinds *registry.Kinds, f selected) error {
+func runCoverage(cmd *cobra.Command, kinds *registry.Kinds, f coverageFlags) error {
 	f.All = f.All || len(f.Names) == 0
 	return inRepository(cmd, kinds, f.root, (*render.Repository).RLock,
 		func(repository *render.Repository, p *progress) error {
+			repository, end, err := f.open(cmd, repository, "", p)
+			if err != nil {
+				return err
+			}
+			defer end()
 			repository.NoWarnings = true
 			update, err := render.NewUpdate(cmd.Context(), repository, f.Selection, p.stepOf)
 			if err != nil {
@@ -45,6 +56,7 @@ func runCoverage(cmd *cobra.Command, kinds *registry.Kinds, f selected) error {
 			}
 			defer update.Close()
 			p.stop()
+			update.Fetched = f.all()
 			coverage := update.Coverage()
 			slices.SortStableFunc(coverage.NotJudged, func(a, b render.NotJudged) int {
 				return cmp.Or(strings.Compare(a.What, b.What), strings.Compare(a.Reason, b.Reason),

@@ -29,6 +29,7 @@ import (
 
 type diffFlags struct {
 	selected
+	fetching
 	base    string
 	against string
 	live    bool
@@ -92,7 +93,8 @@ has the reasons.`,
 		Args: environmentsAreFlags,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDiff(cmd, kinds, f) },
 	}
-	f.addFlags(cmd, "compare", ", including removed ones (the default with --base)", "text", "markdown", "html", "json")
+	f.selected.addFlags(cmd, "compare", ", including removed ones (the default with --base)", "text", "markdown", "html",
+		"json")
 	f.addVerboseFlag(cmd)
 	cmd.Flags().StringVar(&f.base, "base", "", "compare with a git `REVISION`, as a pull request into it does")
 	_ = cmd.RegisterFlagCompletionFunc("base", completeRevisions)
@@ -103,6 +105,7 @@ has the reasons.`,
 		"exit with 3 unless all effects are known, such as a new version of an image")
 	cmd.Flags().StringVar(&f.link, "link", "",
 		"with -o markdown, end the comment with a link to the `URL` of the page that -o html wrote")
+	f.fetching.addFlags(cmd)
 	addClusterFlags(cmd, &f.target)
 	return cmd
 }
@@ -118,8 +121,12 @@ func runDiff(cmd *cobra.Command, kinds *registry.Kinds, f diffFlags) error {
 	f.All = f.All || f.base != "" && len(f.Names) == 0
 	return inRepository(cmd, kinds, f.root, (*render.Repository).RLock,
 		func(repository *render.Repository, p *progress) error {
+			repository, end, err := f.open(cmd, repository, f.base, p)
+			if err != nil {
+				return err
+			}
+			defer end()
 			var d *compare.Diff
-			var err error
 			repository.Origin = originOf(cmd.Context(), repository.Dir(), f.base)
 			switch {
 			case f.live:
@@ -184,6 +191,7 @@ func printDifferences(cmd *cobra.Command, d *compare.Diff, now time.Time, f diff
 		return err
 	}
 	coverage := coverageOf(d)
+	coverage.Fetched = f.all()
 	if !f.live {
 		fmt.Fprintln(errOut, coverage)
 	}

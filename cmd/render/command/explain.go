@@ -19,6 +19,7 @@ import (
 )
 
 type explainFlags struct {
+	fetching
 	environment, namespace, root, output string
 }
 
@@ -61,6 +62,7 @@ build the environment, explain prints its errors and the answer.`,
 
 		ValidArgsFunction: completeObjects,
 	}
+	f.addFlags(cmd)
 	addEnvironmentFlags(cmd, &f.environment, &f.root)
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "",
 		"the namespace of the object; needed if the name exists in several")
@@ -70,6 +72,11 @@ build the environment, explain prints its errors and the answer.`,
 
 func runExplain(cmd *cobra.Command, kinds *registry.Kinds, f explainFlags, args []string) error {
 	return inRepository(cmd, kinds, f.root, nil, func(repository *render.Repository, p *progress) error {
+		repository, end, err := f.open(cmd, repository, "", p)
+		if err != nil {
+			return err
+		}
+		defer end()
 		q, err := f.question(repository, args)
 		if err != nil {
 			return err
@@ -79,6 +86,7 @@ func runExplain(cmd *cobra.Command, kinds *registry.Kinds, f explainFlags, args 
 		if answer == nil {
 			return err
 		}
+		answer.Fetched = f.all()
 		printProblems(cmd.ErrOrStderr(), answer.Errors)
 		if len(answer.Objects) > 0 || f.output == "json" && len(answer.Errors) > 0 {
 			if err := printAnswer(cmd.OutOrStdout(), *answer, f.output); err != nil {

@@ -15,6 +15,7 @@ import (
 
 type imagesFlags struct {
 	selected
+	fetching
 	base string
 }
 
@@ -52,7 +53,8 @@ Exit codes: 0 success; 2 error.`,
 		Args: environmentsAreFlags,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runImages(cmd, kinds, f) },
 	}
-	f.addFlags(cmd, "list", " (the default)", "text", "json")
+	f.selected.addFlags(cmd, "list", " (the default)", "text", "json")
+	f.fetching.addFlags(cmd)
 	cmd.Flags().StringVar(&f.base, "base", "", "compare with a git `REVISION`, as a pull request into it does")
 	return cmd
 }
@@ -61,6 +63,11 @@ func runImages(cmd *cobra.Command, kinds *registry.Kinds, f imagesFlags) error {
 	f.All = f.All || len(f.Names) == 0
 	return inRepository(cmd, kinds, f.root, (*render.Repository).RLock,
 		func(repository *render.Repository, p *progress) error {
+			repository, end, err := f.open(cmd, repository, f.base, p)
+			if err != nil {
+				return err
+			}
+			defer end()
 			d, err := diff.Run(cmd.Context(), repository, f.Selection, f.base, p.stepOf)
 			if err != nil {
 				return err
@@ -75,6 +82,7 @@ func printImages(cmd *cobra.Command, d *compare.Diff, f imagesFlags) error {
 	printProblems(cmd.ErrOrStderr(), errs)
 	all, charts := images.List(d)
 	report := imagesReport{d.Base, all, charts, coverageOf(d), errs}
+	report.Coverage.Fetched = f.all()
 	defer fmt.Fprintln(cmd.ErrOrStderr(), report.Coverage)
 	if f.output == "json" {
 		if err := printJSON(cmd.OutOrStdout(), report); err != nil {

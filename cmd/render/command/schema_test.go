@@ -26,7 +26,7 @@ var rewrite = flag.Bool("update", false, "write the expected files of scripts an
 // outputs are the values that -o json prints, by command.
 var outputs = map[string]any{
 	"render": report{}, "diff": reviewReport{}, "images": imagesReport{}, "upgrade": upgradeReport{},
-	"explain": explain.Answer{}, "charts": pull.Result{}, "publish": publish.Result{},
+	"explain": explain.Answer{}, "fetch": fetchReport{}, "charts": pull.Result{}, "publish": publish.Result{},
 	"publish-verify": publish.Verification{}, "apply": applyReport{}, "version": versions{}, "coverage": render.Coverage{},
 }
 

@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"io"
+	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
 	"os"
@@ -32,8 +33,8 @@ const gitConfig = `[user]
 
 // TestScripts runs the built program, git and others. In addition to the commands of testscript there
 // are `git`, `render`, `code N COMMAND`, which expects the exit code N, and `serve NAME`, which serves
-// the bare repositories of the working folder by HTTP at the URL in the variable NAME. -update rewrites
-// the expected files of `cmp`.
+// the bare repositories of the working folder by HTTP at the URL in the variable NAME, and `files NAME`, which serves
+// the folder NAME so, with the paths of its requests in NAME.log. -update rewrites the expected files of `cmp`.
 func TestScripts(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
@@ -42,7 +43,7 @@ func TestScripts(t *testing.T) {
 		Dir:           "testdata/script",
 		UpdateScripts: *rewrite,
 		Setup:         setUpGit,
-		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"git": runGit, "code": runCode, "serve": serveGit},
+		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"git": runGit, "code": runCode, "serve": serveGit, "files": serveFiles},
 	})
 }
 
@@ -75,6 +76,21 @@ func serveGit(script *testscript.TestScript, _ bool, args []string) {
 		Stderr: io.Discard,
 		Env:    []string{"GIT_PROJECT_ROOT=" + script.MkAbs("."), "GIT_HTTP_EXPORT_ALL=1", "HOME=" + script.Getenv("HOME")},
 	})
+	script.Defer(server.Close)
+	script.Setenv(args[0], server.URL)
+}
+
+func serveFiles(script *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		script.Fatalf("usage: files NAME")
+	}
+	log, err := os.Create(script.MkAbs(args[0] + ".log"))
+	script.Check(err)
+	files := http.FileServer(http.Dir(script.MkAbs(args[0])))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(log, r.URL.Path+"\n")
+		files.ServeHTTP(w, r)
+	}))
 	script.Defer(server.Close)
 	script.Setenv(args[0], server.URL)
 }

@@ -20,6 +20,7 @@ import (
 
 type upgradeFlags struct {
 	selected
+	fetching
 	kubernetes, from string
 }
 
@@ -52,7 +53,8 @@ Exit codes: 0 no differences; 1 differences; 2 error.`,
 		Args: environmentsAreFlags,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runUpgrade(cmd, kinds, f) },
 	}
-	f.addFlags(cmd, "judge", "", "text", "markdown", "json")
+	f.selected.addFlags(cmd, "judge", "", "text", "markdown", "json")
+	f.fetching.addFlags(cmd)
 	cmd.Flags().StringVar(&f.kubernetes, "kubernetes", "", "the minor `VERSION` to judge by, like 1.37")
 	cmd.Flags().StringVar(&f.from, "from", "",
 		"the minor `VERSION` to compare with (default: the one that each environment declares, or the newest)")
@@ -66,12 +68,18 @@ Exit codes: 0 no differences; 1 differences; 2 error.`,
 func runUpgrade(cmd *cobra.Command, kinds *registry.Kinds, f upgradeFlags) error {
 	return inRepository(cmd, kinds, f.root, (*render.Repository).RLock,
 		func(repository *render.Repository, p *progress) error {
+			repository, end, err := f.open(cmd, repository, "", p)
+			if err != nil {
+				return err
+			}
+			defer end()
 			all, errs, err := upgrade.Run(repository, f.Selection, f.from, f.kubernetes, p.stepOf)
 			if err != nil {
 				return err
 			}
 			p.stop()
 			coverage := noCoverage()
+			coverage.Fetched = f.all()
 			for _, e := range all {
 				coverage.Add(e.Coverage)
 			}

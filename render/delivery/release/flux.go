@@ -81,8 +81,13 @@ func (in index) ofHelmRelease(o manifest.Object) []Release {
 		folder, name := path.Split(strings.TrimRight(textAt(chart, "spec", "url"), "/"))
 		r.Chart = name
 		r.setRepository(folder)
-		r.Version = cmp.Or(textAt(chart, "spec", "ref", "semver"),
-			strings.ReplaceAll(textAt(chart, "spec", "ref", "tag"), "_", "+"))
+		r.Filter = textAt(chart, "spec", "ref", "semverFilter")
+		r.Manifest = textAt(chart, "spec", "ref", "digest")
+		r.IsPlain = valueAt(chart, "spec", "insecure") == true
+		r.Version = textAt(chart, "spec", "ref", "semver")
+		if r.IsTag = r.Version == ""; r.IsTag {
+			r.Version = strings.ReplaceAll(textAt(chart, "spec", "ref", "tag"), "_", "+")
+		}
 	}
 	if r.Chart == "" && r.Folder == "" {
 		if ref.Name == "" {
@@ -144,6 +149,7 @@ func (in index) setChart(r *Release, t chartTemplate) {
 	r.Version = t.Version
 	r.Files = t.ValuesFiles
 	r.RepositoryID = sourceID(t.SourceRef)
+	r.IsPlain = valueAt(in[r.RepositoryID], "spec", "insecure") == true
 	r.setRepository(textAt(in[r.RepositoryID], "spec", "url"))
 }
 

@@ -3,6 +3,7 @@ package release
 import (
 	"cmp"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,8 +22,10 @@ import (
 	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
+	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
+	"example.com/gatehouse/render/source/fetched"
 )
 
 // Installer renders the charts of releases.
@@ -58,6 +61,7 @@ type Installed struct {
 	Noted *source.Looks
 
 	failed          string                     // why the chart does not render
+	notFetched      error                      // why the chart is not here
 	documents       map[string]source.Document // by originOf
 	blamePostRender func(kustomization map[string]any, p manifest.Problem) (keys []string, part string)
 }
@@ -69,6 +73,7 @@ func (i Installer) Install(releases []Release) (all []*Installed, problems []man
 	if manifest.HasErrors(problems) {
 		return nil, problems
 	}
+	i.fetchAhead(releases, locked)
 	ofChart := map[string][]string{} // the releases, by the problem of their chart
 	for _, r := range releases {
 		r.locate = i.Locate
@@ -112,11 +117,12 @@ func (i Installer) install(r Release, locked []charts.Locked,
 			_, _, _ = i.Files.Resolve(name) // to note it, also without the chart
 		}
 	}
-	archive, digest, found := i.find(r, locked, hasLock)
+	at, found := i.find(r, locked, hasLock)
+	result.notFetched = at.notFetched
 	if found != nil {
 		problems = append(problems, *found)
 	}
-	if archive == "" {
+	if at.archive == "" {
 		return result, problems
 	}
 	problems = append(problems, r.warnings...)
@@ -131,7 +137,7 @@ func (i Installer) install(r Release, locked []charts.Locked,
 		return result, append(problems, of)
 	}
 	problems = append(problems, r.repeated()...)
-	rendered := i.renderOnce(r, archive, digest)
+	rendered := i.renderOnce(r, at.archive, at.digest)
 	for _, p := range rendered.problems {
 		of := r.problem(manifest.SplitField(p.Field), p.Message)
 		switch p.Code {
@@ -144,7 +150,7 @@ func (i Installer) install(r Release, locked []charts.Locked,
 		of.Warning = r.isUnsure() || p.Warning
 		problems = append(problems, of)
 	}
-	result.Archive = strings.TrimPrefix(archive, "/")
+	result.Archive = strings.TrimPrefix(at.archive, "/")
 	result.failed = rendered.failed
 	if result.failed == "" {
 		result.Objects = append([]manifest.Object{}, rendered.objects...) // known, if none
@@ -153,7 +159,7 @@ func (i Installer) install(r Release, locked []charts.Locked,
 	result.documents = rendered.documents
 	if isOfHelm := r.UpgradeCRDs != ""; result.Objects != nil && isOfHelm && rendered.settings.AsksStep() {
 		r.IsUpgrade = true
-		result.Upgrade = slices.Clone(i.renderOnce(r, archive, digest).objects) // none after an error
+		result.Upgrade = slices.Clone(i.renderOnce(r, at.archive, at.digest).objects) // none after an error
 	}
 	for _, objects := range [][]manifest.Object{result.Objects, result.Upgrade} {
 		for i := range objects {
@@ -170,6 +176,8 @@ func (r *Installed) UnknownReasons() (reasons []string) {
 		reasons = append(reasons, r.Unjudged)
 	case r.Err != nil:
 		reasons = append(reasons, "wrong values: "+r.Err.Error())
+	case r.notFetched != nil:
+		reasons = append(reasons, fetched.Reason("chart "+r.String(), r.notFetched))
 	case r.Archive == "":
 		reasons = append(reasons, charts.NotHere+": chart "+r.String())
 	case r.failed != "":
@@ -254,59 +262,102 @@ func (i Installer) readLock() (locked []charts.Locked, hasLock bool, problems []
 	return locked, true, problems
 }
 
-// find returns the chart of a release if it is here and to be judged, and the digest of an archive.
-func (i Installer) find(r Release, locked []charts.Locked, hasLock bool) (archive string, digest [sha256.Size]byte,
-	found *manifest.Problem) {
-	warning := func(format string, arguments ...any) (string, [sha256.Size]byte, *manifest.Problem) {
+// located is the place of a chart.
+type located struct {
+	archive    string // or its folder; empty if it is not here, or not to be judged
+	digest     [sha256.Size]byte
+	notFetched error
+}
+
+// find returns the chart of a release if it is here, or fetched, and to be judged.
+func (i Installer) find(r Release, locked []charts.Locked, hasLock bool) (at located, found *manifest.Problem) {
+	warning := func(format string, arguments ...any) *manifest.Problem {
 		p := r.Warning(fmt.Sprintf(format, arguments...))
-		return "", [sha256.Size]byte{}, &p
+		return &p
 	}
 	if r.Folder != "" {
-		archive, found = i.findFolder(r)
-		return archive, digest, found
+		at.archive, found = i.findFolder(r)
+		return at, found
 	}
-	entry := charts.Locked{Name: r.Chart, Version: r.Version}
-	for _, l := range locked {
-		if r.Matches(l) {
-			entry = l
-		}
-	}
-	archive = path.Join("/", charts.Folder, entry.File())
+	entry := charts.LockedOf(locked, r.From())
+	archive := path.Join("/", charts.Folder, entry.File())
 	content, err := i.Files.ReadAny(archive)
 	isMissing := errors.Is(err, fs.ErrNotExist) || strings.ContainsAny(entry.File(), `/\`)
+	isFetching := isMissing && r.Unjudged == "" && i.Files.IsFetching()
 	switch {
+	case isFetching:
+		if at = i.fetch(r, entry); at.notFetched != nil {
+			found = warning("chart %s is not fetched: %v", r, at.notFetched)
+		}
+		return at, found
 	case isMissing && !hasLock:
-		return "", digest, nil
+		return at, nil
 	case r.Unjudged != "":
-		return warning("not judged: %s", r.Unjudged)
-	case !r.IsExact():
-		return warning("chart %s has no exact version, so its objects are neither judged nor reviewed: write one "+
-			"version", r)
+		return at, warning("not judged: %s", r.Unjudged)
+	case entry.Line == 0 && !r.IsExact():
+		return at, warning("chart %s has no exact version, so its objects are neither judged nor reviewed: write one "+
+			"version, or add --fetch", r)
 	case isMissing:
-		return warning("chart %s is not in %s/, so its objects are neither judged nor reviewed: run render charts "+
-			"pull --all", r, charts.Folder)
+		return at, warning("chart %s is not in %s/, so its objects are neither judged nor reviewed: add --fetch, or "+
+			"run render fetch --vendor --all", r, charts.Folder)
 	case err != nil:
-		return "", digest, &manifest.Problem{Code: manifest.InvalidChart,
-			File: strings.TrimPrefix(archive, "/"), Message: err.Error()}
+		return at, &manifest.Problem{Code: manifest.InvalidChart, File: strings.TrimPrefix(archive, "/"),
+			Message: err.Error()}
 	}
-	digest = sha256.Sum256(content)
+	return r.checkLock(archive, sha256.Sum256(content), entry, locked)
+}
+
+// checkLock compares an archive that is here with the lock.
+func (r Release) checkLock(archive string, digest [sha256.Size]byte, entry charts.Locked,
+	locked []charts.Locked) (at located, found *manifest.Problem) {
 	switch is := fmt.Sprintf("sha256:%x", digest); {
 	case entry.Line == 0:
 		for _, l := range locked {
 			if l.File() == entry.File() {
-				return warning("chart %s is here from %s, and not from %s: its objects are neither judged nor reviewed",
-					r, l.Repository, r.Repository)
+				p := r.Warning(fmt.Sprintf("chart %s is here from %s, and not from %s: its objects are neither judged nor "+
+					"reviewed", r, l.Repository, r.Repository))
+				return at, &p
 			}
 		}
-		_, _, found = warning("%s is not in %s: run render charts pull --all, which adds its digest",
-			strings.TrimPrefix(archive, "/"), charts.LockFile)
+		p := r.Warning(fmt.Sprintf("%s is not in %s: run render fetch --vendor --all, which adds its digest",
+			strings.TrimPrefix(archive, "/"), charts.LockFile))
+		found = &p
 	case entry.Digest != is:
-		return "", digest, &manifest.Problem{Code: manifest.InvalidChart,
+		return at, &manifest.Problem{Code: manifest.InvalidChart,
 			File: path.Join(charts.Folder, charts.LockFile), Line: entry.Line,
-			Message: fmt.Sprintf("%s has the digest %s: restore the file, or remove both and run render charts pull "+
+			Message: fmt.Sprintf("%s has the digest %s: restore the file, or remove both and run render fetch --vendor "+
 				"--all", entry.File(), is)}
 	}
-	return archive, digest, found
+	return located{archive: archive, digest: digest}, found
+}
+
+// fetch returns the chart of a release that is not in the tree.
+func (i Installer) fetch(r Release, entry charts.Locked) (at located) {
+	if r.Repository == "" {
+		return located{notFetched: errors.New("its repository is not in this environment")}
+	}
+	files, err := i.Files.Fetch(entry.Pin(r.From()))
+	if err != nil {
+		return located{notFetched: err}
+	}
+	at.archive = files.Path
+	_, at.notFetched = hex.Decode(at.digest[:], []byte(strings.TrimPrefix(files.Digest, "sha256:")))
+	return at
+}
+
+// fetchAhead fetches the missing charts of releases side by side, so that find has them.
+func (i Installer) fetchAhead(releases []Release, locked []charts.Locked) {
+	if !i.Files.IsFetching() {
+		return
+	}
+	parallel.Some(len(releases), len(releases), func(n int) {
+		r := releases[n]
+		entry := charts.LockedOf(locked, r.From())
+		_, _, err := i.Files.Resolve(path.Join("/", charts.Folder, entry.File()))
+		if r.Folder == "" && r.Unjudged == "" && errors.Is(err, fs.ErrNotExist) {
+			i.fetch(r, entry)
+		}
+	})
 }
 
 // findFolder returns the folder of a chart in git if it is here and to be judged.

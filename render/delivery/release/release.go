@@ -21,7 +21,7 @@ import (
 	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/manifest"
-	"example.com/gatehouse/render/source/charts"
+	"example.com/gatehouse/render/source/fetched"
 	"example.com/gatehouse/render/source/text"
 )
 
@@ -32,6 +32,10 @@ type Release struct {
 	ID     manifest.ID     `json:"-"`
 	// Chart, Version and Repository name the chart. Repository is a URL, or empty if unknown.
 	Chart, Version, Repository string
+	// IsTag reports whether Version is a tag, of any form. Filter leaves out tags, Manifest is a digest in place of a
+	// tag, and IsPlain is for a registry without TLS.
+	IsTag, IsPlain   bool   `json:",omitempty"`
+	Filter, Manifest string `json:",omitempty"`
 	// RepositoryID is the HelmRepository that has the URL.
 	RepositoryID manifest.ID `json:"-"`
 	// Name and Namespace are of the release.
@@ -177,10 +181,14 @@ func (r Release) String() string {
 	return strings.TrimSpace(cmp.Or(r.Chart, strings.TrimPrefix(r.Folder, "/")) + " " + r.Version)
 }
 
-// Matches reports whether an archive is the chart of the release.
-func (r Release) Matches(l charts.Locked) bool {
-	return l.Name == r.Chart && l.HasVersion(r.Version) &&
-		(r.Repository == "" || l.Repository == r.Repository)
+// From returns the source of the chart.
+func (r Release) From() fetched.Source {
+	from := fetched.Source{Repository: r.Repository, Chart: r.Chart, Version: r.Version, Filter: r.Filter,
+		Manifest: r.Manifest, IsPlain: r.IsPlain}
+	if !r.IsExact() && !r.IsTag {
+		from.Range, from.Version = cmp.Or(r.Version, "*"), ""
+	}
+	return from
 }
 
 // IsCRDFile reports whether an installed object is in a file of CustomResourceDefinitions, which Helm

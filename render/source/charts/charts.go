@@ -32,6 +32,7 @@ import (
 
 	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source/fetched"
 	"example.com/gatehouse/render/source/node"
 	"example.com/gatehouse/render/source/text"
 )
@@ -44,6 +45,8 @@ type Files interface {
 	ReadAny(name string) ([]byte, error)
 	// List returns the names in a folder, sorted.
 	List(folder string) ([]string, error)
+	// Fetch gets files that are not in the repository, if it may.
+	Fetch(from fetched.Source) (fetched.Files, error)
 }
 
 // Entry is an entry of helmCharts of a kustomization.
@@ -55,6 +58,9 @@ type Entry struct {
 	// File is the kustomization, and Node the entry in it.
 	File string
 	Node *yaml.Node
+	// Fetched is the archive of a chart that is not in the tree, or NotFetched says why there is none.
+	Fetched    string
+	NotFetched error
 	// Installed is set for a chart that a controller installs: nothing of it is in rendered/.
 	Installed *Installed
 }

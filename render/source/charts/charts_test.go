@@ -1,6 +1,9 @@
 package charts
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
 	"fmt"
 	"io/fs"
 	"path"
@@ -11,7 +14,49 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source/fetched"
 )
+
+// archiveOf returns an archive of some files.
+func archiveOf(t *testing.T, files map[string]string) string {
+	t.Helper()
+	var content bytes.Buffer
+	zipped := gzip.NewWriter(&content)
+	w := tar.NewWriter(zipped)
+	for name, text := range files {
+		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(text))}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if w.Close() != nil || zipped.Close() != nil {
+		t.Fatal("close")
+	}
+	return content.String()
+}
+
+func TestMissingDependenciesAreFetchedAtTheirLockedVersion(t *testing.T) {
+	const dependencies = "dependencies:\n- {name: sub, version: 1.x, repository: 'https://example.com', alias: a}\n- {name: sub, version: 1.x, repository: 'https://example.com', alias: b}\n"
+	files := tree{
+		"/charts/app/Chart.yaml":         "apiVersion: v2\nname: app\nversion: 1.0.0\n" + dependencies,
+		"/charts/app/templates/app.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\n",
+	}
+	entry := Entry{HelmChart: types.HelmChart{Name: "app", ReleaseName: "app"}, Home: "/charts", Folder: "/"}
+	_, problems := Render(files, entry, Cluster{Kubernetes: "1.37.0"})
+	if len(problems) != 1 || !strings.Contains(problems[0].Message, "lacks charts that it depends on, sub 1.x, sub 1.x: add --fetch, or run `helm dependency build`") {
+		t.Errorf("%v", problems)
+	}
+	files["/charts/app/Chart.lock"] = "dependencies:\n- {name: sub, version: 1.2.0, repository: 'https://example.com'}\n"
+	files["/.fetched/sub-1.2.0"] = archiveOf(t, map[string]string{"sub/Chart.yaml": "apiVersion: v2\nname: sub\nversion: 1.2.0\n", "sub/templates/sub.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .Chart.Name }}'}\n"})
+	rendered, problems := Render(files, entry, Cluster{Kubernetes: "1.37.0"})
+	for _, name := range []string{"app", "'a'", "'b'"} {
+		if !strings.Contains(string(rendered.Content), "name: "+name+"}") || len(problems) > 0 {
+			t.Errorf("no %s: %v\n%s", name, problems, rendered.Content)
+		}
+	}
+}
 
 // tree are files in memory. A value link=X is a link to X.
 type tree map[string]string
@@ -33,6 +78,13 @@ func (t tree) Resolve(name string) (string, bool, error) {
 
 func (t tree) ReadFile(name string) ([]byte, error) { return []byte(t[name]), nil }
 func (t tree) ReadAny(name string) ([]byte, error)  { return []byte(t[name]), nil }
+
+func (t tree) Fetch(from fetched.Source) (fetched.Files, error) {
+	if file := "/.fetched/" + from.Chart + "-" + from.Version + from.Range; t[file] != "" {
+		return fetched.Files{Path: file, Resolved: from.Version}, nil
+	}
+	return fetched.Files{}, fetched.ErrNotFetching
+}
 
 func (t tree) List(folder string) (names []string, err error) {
 	for file := range t {

@@ -15,6 +15,8 @@ import (
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/ignore"
+
+	"example.com/gatehouse/render/source/fetched"
 )
 
 // A chart may have maxFiles files and maxBytes bytes, archives within it unpacked. Helm limits
@@ -51,6 +53,12 @@ func load(repository Files, e Entry) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
+	notFetched := r.fetch(c)
+	if missing := missingIn(c); len(missing) > 0 && notFetched == nil {
+		if c, err = loader.LoadFiles(r.found); err != nil {
+			return nil, err
+		}
+	}
 	sortDependencies(c)
 	result := &loaded{Chart: c, sources: map[*common.File]string{}, templates: map[string]string{}}
 	files := map[*byte]string{} // by content: Helm keeps the content of a file, and not its folder
@@ -66,7 +74,7 @@ func load(repository Files, e Entry) (*loaded, error) {
 			}
 		}
 	}
-	return result, checkChart(c)
+	return result, checkChart(c, notFetched)
 }
 
 // raw returns the content of a file of the chart.
@@ -81,7 +89,22 @@ func (c *loaded) raw(name string) (content []byte, ok bool) {
 // NotHere is the reason of a chart that is not in the repository.
 const NotHere = "chart not here"
 
-// IsThere reports whether the chart of an entry is in the repository.
+// From returns the source of the chart.
+func (e Entry) From() fetched.Source {
+	from := fetched.Source{Repository: strings.TrimRight(e.Repo, "/"), Chart: e.Name, Version: e.Version}
+	if e.Version == "" {
+		from.Range = "*"
+	}
+	return from
+}
+
+// Local returns the entry without a chart that was fetched.
+func (e Entry) Local() Entry {
+	e.Fetched = ""
+	return e
+}
+
+// IsThere reports whether the chart of an entry is in the repository, or fetched.
 func IsThere(files Files, e Entry) bool {
 	_, _, err := e.find(files)
 	return err == nil
@@ -103,6 +126,12 @@ func (e Entry) find(files Files) (at string, isDir bool, err error) {
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
 			return at, isDir, err
 		}
+	}
+	switch {
+	case e.Fetched != "":
+		return files.Resolve(e.Fetched)
+	case e.NotFetched != nil:
+		return "", false, fmt.Errorf("is not fetched: %w", e.NotFetched)
 	}
 	pull := "helm pull " + e.Name
 	if strings.HasPrefix(e.Repo, "oci://") {
@@ -244,21 +273,61 @@ func (c *loaded) nameTemplates() {
 // errLacking is the error of missing dependencies, which a controller may download.
 var errLacking = errors.New("lacks charts that it depends on")
 
-// checkChart returns an error for a chart that Helm does not install.
-func checkChart(c *chart.Chart) error {
+// missingIn returns the dependencies that a chart does not have.
+func missingIn(c *chart.Chart) (missing []*chart.Dependency) {
+	for _, required := range c.Metadata.Dependencies {
+		isRequired := func(d *chart.Chart) bool { return d.Name() == required.Name }
+		if !slices.ContainsFunc(c.Dependencies(), isRequired) {
+			missing = append(missing, required)
+		}
+	}
+	return missing
+}
+
+// fetch adds the missing dependencies of a chart, at the versions of Chart.lock, as `helm dependency build` does.
+func (r *reader) fetch(c *chart.Chart) error {
+	for _, d := range missingIn(c) {
+		from := fetched.Source{Repository: strings.TrimRight(d.Repository, "/"), Chart: d.Name,
+			Range: cmp.Or(d.Version, "*")}
+		if c.Lock != nil {
+			for _, l := range c.Lock.Dependencies {
+				if l.Name == d.Name && l.Repository == d.Repository {
+					from.Version, from.Range = l.Version, ""
+				}
+			}
+		}
+		files, err := r.files.Fetch(from)
+		var content []byte
+		if err == nil {
+			content, err = r.files.ReadAny(files.Path)
+		}
+		folder := path.Join("charts", d.Name+"-"+files.Resolved+archived)
+		isThere := func(f *archive.BufferedFile) bool { return strings.HasPrefix(f.Name, folder+"/") }
+		if err == nil && !slices.ContainsFunc(r.found, isThere) { // it may have two aliases
+			err = r.unpack(folder, content)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", from, err)
+		}
+	}
+	return nil
+}
+
+// checkChart returns an error for a chart that Helm does not install, and says why its dependencies were not fetched.
+func checkChart(c *chart.Chart, notFetched error) error {
 	if kind := c.Metadata.Type; kind != "" && kind != "application" {
 		return fmt.Errorf("is a chart of type %s, which only other charts may use", kind)
 	}
 	var missing []string
-	for _, required := range c.Metadata.Dependencies {
-		isRequired := func(d *chart.Chart) bool { return d.Name() == required.Name }
-		if !slices.ContainsFunc(c.Dependencies(), isRequired) {
-			missing = append(missing, strings.TrimSpace(required.Name+" "+required.Version))
-		}
+	for _, required := range missingIn(c) {
+		missing = append(missing, strings.TrimSpace(required.Name+" "+required.Version))
 	}
-	if len(missing) > 0 {
-		return fmt.Errorf("%w, %s: run `helm dependency build` in its folder, and commit its charts/", errLacking,
-			strings.Join(missing, ", "))
+	switch {
+	case len(missing) == 0:
+		return nil
+	case errors.Is(notFetched, fetched.ErrNotFetching):
+		return fmt.Errorf("%w, %s: add --fetch, or run `helm dependency build` in its folder, and commit its charts/",
+			errLacking, strings.Join(missing, ", "))
 	}
-	return nil
+	return fmt.Errorf("%w, %s: not fetched: %w", errLacking, strings.Join(missing, ", "), notFetched)
 }

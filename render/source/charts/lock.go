@@ -6,7 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/Masterminds/semver/v3"
+
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source/fetched"
 )
 
 // Folder has the charts that controllers install, from the root: NAME-VERSION.tgz, as `helm pull` writes
@@ -30,6 +33,38 @@ func (l Locked) HasVersion(version string) bool {
 	return strings.TrimPrefix(l.Version, "v") == strings.TrimPrefix(version, "v")
 }
 
+// LockedOf returns the entry of a lock for a chart: of its version, or the newest one in its range. Without one, it
+// returns an entry without a line.
+func LockedOf(all []Locked, from fetched.Source) Locked {
+	found := Locked{Name: from.Chart, Version: cmp.Or(from.Range, from.Version), Repository: from.Repository}
+	constraint, err := semver.NewConstraint(from.Range)
+	var newest *semver.Version
+	for _, l := range all {
+		if l.Name != from.Chart || from.Repository != "" && l.Repository != from.Repository {
+			continue
+		}
+		if from.Range == "" && l.HasVersion(from.Version) {
+			return l
+		}
+		v, versionErr := semver.NewVersion(l.Version)
+		if from.Range != "" && err == nil && versionErr == nil && constraint.Check(v) &&
+			(newest == nil || v.GreaterThan(newest)) {
+			newest = v
+			found = l
+		}
+	}
+	return found
+}
+
+// Pin returns the source of the archive in an entry; the source itself for an entry without a line.
+func (l Locked) Pin(from fetched.Source) fetched.Source {
+	if l.Line > 0 {
+		from.Version, from.Archive = l.Version, l.Digest
+		from.Range, from.Filter = "", ""
+	}
+	return from
+}
+
 // ParseLock parses a lock. Its problems have the path of the file.
 func ParseLock(file string, content []byte) (all []Locked, problems []manifest.Problem) {
 	known := map[string]int{}
@@ -46,7 +81,7 @@ func ParseLock(file string, content []byte) (all []Locked, problems []manifest.P
 		switch {
 		case len(words) != 4 || len(words[3]) != len("sha256:")+64 || !strings.HasPrefix(words[3], "sha256:"):
 			wrong = "is no entry: write NAME VERSION REPOSITORY sha256:DIGEST, or remove the line and run render " +
-				"charts pull"
+				"fetch --vendor"
 		case strings.ContainsAny(l.File(), `/\`):
 			wrong = "a name or version has no slash"
 		case known[l.File()] > 0:
@@ -66,7 +101,7 @@ func ParseLock(file string, content []byte) (all []Locked, problems []manifest.P
 // FormatLock returns the content of a lock.
 func FormatLock(all []Locked) []byte {
 	var content strings.Builder
-	content.WriteString("# Written by render charts pull: name, version, repository, digest of each chart\n")
+	content.WriteString("# Written by render fetch --vendor: name, version, repository, digest of each chart\n")
 	for _, l := range slices.SortedFunc(slices.Values(all), func(a, b Locked) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version))
 	}) {

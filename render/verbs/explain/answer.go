@@ -12,6 +12,7 @@ import (
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/fetched"
 	"example.com/gatehouse/render/tree"
 )
 
@@ -31,6 +32,8 @@ type Answer struct {
 	Objects     []Explanation `json:"objects"`
 	// Errors are the errors of the environment. If there are any, objects may be missing.
 	Errors []manifest.Problem `json:"errors"`
+	// Fetched are the files that were fetched; none by Ask.
+	Fetched []fetched.Files `json:"fetched,omitempty"`
 }
 
 // Ask answers a question. Its error suggests a better question. It calls progress with the name of each

@@ -29,8 +29,11 @@ func locate(dir string) (top, gitDir string, err error) {
 	return "", "", noRepository(dir)
 }
 
+// ErrNoRepository is part of the error of a folder that is in no repository.
+var ErrNoRepository = errors.New("is not in a git repository")
+
 func noRepository(dir string) error {
-	return fmt.Errorf("%s is not in a git repository: run git init, or name another folder with --root", dir)
+	return fmt.Errorf("%s %w: run git init, or name another folder with --root", dir, ErrNoRepository)
 }
 
 func noWorkTree(dir string) error {

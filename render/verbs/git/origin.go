@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -52,6 +53,33 @@ func OriginOf(ctx context.Context, dir, base string) *Origin {
 		return strings.Fields(out)
 	})
 	return o
+}
+
+// Reviewed returns the commit that HEAD left the default branch of the remote at, whose files are reviewed. IsTree
+// reports whether HEAD itself is on that branch, or there is no remote.
+func (r *Repository) Reviewed(ctx context.Context) (commit string, isTree bool, err error) {
+	out, err := r.git(ctx, nil, "remote")
+	if out = strings.TrimSpace(out); err != nil || out == "" {
+		return "", err == nil, err
+	}
+	remote, err := r.Remote(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	for _, branch := range []string{Head, "main", "master"} {
+		ref := "refs/remotes/" + remote + "/" + branch
+		tip, err := r.Tip(ctx, ref)
+		if err != nil || tip == "" {
+			continue
+		}
+		base, err := r.MergeBase(ctx, tip)
+		if err != nil {
+			return "", false, err
+		}
+		head, err := r.Tip(ctx, Head)
+		return base, base == head, err
+	}
+	return "", false, errors.New("git knows no default branch of the remote: run git remote set-head origin --auto")
 }
 
 // IsOther reports whether a revision is none that the tree is to become: a tag, or a branch beside the one that is

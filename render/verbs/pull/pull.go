@@ -1,5 +1,4 @@
-// Package pull downloads the charts that environments name. It is the only package of render that uses
-// the network for its input.
+// Package pull writes fetched charts to the repository, with their locks.
 package pull
 
 import (
@@ -9,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"os"
 	"path"
 	"regexp"
@@ -20,8 +18,10 @@ import (
 
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/regular"
 	"example.com/gatehouse/render/source/charts"
+	"example.com/gatehouse/render/source/fetched"
 )
 
 // Result lists the files of a pull, from the root.
@@ -35,9 +35,9 @@ type Result struct {
 	Problems []manifest.Problem `json:"-"`
 }
 
-// Run downloads the missing charts of environments, and adds entries to the locks beside them. With all
+// Run writes the missing charts of environments, and adds entries to the locks beside them. With all
 // environments it removes locked charts that none of them names. An error of a chart leaves the others.
-func Run(ctx context.Context, client *http.Client, repository *render.Repository, selection render.Selection,
+func Run(ctx context.Context, fetcher fetched.Fetcher, repository *render.Repository, selection render.Selection,
 	progress func(string)) (*Result, error) {
 	names, err := repository.Select(selection)
 	if err != nil {
@@ -48,8 +48,7 @@ func Run(ctx context.Context, client *http.Client, repository *render.Repository
 		return nil, err
 	}
 	defer root.Close()
-	p := &puller{root: root, client: client, progress: progress, indexes: map[string]index{}, files: map[string]*lock{},
-		done:   map[string]bool{},
+	p := &puller{root: root, fetcher: fetcher, progress: progress, files: map[string]*lock{}, done: map[string]bool{},
 		Result: &Result{Pulled: []string{}, Locked: []string{}, Unchanged: []string{}, Removed: []string{}}}
 	for _, name := range names {
 		if err := p.pullEnvironment(ctx, repository, name); err != nil {
@@ -63,13 +62,29 @@ func Run(ctx context.Context, client *http.Client, repository *render.Repository
 	return p.Result, nil
 }
 
-// puller downloads and writes charts.
+// Fetch fetches the charts of environments, and returns the errors of these.
+func Fetch(ctx context.Context, repository *render.Repository, selection render.Selection,
+	progress func(string)) (errs []manifest.Problem, err error) {
+	names, err := repository.Select(selection)
+	if err != nil {
+		return nil, err
+	}
+	found := make([][]manifest.Problem, len(names))
+	parallel.Some(render.SideBySide, len(names), func(i int) {
+		if ctx.Err() == nil {
+			_, problems := repository.NeededCharts(names[i], func(step string) { progress(names[i] + ": " + step) })
+			found[i], _ = manifest.SplitProblems(problems)
+		}
+	})
+	return manifest.SortProblems(slices.Concat(found...)), ctx.Err()
+}
+
+// puller writes charts.
 type puller struct {
 	*Result
 	root     *os.Root
-	client   *http.Client
+	fetcher  fetched.Fetcher
 	progress func(string)
-	indexes  map[string]index // by repository
 	files    map[string]*lock // by folder
 	done     map[string]bool  // archives
 }
@@ -80,24 +95,23 @@ type lock struct {
 	entries []charts.Locked
 }
 
-// pullEnvironment downloads the charts of an environment. Its releases are known once its own charts are
-// there.
+// pullEnvironment writes the charts of an environment. Its releases are known once its own charts are there.
 func (p *puller) pullEnvironment(ctx context.Context, repository *render.Repository, name string) error {
+	isDone := map[render.NeededChart]bool{}
 	for {
 		needed, problems := repository.NeededCharts(name, func(step string) { p.progress(name + ": " + step) })
 		isNew := false
 		for _, c := range needed {
-			file := path.Join(c.Folder, c.File())
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if !p.done[file] {
-				p.done[file] = true
-				p.progress("pulling " + c.Name + " " + c.Version)
-				isPulled, err := p.pull(ctx, c, file)
-				isNew = isNew || isPulled
-				p.add(file, err)
+			if isDone[c] {
+				continue
 			}
+			isDone[c] = true
+			isPulled, file, err := p.pull(c)
+			isNew = isNew || isPulled
+			p.add(file, err)
 		}
 		if !isNew {
 			p.Problems = append(p.Problems, problems...)
@@ -115,55 +129,91 @@ func (p *puller) add(file string, err error) {
 	}
 }
 
-// pull makes sure that a chart is there and locked. It reports whether it downloaded the chart.
-func (p *puller) pull(ctx context.Context, c render.NeededChart, file string) (isPulled bool, err error) {
-	if !word.MatchString(c.File()) || len(strings.Fields(c.Repository)) != 1 {
-		return false, fmt.Errorf("%q is no name of a chart with a version and a repository", c.File())
-	}
+// pull makes sure that a chart is there and locked. It reports whether it wrote the chart.
+func (p *puller) pull(c render.NeededChart) (isPulled bool, file string, err error) {
+	chart := charts.LockedOf(nil, c.From)
+	file = path.Join(c.Folder, chart.File())
 	l, err := p.lockOf(c.Folder)
 	if err != nil {
-		return false, err
+		return false, file, err
 	}
-	at, err := l.find(c.Locked)
-	if err != nil {
-		return false, err
+	chart = charts.LockedOf(l.entries, c.From)
+	file = path.Join(c.Folder, chart.File())
+	if !word.MatchString(chart.Name) || len(strings.Fields(chart.Repository)) != 1 {
+		return false, file, fmt.Errorf("%q is no name of a chart with a repository", chart.Name)
 	}
 	content, err := regular.ReadFile(p.root, file)
-	isPulled = errors.Is(err, fs.ErrNotExist)
-	if isPulled && c.IsThere { // as a folder
-		p.Unchanged = append(p.Unchanged, file)
-		return false, nil
+	if isPulled = errors.Is(err, fs.ErrNotExist); isPulled && c.IsThere { // as a folder
+		p.take(file, &p.Unchanged)
+		return false, file, nil
 	}
 	if isPulled {
-		content, err = p.download(ctx, c.Locked)
+		content, err = p.fetch(&chart, c.From)
+		file = path.Join(c.Folder, chart.File())
+	}
+	if err == nil && p.done[file] {
+		_, err = l.find(chart)
+		return false, file, err
 	}
 	if err != nil {
-		return false, err
+		return false, file, err
 	}
-	c.Digest = fmt.Sprintf("sha256:%x", sha256.Sum256(content))
-	if at >= 0 && l.entries[at].Digest != c.Digest {
-		return false,
-			fmt.Errorf("has the digest %s, and line %d of %s another: if the chart may change, remove that line",
-				c.Digest, l.entries[at].Line, l.file)
+	return isPulled, file, p.lock(l, chart, file, content, isPulled)
+}
+
+// fetch returns the archive of a chart, and sets its version.
+func (p *puller) fetch(chart *charts.Locked, from fetched.Source) ([]byte, error) {
+	p.progress("fetching " + from.String())
+	files, err := p.fetcher.Fetch(chart.Pin(from))
+	if err != nil {
+		return nil, err
 	}
-	done := &p.Pulled
+	if chart.Line == 0 && from.Version == "" {
+		chart.Version = files.Resolved
+	}
+	return p.fetcher.ReadFile(strings.TrimPrefix(files.Path, "/"+fetched.Folder+"/"))
+}
+
+// take lists a file.
+func (p *puller) take(file string, in *[]string) {
+	if !p.done[file] {
+		p.done[file] = true
+		*in = append(*in, file)
+	}
+}
+
+// lock adds a chart to its lock, and writes it if it is new.
+func (p *puller) lock(l *lock, chart charts.Locked, file string, content []byte, isNew bool) error {
+	p.done[file] = true // a wrong file stays
+	at, err := l.find(chart)
+	if err != nil {
+		return err
+	}
+	chart.Digest = fmt.Sprintf("sha256:%x", sha256.Sum256(content))
+	if at >= 0 && l.entries[at].Digest != chart.Digest {
+		return fmt.Errorf("has the digest %s, and line %d of %s another: if the chart may change, remove that line",
+			chart.Digest, l.entries[at].Line, l.file)
+	}
+	if err := check(chart, content); err != nil {
+		return err
+	}
+	done := &p.Unchanged
 	switch {
-	case isPulled:
-		err = p.write(c.Locked, file, content)
-	case at >= 0:
-		done = &p.Unchanged
-	default:
+	case isNew:
+		done = &p.Pulled
+		err = regular.ReplaceFile(p.root, file, content)
+	case at < 0:
 		done = &p.Locked
-		err = check(c.Locked, content)
 	}
 	if err == nil && at < 0 {
-		l.entries = append(l.entries, c.Locked)
+		chart.Line = len(l.entries) + 2
+		l.entries = append(l.entries, chart)
 		err = regular.ReplaceFile(p.root, l.file, charts.FormatLock(l.entries))
 	}
 	if err == nil {
 		*done = append(*done, file)
 	}
-	return isPulled, err
+	return err
 }
 
 // find returns the index of the entry of a chart, or -1.
@@ -175,14 +225,6 @@ func (l *lock) find(c charts.Locked) (at int, err error) {
 				"one repository", l.file, l.entries[at].Line, l.entries[at].Repository, c.Repository)
 	}
 	return at, nil
-}
-
-// write writes an archive, unless it is not the chart.
-func (p *puller) write(chart charts.Locked, file string, content []byte) error {
-	if err := check(chart, content); err != nil {
-		return err
-	}
-	return regular.ReplaceFile(p.root, file, content)
 }
 
 // check returns an error for an archive that is not the chart.

@@ -14,8 +14,11 @@ import (
 	"strings"
 	"testing"
 
+	"helm.sh/helm/v4/pkg/registry"
+
 	"example.com/gatehouse/kind/gatehouse"
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/fetch"
 	"example.com/gatehouse/render/manifest"
 )
 
@@ -59,7 +62,8 @@ func serve(t *testing.T) *httptest.Server {
 			}
 			fmt.Fprint(w, `{"token": "secret"}`)
 		case "/v2/team/db/manifests/2.0.0_x":
-			fmt.Fprintf(w, `{"layers": [{"mediaType": %q, "digest": "sha256:%s"}]}`, contentLayer, digest(db))
+			w.Header().Set("Content-Type", "application/vnd.oci.image.manifest.v1+json")
+			fmt.Fprintf(w, `{"layers": [{"mediaType": %q, "digest": "sha256:%s", "size": %d}]}`, registry.ChartLayerMediaType, digest(db), len(db))
 		case "/v2/team/db/blobs/sha256:" + digest(db):
 			_, _ = w.Write(db)
 		default:
@@ -94,7 +98,13 @@ func run(t *testing.T, dir string, server *httptest.Server, objects string) (*Re
 		t.Fatal(err)
 	}
 	defer repository.Close()
-	result, err := Run(t.Context(), server.Client(), repository, render.Selection{All: true}, func(string) {})
+	trust := &fetch.Trust{IsTree: true, Base: fetch.NamesIn(repository.Files())}
+	fetcher, err := fetch.New(t.Context(), t.TempDir(), trust, server.Client().Transport.(*http.Transport).Clone())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fetcher.Close()
+	result, err := Run(t.Context(), fetcher, repository.Fetching(fetcher), render.Selection{All: true}, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +183,7 @@ func TestPullRefuses(t *testing.T) {
 		"another repository":              {application("web", "1.0.0", server.URL+"/charts"), "web 1.0.0 https://example.com sha256:" + strings.Repeat("0", 64), "has this chart of https://example.com, and not of"},
 		"another digest than promised":    {application("bad", "2.0.0", server.URL+"/charts"), "", "promised 0"},
 		"another chart":                   {application("bad", "1.0.0", server.URL+"/charts"), "", "is chart web 1.0.0, and not bad 1.0.0"},
-		"an unknown version":              {application("web", "9.0.0", server.URL+"/charts"), "", "has no chart web 9.0.0"},
+		"an unknown version":              {application("web", "9.0.0", server.URL+"/charts"), "", "has no version 9.0.0 of chart web"},
 		"no repository":                   {application("web", "1.0.0", server.URL+"/none"), "", "404 Not Found"},
 		"a path out of the folder":        {application("../web", "1.0.0", server.URL+"/charts"), "", "is no name of a chart"},
 		"a malformed lock":                {application("web", "1.0.0", server.URL+"/charts"), "web", "charts/charts.lock:1: is no entry"},

@@ -361,8 +361,9 @@ func TestActionSaysWhatIsRoutine(t *testing.T) {
 		r := newRunner(t)
 		r.set("DIFFERS", strconv.Itoa(code))
 		r.set("GH_TOKEN", "") // the step has none
+		r.set("FETCH", "--fetch")
 		calls, out, failed := r.run(github, "Routine")
-		if calls != "render diff --root shop --base b45e --require-routine\n" || (failed != 0) != (output == "") ||
+		if calls != "render diff --root shop --base b45e --fetch --require-routine\n" || (failed != 0) != (output == "") ||
 			out != "routine: by render\n" {
 			t.Errorf("%d: exit code %d: %s%s", code, failed, calls, out)
 		}
@@ -392,9 +393,9 @@ func TestScriptsHaveNoExpressions(t *testing.T) {
 
 func TestGitLabFindsItsCommentOnAnyPage(t *testing.T) {
 	const (
-		diff   = "render diff --root shop --base b45e -o markdown --link https://gitlab.example.com/-/jobs/1/artifacts/file/gatehouse.html\n"
-		page   = "render diff --root shop --base b45e -o html\n"
-		diffs  = diff + "render diff --root shop --base b45e\n" + page
+		diff   = "render diff --root shop --base b45e --fetch -o markdown --link https://gitlab.example.com/-/jobs/1/artifacts/file/gatehouse.html\n"
+		page   = "render diff --root shop --base b45e --fetch -o html\n"
+		diffs  = diff + "render diff --root shop --base b45e --fetch\n" + page
 		user   = "curl https://gitlab.example.com/api/v4/user\n"
 		notes  = "https://gitlab.example.com/api/v4/projects/3/merge_requests/7/notes"
 		find   = user + "curl " + notes + "?sort=asc&per_page=100&page=1\n"

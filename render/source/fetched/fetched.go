@@ -1,0 +1,83 @@
+// Package fetched names files that are not in the tree of a repository: charts, artifacts and git repositories. Package
+// fetch gets them.
+package fetched
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"strings"
+)
+
+// Folder has fetched files in the file system of a build. It is never on disk.
+const Folder = ".fetched"
+
+// Source names files by their repository and version, as the object that delivers them does.
+type Source struct {
+	// Repository is a URL: of a Helm repository, of the folder of a chart in a registry (oci://), of an artifact there,
+	// or of a git repository.
+	Repository string `json:"repository"`
+	// Chart is the name of a chart, and empty for anything else.
+	Chart string `json:"chart,omitempty"`
+	// Version is a version, or a range, of a chart; a tag of an artifact; or a branch, a tag or a commit of git.
+	Version string `json:"version,omitempty"`
+	// Range selects among versions in place of Version, and Filter, a regular expression, leaves out tags before.
+	Range  string `json:"range,omitempty"`
+	Filter string `json:"-"`
+	// Manifest is the digest of an artifact, and Archive that of a chart in a lock.
+	Manifest, Archive string `json:"-"`
+	// IsPlain reports whether a registry speaks HTTP.
+	IsPlain bool `json:"-"`
+	// IsGit reports whether the repository is one of git.
+	IsGit bool `json:"-"`
+}
+
+// String names the source for people.
+func (s Source) String() string {
+	name := s.Repository
+	if s.Chart != "" {
+		name = strings.TrimSuffix(name, "/") + "/" + s.Chart
+	}
+	return strings.TrimSpace(name + " " + cmp.Or(s.Manifest, s.Range, s.Version))
+}
+
+// Files are fetched files.
+type Files struct {
+	Source
+	// Resolved is the version that a range, a branch or a tag stands for in this run: a version, or a commit.
+	Resolved string `json:"resolved"`
+	// Digest is the SHA-256 of the archive.
+	Digest string `json:"digest"`
+	// Path is the archive of a chart, or the folder of an artifact or a git repository, in the file system of a build.
+	Path string `json:"-"`
+}
+
+// ErrNotFetching is the error of each source in a run that fetches nothing.
+var ErrNotFetching = errors.New("nothing is fetched")
+
+// ErrNewSource is the error of a source that a change may not add by itself. Its message has the host.
+type ErrNewSource struct{ Host string }
+
+func (e ErrNewSource) Error() string {
+	return "the base does not name the host " + e.Host + ": review the new source, and allow it by --fetch-from " + e.Host
+}
+
+// Fetcher gets files. All calls of a run for a source have the same result, whatever the tree. The file system has the
+// files by their digest, with names below Folder.
+type Fetcher interface {
+	Fetch(from Source) (Files, error)
+
+	Lstat(name string) (fs.FileInfo, error)
+	ReadLink(name string) (string, error)
+	ReadDir(name string) ([]fs.DirEntry, error)
+	ReadFile(name string) ([]byte, error)
+}
+
+// Reason says why a delivery or a chart is not known whose files were not fetched.
+func Reason(what string, err error) string {
+	var added ErrNewSource
+	if errors.As(err, &added) {
+		return "new source: " + added.Host + ": " + what
+	}
+	return "not fetched: " + what + ": " + err.Error()
+}

@@ -1,0 +1,78 @@
+package source
+
+import (
+	"io/fs"
+	"strings"
+
+	"example.com/gatehouse/render/source/fetched"
+)
+
+// Fetching returns a revision with the files that a fetcher gets, below fetched.Folder; the revision itself without a
+// fetcher.
+func Fetching(revision Revision, fetcher fetched.Fetcher) Revision {
+	if fetcher == nil {
+		return revision
+	}
+	return mount{revision, fetcher}
+}
+
+// FetcherOf returns the fetcher of a revision, or nil.
+func FetcherOf(revision Revision) fetched.Fetcher {
+	switch r := revision.(type) {
+	case *once:
+		return FetcherOf(r.Revision)
+	case mount:
+		return r.fetcher
+	}
+	return nil
+}
+
+// IsFetching reports whether Fetch may get files.
+func (f *FileSystem) IsFetching() bool { return FetcherOf(f.revision) != nil }
+
+// Fetch gets files that are not in the tree.
+func (f *FileSystem) Fetch(from fetched.Source) (fetched.Files, error) {
+	fetcher := FetcherOf(f.revision)
+	if fetcher == nil {
+		return fetched.Files{}, fetched.ErrNotFetching
+	}
+	return fetcher.Fetch(from)
+}
+
+// mount has fetched files beside those of a revision. No folder lists them.
+type mount struct {
+	Revision
+	fetcher fetched.Fetcher
+}
+
+// of returns the revision that has a name, and the name in it.
+func (m mount) of(name string) (Revision, string) {
+	first, within, _ := strings.Cut(name, "/")
+	switch {
+	case first != fetched.Folder:
+		return m.Revision, name
+	case within == "":
+		return m.fetcher, "."
+	}
+	return m.fetcher, within
+}
+
+func (m mount) Lstat(name string) (fs.FileInfo, error) {
+	of, name := m.of(name)
+	return of.Lstat(name)
+}
+
+func (m mount) ReadLink(name string) (string, error) {
+	of, name := m.of(name)
+	return of.ReadLink(name)
+}
+
+func (m mount) ReadDir(name string) ([]fs.DirEntry, error) {
+	of, name := m.of(name)
+	return of.ReadDir(name)
+}
+
+func (m mount) ReadFile(name string) ([]byte, error) {
+	of, name := m.of(name)
+	return of.ReadFile(name)
+}
