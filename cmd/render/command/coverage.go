@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -61,6 +62,9 @@ func runCoverage(cmd *cobra.Command, kinds *registry.Kinds, f selected) error {
 			return flush()
 		})
 }
+
+// printCoverage prints the last line of a run, no wider than a terminal.
+func printCoverage(w io.Writer, c render.Coverage) { fmt.Fprintln(w, wrapped(c.String(), widthOf(w))) }
 
 func noCoverage() render.Coverage { return render.Coverage{NotJudged: []render.NotJudged{}} }
 

@@ -185,7 +185,7 @@ func printDifferences(cmd *cobra.Command, d *compare.Diff, now time.Time, f diff
 	}
 	coverage := coverageOf(d)
 	if !f.live {
-		fmt.Fprintln(errOut, coverage)
+		printCoverage(errOut, coverage)
 	}
 	program := os.Getenv("KUBECTL_EXTERNAL_DIFF")
 	reviewed := sync.OnceValue(func() *review.Review { return review.New(d, now) })

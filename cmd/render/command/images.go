@@ -75,7 +75,7 @@ func printImages(cmd *cobra.Command, d *compare.Diff, f imagesFlags) error {
 	printProblems(cmd.ErrOrStderr(), errs)
 	all, charts := images.List(d)
 	report := imagesReport{d.Base, all, charts, coverageOf(d), errs}
-	defer fmt.Fprintln(cmd.ErrOrStderr(), report.Coverage)
+	defer printCoverage(cmd.ErrOrStderr(), report.Coverage)
 	if f.output == "json" {
 		if err := printJSON(cmd.OutOrStdout(), report); err != nil {
 			return err
