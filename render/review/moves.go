@@ -71,8 +71,8 @@ func idsOf(e *compare.Comparison, action compare.Action) sets.Set[manifest.ID] {
 	return ids
 }
 
-// isMadeOf reports whether an environment consumes files of another one, as of a cluster that moves in. A copy is another
-// cluster, whose objects are all new.
+// isMadeOf reports whether an environment consumes files of another one, as of a cluster that moves in. A copy is
+// another cluster, whose objects are all new.
 func isMadeOf(e, other *compare.Comparison) bool {
 	folder := other.Name
 	if !strings.Contains(folder, "/") {
@@ -97,8 +97,8 @@ func isWhole(e *compare.Comparison, action compare.Action) bool {
 	return len(e.Changes) > 0 && len(e.Unchanged)+len(e.Definitions) == 0 && len(idsOf(e, action)) == len(e.Changes)
 }
 
-// moved compares an environment with its objects before, and those of another one. An object that delivers known objects
-// is equal wherever its folder is.
+// moved compares an environment with its objects before, and those of another one. An object that delivers known
+// objects is equal wherever its folder is.
 func moved(e *compare.Comparison, before, others []*unstructured.Unstructured,
 	from *compare.Comparison) *compare.Comparison {
 	isThere := sets.Set[manifest.ID]{}
