@@ -288,13 +288,12 @@ func TestMovedEnvironmentIsOneRow(t *testing.T) {
 		all  []*compare.Comparison
 		rows []string
 	}{
-		"equal":            {[]*compare.Comparison{between("prod", objects, ""), between("live", "", objects)}, []string{"| ⚠️ | `Environment live` | was `prod`; 0 objects differ" + risk}},
-		"another object":   {[]*compare.Comparison{between("prod", objects, ""), between("live", "", objects+another)}, []string{"| ⚠️ | `Environment live` | was `prod`; 1 object differs" + risk, "`ConfigMap shop/c`"}},
-		"into another":     {[]*compare.Comparison{between("prod", objects, ""), between("live", stranger, stranger+"\n---\n"+objects)}, []string{"| ⚠️ | `Environment live` | was `prod`; 0 objects differ" + risk}},
-		"another folder":   {[]*compare.Comparison{between("prod", objects+sync("a"), ""), between("live", "", objects+sync("b"))}, []string{"| ⚠️ | `Environment live` | was `prod`; 0 objects differ" + risk}},
-		"a copy":           {[]*compare.Comparison{between("prod", objects+sync("a"), objects+sync("a")), between("live", "", objects+sync("b"))}, []string{"| ❔ | `Environment live` | has the objects of `prod`; 0 objects differ |"}},
-		"a differing copy": {[]*compare.Comparison{between("prod", objects, objects), between("live", "", objects+another)}, []string{"`ConfigMap shop/a`", "`PersistentVolumeClaim shop/b`"}},
-		"most is another":  {[]*compare.Comparison{between("prod", objects+another, ""), between("live", "", stranger+another)}, []string{"`ConfigMap shop/d`", "`PersistentVolumeClaim shop/b`"}},
+		"equal":           {[]*compare.Comparison{between("prod", objects, ""), between("live", "", objects)}, []string{"| ⚠️ | `Environment live` | was `prod`; 0 objects differ" + risk}},
+		"another object":  {[]*compare.Comparison{between("prod", objects, ""), between("live", "", objects+another)}, []string{"| ⚠️ | `Environment live` | was `prod`; 1 object differs" + risk, "`ConfigMap shop/c`"}},
+		"into another":    {[]*compare.Comparison{between("prod", objects, ""), between("live", stranger, stranger+"\n---\n"+objects)}, []string{"| ⚠️ | `Environment live` | was `prod`; 0 objects differ" + risk}},
+		"another folder":  {[]*compare.Comparison{between("prod", objects+sync("a"), ""), between("live", "", objects+sync("b"))}, []string{"| ⚠️ | `Environment live` | was `prod`; 0 objects differ" + risk}},
+		"a copy":          {[]*compare.Comparison{between("prod", objects, objects), between("live", "", objects)}, []string{"`ConfigMap shop/a`", "`PersistentVolumeClaim shop/b`"}},
+		"most is another": {[]*compare.Comparison{between("prod", objects+another, ""), between("live", "", stranger+another)}, []string{"`ConfigMap shop/d`", "`PersistentVolumeClaim shop/b`"}},
 	} {
 		comment := New(&compare.Diff{Environments: test.all}, time.Time{}).Markdown(10000, "cmd")
 		for _, row := range test.rows {

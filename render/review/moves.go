@@ -2,6 +2,7 @@ package review
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -22,7 +23,7 @@ type move struct {
 }
 
 // reviewed returns the environments to review, and the moved ones by their names: most objects of another environment,
-// which is gone, are new there; or an environment is new, and has the objects of another one.
+// which is gone, are new there; or an environment is new, and made of another one with the same objects.
 func reviewed(all []*compare.Comparison) (rest []*compare.Comparison, moves map[string]move) {
 	moves = map[string]move{}
 	isMoved := sets.Set[string]{}
@@ -42,7 +43,7 @@ func reviewed(all []*compare.Comparison) (rest []*compare.Comparison, moves map[
 			continue
 		}
 		for _, other := range all {
-			if other == e || !isWhole(e, compare.Added) || !added.Equal(idsAfter(other)) {
+			if other == e || !isWhole(e, compare.Added) || !added.Equal(idsAfter(other)) || !isMadeOf(e, other) {
 				continue
 			}
 			if both := moved(e, nil, other.After().Objects, other); len(both.Changes) == 0 {
@@ -70,6 +71,19 @@ func idsOf(e *compare.Comparison, action compare.Action) sets.Set[manifest.ID] {
 	return ids
 }
 
+// isMadeOf reports whether an environment consumes files of another one, as of a cluster that moves in. A copy is
+// another cluster, whose objects are all new.
+func isMadeOf(e, other *compare.Comparison) bool {
+	folder := other.Name
+	if !strings.Contains(folder, "/") {
+		folder = "environments/" + folder
+	}
+	return e.Environment != nil && e.Environment.IsThere() &&
+		slices.ContainsFunc(e.Environment.Consumed(), func(file string) bool {
+			return strings.HasPrefix(strings.TrimPrefix(file, "/"), folder+"/")
+		})
+}
+
 func idsAfter(e *compare.Comparison) sets.Set[manifest.ID] {
 	ids := sets.Set[manifest.ID]{}
 	for _, o := range e.After().Objects {
@@ -83,8 +97,8 @@ func isWhole(e *compare.Comparison, action compare.Action) bool {
 	return len(e.Changes) > 0 && len(e.Unchanged)+len(e.Definitions) == 0 && len(idsOf(e, action)) == len(e.Changes)
 }
 
-// moved compares an environment with its objects before, and those of another one. An object that delivers known objects
-// is equal wherever its folder is.
+// moved compares an environment with its objects before, and those of another one. An object that delivers known
+// objects is equal wherever its folder is.
 func moved(e *compare.Comparison, before, others []*unstructured.Unstructured,
 	from *compare.Comparison) *compare.Comparison {
 	isThere := sets.Set[manifest.ID]{}

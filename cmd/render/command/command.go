@@ -288,7 +288,7 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 		return fmt.Errorf("nothing was changed: print report: %w", err)
 	}
 	printRenderCommand(cmd.OutOrStdout(), cmd.ErrOrStderr(), update, f)
-	fmt.Fprintln(cmd.ErrOrStderr(), update.Coverage())
+	printCoverage(cmd.ErrOrStderr(), update.Coverage())
 	if f.check || update.Failed() {
 		return checkResult(cmd.ErrOrStderr(), update, f.requireCoverage)
 	}

@@ -81,14 +81,14 @@ func TestJSONReportHasNoNulls(t *testing.T) {
 
 func TestInvalidFlagsAreErrors(t *testing.T) {
 	for want, args := range map[string][]string{
-		"which environment? write --": {},
-		"use text, json or github":    {"--all", "-o", "xml"},
-		"is not the name":             {"--env", "../prod", "--root", repository(t)},
-		"is not an environment":       {"--env", "base", "--root", repository(t)},
-		"has no folder environments":  {"--all", "--root", t.TempDir()},
-		"[env all] are set none":      {"--all", "--env", "prod"},
-		`unknown command "prod" for`:  {"prod"},
-		"/nowhere: no such folder":    {"--all", "--root", "/nowhere"},
+		"which environment? write --":     {},
+		"use text, json, github or sarif": {"--all", "-o", "xml"},
+		"is not the name":                 {"--env", "../prod", "--root", repository(t)},
+		"is not an environment":           {"--env", "base", "--root", repository(t)},
+		"has no folder environments":      {"--all", "--root", t.TempDir()},
+		"[env all] are set none":          {"--all", "--env", "prod"},
+		`unknown command "prod" for`:      {"prod"},
+		"/nowhere: no such folder":        {"--all", "--root", "/nowhere"},
 	} {
 		if _, _, _, err := execute(args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", args, err, want)

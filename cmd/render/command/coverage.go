@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -78,6 +79,9 @@ func runCoverage(cmd *cobra.Command, kinds *registry.Kinds, f coverageFlags) err
 			return flush()
 		})
 }
+
+// printCoverage prints the last line of a run, no wider than a terminal.
+func printCoverage(w io.Writer, c render.Coverage) { fmt.Fprintln(w, wrapped(c.String(), widthOf(w))) }
 
 func noCoverage() render.Coverage { return render.Coverage{NotJudged: []render.NotJudged{}} }
 

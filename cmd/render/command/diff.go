@@ -103,8 +103,14 @@ has the reasons.`,
 	cmd.Flags().BoolVar(&f.live, "live", false, "compare with the cluster, by server-side dry runs")
 	cmd.Flags().BoolVar(&f.requireRoutine, "require-routine", false,
 		"exit with 3 unless all effects are known, such as a new version of an image")
-	cmd.Flags().StringVar(&f.link, "link", "",
-		"with -o markdown, end the comment with a link to the `URL` of the page that -o html wrote")
+	cmd.Flags().Func("link", "with -o markdown, end the comment with a link to the `URL` of the page that -o html wrote",
+		func(url string) error {
+			if !pageURL.MatchString(url) {
+				return errors.New("write an http or https URL")
+			}
+			f.link = url
+			return nil
+		})
 	f.fetching.addFlags(cmd)
 	addClusterFlags(cmd, &f.target)
 	return cmd
@@ -114,6 +120,9 @@ func runDiff(cmd *cobra.Command, kinds *registry.Kinds, f diffFlags) error {
 	if cmd.Flags().Changed("base") && f.base == "" {
 		return errors.New(
 			"--base is empty: specify a branch, a tag or a commit; in CI, check the variable that you pass")
+	}
+	if f.link != "" && f.output != "markdown" {
+		return errors.New("--link is for a comment: add -o markdown, or omit it")
 	}
 	if err := checkComparison(cmd, f); err != nil {
 		return err
@@ -160,8 +169,6 @@ func checkComparison(cmd *cobra.Command, f diffFlags) error {
 			"--against NAME")
 	case f.live && len(f.Names) == 0:
 		return errors.New("--live compares with one cluster: specify its environments with --env NAME")
-	case f.link != "" && (f.output != "markdown" || !pageURL.MatchString(f.link)):
-		return errors.New("--link is for -o markdown, and an https or http URL")
 	case !f.live && changed("kubeconfig"), !f.live && changed("context"):
 		return errors.New("--kubeconfig and --context need --live: add it, or omit them")
 	}
@@ -193,7 +200,7 @@ func printDifferences(cmd *cobra.Command, d *compare.Diff, now time.Time, f diff
 	coverage := coverageOf(d)
 	coverage.Fetched = f.all()
 	if !f.live {
-		fmt.Fprintln(errOut, coverage)
+		printCoverage(errOut, coverage)
 	}
 	program := os.Getenv("KUBECTL_EXTERNAL_DIFF")
 	reviewed := sync.OnceValue(func() *review.Review { return review.New(d, now) })

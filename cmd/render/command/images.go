@@ -83,7 +83,7 @@ func printImages(cmd *cobra.Command, d *compare.Diff, f imagesFlags) error {
 	all, charts := images.List(d)
 	report := imagesReport{d.Base, all, charts, coverageOf(d), errs}
 	report.Coverage.Fetched = f.all()
-	defer fmt.Fprintln(cmd.ErrOrStderr(), report.Coverage)
+	defer printCoverage(cmd.ErrOrStderr(), report.Coverage)
 	if f.output == "json" {
 		if err := printJSON(cmd.OutOrStdout(), report); err != nil {
 			return err

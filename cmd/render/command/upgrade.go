@@ -83,7 +83,7 @@ func runUpgrade(cmd *cobra.Command, kinds *registry.Kinds, f upgradeFlags) error
 			for _, e := range all {
 				coverage.Add(e.Coverage)
 			}
-			defer fmt.Fprintln(cmd.ErrOrStderr(), coverage)
+			defer printCoverage(cmd.ErrOrStderr(), coverage)
 			printAssumed(cmd.ErrOrStderr(), all)
 			if f.output == "json" {
 				err = printJSON(cmd.OutOrStdout(), upgradeReport{all, coverage, append([]manifest.Problem{}, errs...)})

@@ -71,8 +71,8 @@ func (p Place) Unsure(hasUnknown bool) string {
 	return ""
 }
 
-// WithoutFolder returns an object that delivers a folder without the path and the fields that rendered objects show, and
-// any other object as it is.
+// WithoutFolder returns an object that delivers a folder without the path and the fields that rendered objects show,
+// and any other object as it is.
 func WithoutFolder(o *unstructured.Unstructured) *unstructured.Unstructured {
 	isFlux := o.GroupVersionKind().Group == "kustomize.toolkit.fluxcd.io"
 	if !isFlux && !delivery.IsApplication(manifest.Object{Unstructured: o}) {
