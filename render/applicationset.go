@@ -33,8 +33,10 @@ func (f *following) openSet(d *Delivery, files *source.FileSystem) []manifest.Pr
 		problems = problemsOfErrors([]manifest.Object{o.Committed()}, []error{err})
 	} else if err != nil {
 		message := fmt.Sprintf("is not judged, for its %v: commit the Applications that argocd appset "+
-			"generate prints, or write what it makes "+
-			"them of into %s", err, settings.File)
+			"generate prints", err)
+		if asking := applicationset.AskingError(""); errors.As(err, &asking) {
+			message += ", or write what it makes them of into " + settings.File
+		}
 		d.unknown(fmt.Sprintf("generator: %v", err))
 		return warning(o, message)
 	}
