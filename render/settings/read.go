@@ -44,9 +44,16 @@ var schema = sync.OnceValue(func() *jsonschema.Schema {
 
 // Read reads the file of a tree. It is strict: a field that it does not know is an error, at its line.
 func Read(tree source.Revision) Settings {
-	content, err := tree.ReadFile(File)
+	info, err := tree.Lstat(File)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Settings{Problems: misnamed(tree)}
+	}
+	var content []byte
+	switch {
+	case err == nil && !info.Mode().IsRegular(): // a change of the other end would not be one of this file
+		err = errors.New("is no regular file: put the file itself in its place")
+	case err == nil:
+		content, err = tree.ReadFile(File)
 	}
 	r := &reader{}
 	if err == nil {
