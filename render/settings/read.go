@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"maps"
 	"path"
 	"slices"
@@ -142,6 +143,8 @@ func (r *reader) settings() (s Settings) {
 	var invalid *jsonschema.ValidationError
 	if err = schema().Validate(value); errors.As(err, &invalid) {
 		r.refuseAll(invalid)
+	}
+	if len(r.problems) > 0 {
 		return s
 	}
 	if err = json.Unmarshal(encoded, &s); err != nil { // the schema lets nothing through
@@ -162,6 +165,11 @@ func (r *reader) settings() (s Settings) {
 
 // check checks what the schema cannot.
 func (r *reader) check(c Cluster, at ...string) {
+	ofValues := append(slices.Clone(at), "values")
+	r.checkNames(maps.Keys(c.Values), ofValues...)
+	for id, values := range c.Values {
+		r.checkNames(maps.Keys(values), append(slices.Clone(ofValues), id)...)
+	}
 	version := apiserver.Newest
 	var err error
 	if c.Kubernetes != "" {
@@ -175,6 +183,17 @@ func (r *reader) check(c Cluster, at ...string) {
 	}
 	if _, err = version.ParseRuntimeConfig(c.RuntimeConfig); err != nil {
 		r.refuse(err.Error(), append(slices.Clone(at), "runtimeConfig")...)
+	}
+}
+
+// checkNames checks the names of fields by the schema of a place.
+func (r *reader) checkNames(names iter.Seq[string], at ...string) {
+	for _, s := range schemasAt(schema(), at) {
+		for _, name := range slices.Sorted(names) {
+			if s.PropertyNames != nil && s.PropertyNames.Validate(name) != nil {
+				r.refuse(fmt.Sprintf("%q: write %s", name, s.PropertyNames.Description), at...)
+			}
+		}
 	}
 }
 
@@ -210,12 +229,7 @@ func (r *reader) refuseAll(e *jsonschema.ValidationError) {
 		r.refuse(message, at...)
 	case *kind.Pattern, *kind.MinLength:
 		r.refuse("write "+descriptionOf(schemasAt(schema(), at)), at...)
-	case *kind.PropertyNames:
-		var names []*jsonschema.Schema
-		for _, s := range schemasAt(schema(), at) {
-			names = append(names, s.PropertyNames)
-		}
-		r.refuse(fmt.Sprintf("%q: write %s", why.Property, descriptionOf(names)), at...)
+	case *kind.PropertyNames: // the library may have another place for it: see checkNames
 		return
 	}
 	for _, cause := range e.Causes {
