@@ -144,12 +144,9 @@ func (r *reader) settings() (s Settings) {
 	if err = schema().Validate(value); errors.As(err, &invalid) {
 		r.refuseAll(invalid)
 	}
-	if len(r.problems) > 0 {
-		return s
-	}
-	if err = json.Unmarshal(encoded, &s); err != nil { // the schema lets nothing through
+	err = json.Unmarshal(encoded, &s) // a wrong type, which the schema refuses, leaves out its own value alone
+	if err != nil && len(r.problems) == 0 {
 		r.refuse(err.Error())
-		return s
 	}
 	r.check(s.All, "all")
 	for i, e := range s.Entries {
