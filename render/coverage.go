@@ -77,7 +77,7 @@ func (e *Environment) Coverage() (c Coverage) {
 		if d.Chart != nil {
 			what = "release"
 		}
-		if !d.isEntry() && d.IsElsewhere && !d.IsSuspended && p.spokes[targetOf(d.InCluster)] {
+		if !d.isEntry() && d.IsElsewhere && !d.IsSuspended && p.isEntry(targetOf(d.InCluster)) {
 			continue // an environment of its own judges it
 		}
 		for _, reason := range d.Unknown {

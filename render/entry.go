@@ -57,7 +57,6 @@ func (r *Repository) readSettings() settings.Settings { return settings.Read(r.f
 // settingsProblems returns the errors of the settings. The names of entries are environments or folders to build.
 func (r *Repository) settingsProblems() (problems []manifest.Problem) {
 	r.look(settings.File)
-	known, _ := r.Environments() // an unreadable folder has none
 	problems = r.Settings().Problems
 	for _, name := range r.Settings().Named() {
 		at := entry.CleanName(name)
@@ -66,6 +65,7 @@ func (r *Repository) settingsProblems() (problems []manifest.Problem) {
 			isThere = isThere || r.HasEnvironment(at) || r.IsLeftOut != nil && r.IsLeftOut(at)
 		}
 		if !isThere {
+			known, _ := r.Environments() // an unreadable folder has none
 			problems = append(problems, settings.Invalid(r.files, name, fmt.Sprintf("%q is no environment, and no "+
 				"folder with a kustomization or YAML files%s", name, manifest.DidYouMean(name, known))))
 		}
@@ -75,6 +75,11 @@ func (r *Repository) settingsProblems() (problems []manifest.Problem) {
 
 // entryNames returns the names of the entries outside of environments/.
 func (r *Repository) entryNames() []string { return namesOf(r.found().all) }
+
+// hasCluster reports whether another cluster than that of a tool has an entry.
+func (r *Repository) hasCluster(name string) bool {
+	return name != "" && slices.ContainsFunc(r.found().all, func(e entry.Entry) bool { return e.Cluster == name })
+}
 
 func namesOf(entries []entry.Entry) (names []string) {
 	for _, e := range entries {

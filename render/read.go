@@ -56,8 +56,8 @@ type input struct {
 	isSilent  bool       // see Repository.NoWarnings
 	from      entry.Entry
 
-	known  settings.Cluster // by the settings of the repository
-	spokes map[string]bool  // the other clusters with an environment of their own
+	known   settings.Cluster          // by the settings of the repository
+	isEntry func(cluster string) bool // whether another cluster has an environment of its own
 }
 
 // targetCluster is the cluster that an environment is for, by annotations of its kustomization.
@@ -77,10 +77,7 @@ func readInput(repository *Repository, name string, by *By) (in *input, problems
 	files, noted := repository.fileSystem().Noting()
 	in = &input{name: name, noted: noted, kinds: repository.kinds, memo: cmp.Or(repository.Memo, repository.own),
 		shared: cmp.Or(repository.Memo, repository.shared), by: by,
-		isSilent: repository.NoWarnings, known: repository.Settings().Of(name), spokes: map[string]bool{}}
-	for _, other := range repository.found().all {
-		in.spokes[other.Cluster] = other.Cluster != ""
-	}
+		isSilent: repository.NoWarnings, known: repository.Settings().Of(name), isEntry: repository.hasCluster}
 	folder, _, err := files.Resolve(folderOf(name))
 	if err != nil {
 		return in, []manifest.Problem{{Code: manifest.MissingEnvironment,

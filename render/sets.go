@@ -35,8 +35,10 @@ func (f *following) openSet(d *Delivery, files *source.FileSystem) []manifest.Pr
 	} else if err != nil && d.IsFlux {
 		return d.notJudged(err.Error())
 	} else if err != nil {
-		message := fmt.Sprintf("is not judged: %v: commit the Applications that argocd appset generate prints, or write "+
-			"the parameters of the generator into %s", err, settings.File)
+		message := fmt.Sprintf("is not judged: %v: commit the Applications that argocd appset generate prints", err)
+		if asking := applicationset.AskingError(""); errors.As(err, &asking) {
+			message += ", or write the parameters of the generator into " + settings.File
+		}
 		d.unknown(fmt.Sprintf("generator: %v", err))
 		problems = warning(o, message)
 	}

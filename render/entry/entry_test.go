@@ -9,8 +9,21 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"example.com/gatehouse/render/delivery/application"
+	"example.com/gatehouse/render/settings"
 	"example.com/gatehouse/test/sources"
 )
+
+// overlays has two overlays on a base, a component, and a hidden folder.
+const overlays = `
+-- shop/base/kustomization.yaml --
+-- shop/prod/kustomization.yaml --
+resources: [../base]
+-- shop/test/kustomization.yaml --
+resources: [../base]
+-- shop/part/kustomization.yaml --
+kind: Component
+-- .hidden/kustomization.yaml --
+`
 
 // fleet has a cluster, an app that it lists, one that is switched off, and one whose folder is gone.
 const fleet = `
@@ -76,16 +89,6 @@ resources: [c.yaml]
 -- apps/shop/c.yaml --
 {apiVersion: v1, kind: ConfigMap, metadata: {name: listed, namespace: default}}
 `
-	const overlays = `
--- shop/base/kustomization.yaml --
--- shop/prod/kustomization.yaml --
-resources: [../base]
--- shop/test/kustomization.yaml --
-resources: [../base]
--- shop/part/kustomization.yaml --
-kind: Component
--- .hidden/kustomization.yaml --
-`
 	for name, test := range map[string]struct {
 		files string
 		want  []string
@@ -106,6 +109,37 @@ kind: Component
 		}
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+func TestSettingsNameEntriesAndLeaveOthersOut(t *testing.T) {
+	for name, test := range map[string]struct {
+		settings      settings.Settings
+		want, leftOut []string
+	}{
+		"nothing": {settings.Settings{}, []string{"shop/prod", "shop/test"}, nil},
+		"a folder that is none": {settings.Settings{NotEntries: []settings.Folder{{Name: "shop/test", Reason: "old"}}},
+			[]string{"shop/prod"}, []string{"shop/test"}},
+		"all below a pattern": {settings.Settings{NotEntries: []settings.Folder{{Name: "s*", Reason: "old"}}},
+			nil, []string{"shop/prod", "shop/test"}},
+		"a named folder": {settings.Settings{Entries: []settings.Entry{{Name: "plain"}, {Name: "shop/prod"}, {Name: "none"}}},
+			[]string{"./plain", "shop/prod", "shop/test"}, nil},
+		"a pattern names none": {settings.Settings{Entries: []settings.Entry{{Name: "plai*"}}},
+			[]string{"shop/prod", "shop/test"}, nil},
+	} {
+		repository := open(t, overlays+"-- plain/a.yaml --\na: b\n")
+		repository.Settings = test.settings
+		var got, leftOut []string
+		entries, others := repository.All()
+		for _, e := range entries {
+			got = append(got, e.Name)
+		}
+		for _, e := range others {
+			leftOut = append(leftOut, e.Name)
+		}
+		if !slices.Equal(got, test.want) || !slices.Equal(leftOut, test.leftOut) {
+			t.Errorf("%s: %q and %q, want %q and %q", name, got, leftOut, test.want, test.leftOut)
 		}
 	}
 }

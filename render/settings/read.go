@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"maps"
 	"path"
 	"slices"
@@ -44,9 +45,16 @@ var schema = sync.OnceValue(func() *jsonschema.Schema {
 
 // Read reads the file of a tree. It is strict: a field that it does not know is an error, at its line.
 func Read(tree source.Revision) Settings {
-	content, err := tree.ReadFile(File)
+	info, err := tree.Lstat(File)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Settings{Problems: misnamed(tree)}
+	}
+	var content []byte
+	switch {
+	case err == nil && !info.Mode().IsRegular(): // a change of the other end would not be one of this file
+		err = errors.New("is no regular file: put the file itself in its place")
+	case err == nil:
+		content, err = tree.ReadFile(File)
 	}
 	r := &reader{}
 	if err == nil {
@@ -135,11 +143,10 @@ func (r *reader) settings() (s Settings) {
 	var invalid *jsonschema.ValidationError
 	if err = schema().Validate(value); errors.As(err, &invalid) {
 		r.refuseAll(invalid)
-		return s
 	}
-	if err = json.Unmarshal(encoded, &s); err != nil { // the schema lets nothing through
+	err = json.Unmarshal(encoded, &s) // a wrong type, which the schema refuses, leaves out its own value alone
+	if err != nil && len(r.problems) == 0 {
 		r.refuse(err.Error())
-		return s
 	}
 	r.check(s.All, "all")
 	for i, e := range s.Entries {
@@ -155,6 +162,11 @@ func (r *reader) settings() (s Settings) {
 
 // check checks what the schema cannot.
 func (r *reader) check(c Cluster, at ...string) {
+	ofValues := append(slices.Clone(at), "values")
+	r.checkNames(maps.Keys(c.Values), ofValues...)
+	for id, values := range c.Values {
+		r.checkNames(maps.Keys(values), append(slices.Clone(ofValues), id)...)
+	}
 	version := apiserver.Newest
 	var err error
 	if c.Kubernetes != "" {
@@ -168,6 +180,17 @@ func (r *reader) check(c Cluster, at ...string) {
 	}
 	if _, err = version.ParseRuntimeConfig(c.RuntimeConfig); err != nil {
 		r.refuse(err.Error(), append(slices.Clone(at), "runtimeConfig")...)
+	}
+}
+
+// checkNames checks the names of fields by the schema of a place.
+func (r *reader) checkNames(names iter.Seq[string], at ...string) {
+	for _, s := range schemasAt(schema(), at) {
+		for _, name := range slices.Sorted(names) {
+			if s.PropertyNames != nil && s.PropertyNames.Validate(name) != nil {
+				r.refuse(fmt.Sprintf("%q: write %s", name, s.PropertyNames.Description), at...)
+			}
+		}
 	}
 }
 
@@ -203,12 +226,7 @@ func (r *reader) refuseAll(e *jsonschema.ValidationError) {
 		r.refuse(message, at...)
 	case *kind.Pattern, *kind.MinLength:
 		r.refuse("write "+descriptionOf(schemasAt(schema(), at)), at...)
-	case *kind.PropertyNames:
-		var names []*jsonschema.Schema
-		for _, s := range schemasAt(schema(), at) {
-			names = append(names, s.PropertyNames)
-		}
-		r.refuse(fmt.Sprintf("%q: write %s", why.Property, descriptionOf(names)), at...)
+	case *kind.PropertyNames: // the library may have another place for it: see checkNames
 		return
 	}
 	for _, cause := range e.Causes {

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"encoding/json"
+	"io/fs"
 	"reflect"
 	"slices"
 	"strings"
@@ -10,6 +11,13 @@ import (
 
 	"example.com/gatehouse/render/manifest"
 )
+
+func TestALinkIsAnError(t *testing.T) {
+	s := Read(tree{fstest.MapFS{File: {Data: []byte("other.yaml"), Mode: fs.ModeSymlink}, "other.yaml": {Data: []byte("all: {}")}}})
+	if len(s.Problems) != 1 || !strings.Contains(s.Problems[0].Message, "is no regular file") {
+		t.Errorf("%+v", s.Problems)
+	}
+}
 
 // tree is files in memory.
 type tree struct{ fstest.MapFS }

@@ -260,9 +260,6 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 		if err := f.checkSelection(repository); err != nil {
 			return err
 		}
-		if err := repository.CheckRendered(f.Selection); err != nil {
-			return err
-		}
 		f.Written = true
 		ctx, interrupted = interruptible(cmd, p)
 		defer interrupted.end()
@@ -302,12 +299,14 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 	return err
 }
 
-// checkSelection returns an error without a selection, in a repository that has clusters and no environment to render:
-// what it has, and the commands for these.
+// checkSelection returns an error if a selected environment is rendered nowhere or, without a selection, if all are: with
+// the names of these, and the commands for them.
 func (f flags) checkSelection(repository *render.Repository) error {
+	if f.All || len(f.Names) > 0 || f.Changed != nil {
+		return repository.CheckRendered(f.Selection)
+	}
 	names, err := repository.Environments()
-	isAny := f.All || len(f.Names) > 0 || f.Changed != nil
-	if err != nil || isAny || len(names) == 0 || !render.IsFolder(names[0]) { // own environments come first
+	if err != nil || len(names) == 0 || !render.IsFolder(names[0]) { // own environments come first
 		return err
 	}
 	return fmt.Errorf("found %s: which command? try\n"+

@@ -33,6 +33,11 @@ type generator struct {
 // kinds are the kinds of generators that need no server, in the order of their fields.
 var kinds = []string{"list", "clusters", "git", "matrix", "merge"}
 
+// AskingError is about a generator that asks a server, see Known.
+type AskingError string
+
+func (e AskingError) Error() string { return string(e) }
+
 // others are the kinds of generators that ask a server, see Known.
 var others = []string{"scmProvider", "clusterDecisionResource", "pullRequest", "plugin"}
 
@@ -71,7 +76,7 @@ func (e *expansion) generate(content map[string]any, outer params, at *field.Pat
 	for kind, value := range content {
 		if _, isKnown := e.Parameters[kind]; value != nil && kind != "selector" && !slices.Contains(kinds, kind) &&
 			!isKnown {
-			return nil, errors.New("a generator is none of list, git, clusters, matrix and merge")
+			return nil, AskingError("a generator is none of list, git, clusters, matrix and merge")
 		}
 	}
 	for _, kind := range append(slices.Clone(kinds), others...) {
@@ -464,7 +469,7 @@ func (e *expansion) ofClusters(g clusterGenerator, at *field.Path) (all []params
 		return nil, field.Invalid(at.Child("selector"), field.OmitValueType{}, err.Error())
 	}
 	if len(e.Clusters) == 0 {
-		return nil, errors.New("no Secret of the environment lists its clusters")
+		return nil, AskingError("no Secret of the environment lists its clusters")
 	}
 	hasOwn := len(g.Selector.MatchLabels)+len(g.Selector.MatchExpressions) > 0
 	for _, o := range e.Clusters {

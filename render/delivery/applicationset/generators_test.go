@@ -1,6 +1,7 @@
 package applicationset
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -174,5 +175,50 @@ func TestPatchOfTemplate(t *testing.T) {
 				t.Errorf("finalizers: %s", all[0].GetFinalizers())
 			}
 		})
+	}
+}
+
+func TestAGeneratorThatAsksAServerMayBeKnown(t *testing.T) {
+	for name, test := range map[string]struct {
+		isGo             string
+		generator, known string
+		want             string
+	}{
+		"of pull requests": {"false", "pullRequest: {github: {}}", "{pullRequest: [{number: '1', head: {sha: a}}, {number: '2'}]}", "x-1-a x-2-{{head.sha}}"},
+		"with Go":          {"true", "plugin: {values: {b: '{{.number}}'}}", "{plugin: [{number: 7, head: {sha: a}}]}", "x-7-a"},
+		"in a matrix": {"false", "matrix: {generators: [{list: {elements: [{head.sha: b}]}}, {scmProvider: {}}]}",
+			"{scmProvider: [{number: '1'}]}", "x-1-b"},
+		"selected":        {"false", "pullRequest: {}\n  selector: {matchLabels: {number: '2'}}", "{pullRequest: [{number: '1'}, {number: '2'}]}", "x-2-{{head.sha}}"},
+		"none":            {"false", "pullRequest: {}", "{pullRequest: []}", ""},
+		"of another kind": {"false", "pullRequest: {}", "{plugin: [{number: '1'}]}", "error"},
+	} {
+		text := "{{number}}-{{head.sha}}"
+		if test.isGo == "true" {
+			text = "{{.number}}-{{.head.sha}}"
+		}
+		content := "spec:\n  goTemplate: " + test.isGo + "\n  generators:\n  - " + strings.ReplaceAll(test.generator, "\n", "\n  ") +
+			"\n  template: {metadata: {name: 'x-" + text + "'}}\n"
+		o := manifest.Object{Unstructured: &unstructured.Unstructured{}}
+		var known Known
+		if err := yaml.Unmarshal([]byte(content), &o.Object); err != nil {
+			t.Fatal(err)
+		}
+		if err := yaml.Unmarshal([]byte(test.known), &known.Parameters); err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		all, err := Expand(o, nil, known)
+		for _, u := range all {
+			names = append(names, u.GetName())
+		}
+		got := strings.Join(names, " ")
+		if asks := AskingError(""); errors.As(err, &asks) {
+			got = "error"
+		} else if err != nil {
+			got = err.Error()
+		}
+		if got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
 	}
 }

@@ -163,7 +163,7 @@ func (f *frame) untold(isStaged map[string]bool) []change {
 	for _, file := range f.changed {
 		risk, rank := f.judge(file)
 		isUntracked := file.Before == nil && !isStaged[file.Path]
-		isLeftover := isUntracked && rank != rankRendered && isBeside(file.Path) // such as the output of a job
+		isLeftover := isUntracked && rank > rankRendered && isBeside(file.Path) // such as the output of a job
 		if !isLeftover && !f.isExplained(file) {
 			said := compare.FrameChange{File: file.Path, Action: actionOf(file), Risk: risk}
 			changes = append(changes, change{said, rank})
@@ -293,7 +293,7 @@ func (f *frame) outdated() (changes []change) {
 func (f *frame) judge(file git.FileChange) (kind.Sentence, int) {
 	name := f.git.InFolder(file.Path)
 	if name == settings.File && f.git.Holds(file.Path) {
-		return settings.Review(f.base.Settings(), f.repository.Settings()), rankRepository
+		return settings.Review(f.base.Settings(), f.repository.Settings()), rankSettings
 	}
 	within, isRendered := strings.CutPrefix(name, tree.Folder+"/")
 	if !isRendered || !f.git.Holds(file.Path) {

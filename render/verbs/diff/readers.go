@@ -115,7 +115,8 @@ func isRepository(file git.FileChange) bool {
 
 // The ranks of files without a reader; others have the index of their reader.
 const (
-	rankRendered = iota - 3
+	rankSettings = iota - 4
+	rankRendered
 	rankRepository
 	rankManifest
 )
