@@ -29,8 +29,10 @@ func (d *Delivery) setRendered(checker *verdict.Checker) {
 	}
 	o := checker.WithNamespace(d.InCluster, d.Parent.DefaultNamespace)
 	switch {
+	case d.Parent.isSet() && d.Parent.IsFlux:
+		d.stays = "a ResourceSet makes it"
 	case d.Parent.isSet():
-		d.stays = d.Parent.Of.String() + " makes it"
+		d.stays = "an ApplicationSet makes it"
 	case d.Parent.stays != "":
 		d.stays = "it is in the folder of " + d.Parent.Of.GetName()
 	}
