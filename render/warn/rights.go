@@ -124,7 +124,8 @@ func unknownRoles(in Input, o manifest.Object) []manifest.Problem {
 		other.Kind = "ClusterRole"
 		other.Namespace = ""
 	}
-	if kind == "" || kind == "Role" && o.GetKind() == "ClusterRoleBinding" || name == "" || strings.Contains(name, "$") || in.index.Has(id) || in.Elsewhere.Has(id) ||
+	if kind == "" || kind == "Role" && o.GetKind() == "ClusterRoleBinding" || name == "" ||
+		strings.Contains(name, "$") || in.index.Has(id) || in.Elsewhere.Has(id) ||
 		in.index.Similar(id) != "" || in.isRenamed(o, id) {
 		return nil
 	}
