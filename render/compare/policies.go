@@ -62,8 +62,8 @@ type setSpec struct {
 	}
 }
 
-// ignores reports whether the controller of an ApplicationSet leaves a changed Application as it is: it changes no field
-// that is ignored (applyIgnoreDifferences in applicationset/utils/createOrUpdate.go).
+// ignores reports whether the controller of an ApplicationSet leaves a changed Application as it is: it changes no
+// ignored field (applyIgnoreDifferences in applicationset/utils/createOrUpdate.go).
 func (s setSpec) ignores(c Change) bool {
 	applied := c.After.DeepCopy()
 	isIgnored := false

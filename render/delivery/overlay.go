@@ -75,7 +75,8 @@ func (i *Image) UnmarshalJSON(content []byte) error {
 // MergeInto adds the fields to a kustomization, as the tool does: Flux when it builds the overlay, and Argo CD by
 // `kustomize edit`, unless it refuses them. Flux sets CommonMetadata in the built objects. Find returns the components
 // that are there for a path or, for Argo CD, a pattern.
-func (o Overlay) MergeInto(k types.Kustomization, isFlux bool, find func(component string) []string) types.Kustomization {
+func (o Overlay) MergeInto(k types.Kustomization, isFlux bool,
+	find func(component string) []string) types.Kustomization {
 	k.Namespace = cmp.Or(o.TargetNamespace, o.Namespace, k.Namespace)
 	k.NamePrefix, k.NameSuffix = cmp.Or(o.NamePrefix, k.NamePrefix), cmp.Or(o.NameSuffix, k.NameSuffix)
 	k.Patches = append(k.Patches, o.Patches...)

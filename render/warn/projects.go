@@ -81,15 +81,16 @@ func (in Input) missingProject(o manifest.Object) []manifest.Problem {
 		return o.GetKind() == id.Kind && manifest.Group(o.GetAPIVersion()) == id.Group
 	}
 	if !delivery.IsApplication(o) || id.Name == "" || hasVariable(id.Name) || len(in.projectsOf(o)) > 0 ||
-		in.index.Has(id) || in.Elsewhere.Has(id) || in.index.Similar(id) != "" || !slices.ContainsFunc(in.Objects, isProject) {
+		in.index.Has(id) || in.Elsewhere.Has(id) || in.index.Similar(id) != "" ||
+		!slices.ContainsFunc(in.Objects, isProject) {
 		return nil
 	}
 	return []manifest.Problem{warning(o, "spec.project", "there is no %s here, while other projects are, and without "+
 		"it Argo CD syncs nothing of the Application: add it, %s", id, in.orAnnotate(id))}
 }
 
-// projectsOf returns the AppProjects that may be the one of an Application: in its namespace, or else in any, as Argo CD
-// may have Applications in other namespaces than its own.
+// projectsOf returns the AppProjects that may be the one of an Application: in its namespace, or else in any, as Argo
+// CD may have Applications in other namespaces than its own.
 func (in Input) projectsOf(o manifest.Object) (found []manifest.Object) {
 	id := manifest.ID{Group: "argoproj.io", Kind: "AppProject", Namespace: o.GetNamespace()}
 	id.Name, _ = decoding.At(o.Object, []string{"spec", "project"}).(string)

@@ -41,8 +41,8 @@ func unresolvedReferences(in Input) (warnings []manifest.Problem) {
 	return warnings
 }
 
-// issuerNamespace returns the namespace from which cert-manager reads Secrets of ClusterIssuers, if it is known: that of
-// its Deployment, or else the usual one if something is in it.
+// issuerNamespace returns the namespace from which cert-manager reads Secrets of ClusterIssuers, if it is known: that
+// of its Deployment, or else the usual one if something is in it.
 func (in Input) issuerNamespace() (namespace string) {
 	const usual = "cert-manager"
 	for _, o := range slices.Concat(in.Objects, in.Installed) {
@@ -52,7 +52,8 @@ func (in Input) issuerNamespace() (namespace string) {
 		})
 		if isController && !manifest.Contains(o.Object["spec"], func(_ string, value any) bool {
 			argument, _ := value.(string)
-			return strings.HasPrefix(argument, "--cluster-resource-namespace=") && !strings.HasSuffix(argument, "$(POD_NAMESPACE)")
+			return strings.HasPrefix(argument, "--cluster-resource-namespace=") &&
+				!strings.HasSuffix(argument, "$(POD_NAMESPACE)")
 		}) {
 			return o.GetNamespace()
 		}
