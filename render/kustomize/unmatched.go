@@ -27,7 +27,7 @@ func Ineffective(paths *Paths, overrides string, built, rendered []manifest.Obje
 
 // idleWarning returns the warning of an entry in a file.
 func idleWarning(file string, line int, field, reason string) manifest.Problem {
-	return manifest.Problem{Code: manifest.NothingChanged, Cause: "idle entries of " + file,
+	return manifest.Problem{Code: manifest.NothingChanged,
 		File: source.Relative(file), Line: line, Field: field, Message: field + ": " + reason,
 		Warning: true}
 }

@@ -232,9 +232,6 @@ func (r folderReader) readValue(f loadField, entry string, value, target *yaml.N
 			return
 		}
 		r.problems.add(r.File, value.Line, "%s", wrong)
-		if !r.fs.Exists(path.Join(r.Folder, name)) && r.similarPath(name) == "" { // no hint of its own
-			r.problems[len(r.problems)-1].Cause = "missing files"
-		}
 		return
 	}
 	resolved := r.Paths[value.Value]

@@ -29,10 +29,34 @@ type cause struct {
 	environments []string
 }
 
+// grouping says which problems are one line.
+type grouping int
+
+const (
+	// each is a line for each problem.
+	each grouping = iota
+	// byCause is a line for the problems that name the same cause: elsewhere than on a terminal, where editors and
+	// programs look for the others by their files.
+	byCause
+	// alike is byCause, and a line for the problems with one message, or of one field of the items of a list.
+	alike
+)
+
+// groupingOf returns the grouping of what is printed to w.
+func (f selected) groupingOf(w io.Writer) grouping {
+	switch {
+	case f.isVerbose:
+		return each
+	case widthOf(w) == 0:
+		return byCause
+	}
+	return alike
+}
+
 // causesOf groups problems by their causes, without the same problem of a shared base. The order is by environment,
 // those with errors first; then errors before warnings, and of each what the API server refuses, Secrets in plain text,
-// conflicts, and the others. Verbose, each problem is a cause.
-func causesOf(all []found, isVerbose bool) (causes []*cause) {
+// conflicts, and the others.
+func causesOf(all []found, by grouping) (causes []*cause) {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b found) int {
 		return -compareBools(manifest.HasErrors(a.problems), manifest.HasErrors(b.problems))
@@ -44,9 +68,7 @@ func causesOf(all []found, isVerbose bool) (causes []*cause) {
 		for _, p := range e.problems {
 			line := p.String()
 			keys := []string{line}
-			if !isVerbose {
-				keys = append(keys, causeKeys(p)...)
-			}
+			keys = append(keys, causeKeys(p, by)...)
 			var c *cause
 			for _, key := range keys {
 				c = cmp.Or(c, byKey[key])
@@ -90,11 +112,13 @@ func compareBools(a, b bool) int {
 // index matches the index of an item in the path of a field.
 var index = regexp.MustCompile(`\[\d+\]`)
 
-// causeKeys returns keys; problems that share one have one cause: the cause that they name, or the same message, or the
-// same field of several items of a list of an object.
-func causeKeys(p manifest.Problem) (keys []string) {
+// causeKeys returns keys; problems that share one are one line.
+func causeKeys(p manifest.Problem, by grouping) (keys []string) {
 	start := fmt.Sprintf("%s %t ", p.Code, p.Warning)
-	if p.Cause != "" {
+	switch {
+	case by == each || by == byCause && p.Cause == "":
+		return nil
+	case p.Cause != "":
 		return []string{start + p.Cause}
 	}
 	keys = []string{start + "message " + p.Message}

@@ -37,33 +37,35 @@ func TestCausesAreLines(t *testing.T) {
 		required  = metav1.CauseTypeFieldValueRequired
 	)
 	for name, test := range map[string]struct {
-		all           []found
-		want, verbose string
+		all                   []found
+		want, inPipe, verbose string
 	}{
-		"one cause": {[]found{{"a", many}}, "0.yaml:1: warning: no Namespace 0; 8 more: 1.yaml:1, 2.yaml:1, 3.yaml:1, …", ""},
+		"one cause": {[]found{{"a", many}}, "0.yaml:1: warning: no Namespace 0; 8 more: 1.yaml:1, 2.yaml:1, 3.yaml:1, …",
+			"0.yaml:1: warning: no Namespace 0; 8 more: 1.yaml:1, 2.yaml:1, 3.yaml:1, …", ""},
 		"of several environments": {[]found{{"a", many[:2]}, {"b", many[1:3]}},
-			"0.yaml:1: warning: no Namespace 0; 2 more: 1.yaml:1, 2.yaml:1", "0.yaml:1: warning: no Namespace 0\n1.yaml:1: warning: no Namespace 1\n2.yaml:1: warning: no Namespace 2"},
+			"0.yaml:1: warning: no Namespace 0; 2 more: 1.yaml:1, 2.yaml:1", "", "0.yaml:1: warning: no Namespace 0\n1.yaml:1: warning: no Namespace 1\n2.yaml:1: warning: no Namespace 2"},
 		"errors first, by haste": {[]found{
 			{"fine", []manifest.Problem{at("w", "Other", "w", warning)}},
 			{"wrong", []manifest.Problem{at("v", "Other", "v", warning), at("d", manifest.InvalidKustomization, "d"),
 				at("c", manifest.DuplicateObject, "c"), at("b", forbidden, "b", secret), at("a", required, "a")}},
-		}, "a:1: a\nb:1: b\nc:1: c\nd:1: d\nv:1: warning: v\nw:1: warning: w", ""},
+		}, "a:1: a\nb:1: b\nc:1: c\nd:1: d\nv:1: warning: v\nw:1: warning: w", "", ""},
 		"fields of items": {[]found{{"a", []manifest.Problem{
 			at("a", required, "one", field("Pod a", "spec.containers[0].image")),
 			at("a", required, "two", field("Pod a", "spec.containers[1].image")),
 			at("b", required, "three", field("Pod b", "spec.containers[0].image")),
 			at("c", required, "three", field("Pod c", "spec.containers[0].image")),
 			at("c", required, "four", field("Pod c", "spec.containers[0].name")),
-		}}}, "a:1: Pod a: one; 1 more\nb:1: Pod b: three; 1 more: c:1\nc:1: Pod c: four", ""},
+		}}}, "a:1: Pod a: one; 1 more\nb:1: Pod b: three; 1 more: c:1\nc:1: Pod c: four",
+			"a:1: Pod a: one\na:1: Pod a: two\nb:1: Pod b: three\nc:1: Pod c: three\nc:1: Pod c: four", ""},
 		"an error and a warning": {[]found{{"a", []manifest.Problem{at("a", required, "m", warning), at("b", required, "m")}}},
-			"b:1: m\na:1: warning: m", ""},
-		"other messages": {[]found{{"a", []manifest.Problem{at("a", required, "m"), at("a", required, "n")}}}, "a:1: m\na:1: n", ""},
+			"b:1: m\na:1: warning: m", "", ""},
+		"other messages": {[]found{{"a", []manifest.Problem{at("a", required, "m"), at("a", required, "n")}}}, "a:1: m\na:1: n", "", ""},
 	} {
-		for isVerbose, want := range map[bool]string{false: test.want, true: test.verbose} {
+		for by, want := range map[grouping]string{alike: test.want, byCause: test.inPipe, each: test.verbose} {
 			var out strings.Builder
-			printCauses(&out, causesOf(test.all, isVerbose))
+			printCauses(&out, causesOf(test.all, by))
 			if got := strings.TrimSpace(out.String()); want != "" && got != want {
-				t.Errorf("%s, verbose %t: got\n%s\nwant\n%s", name, isVerbose, got, want)
+				t.Errorf("%s, grouping %d: got\n%s\nwant\n%s", name, by, got, want)
 			}
 		}
 	}

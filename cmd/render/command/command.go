@@ -330,7 +330,7 @@ func checkResult(errOut io.Writer, update *render.Update, requireCoverage bool) 
 }
 
 func printUpdate(cmd *cobra.Command, repository *render.Repository, update *render.Update, f flags) error {
-	r := reportUpdate(update, f.check, f.isVerbose)
+	r := reportUpdate(update, f.check, f.groupingOf(cmd.ErrOrStderr()))
 	switch f.output {
 	case "json":
 		return printJSON(cmd.OutOrStdout(), r)

@@ -192,7 +192,7 @@ func diffLive(cmd *cobra.Command, repository *render.Repository, f diffFlags, p 
 func printDifferences(cmd *cobra.Command, d *compare.Diff, now time.Time, f diffFlags) error {
 	out := cmd.OutOrStdout()
 	errOut := cmd.ErrOrStderr()
-	r := newReport(foundIn(d), true, f.isVerbose)
+	r := newReport(foundIn(d), true, f.groupingOf(errOut))
 	r.isDiff = true
 	if err := printReport(out, errOut, r); err != nil {
 		return err

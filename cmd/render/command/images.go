@@ -78,7 +78,7 @@ func runImages(cmd *cobra.Command, kinds *registry.Kinds, f imagesFlags) error {
 }
 
 func printImages(cmd *cobra.Command, d *compare.Diff, f imagesFlags) error {
-	errs := newReport(foundIn(d), true, true).errors
+	errs := newReport(foundIn(d), true, each).errors
 	printProblems(cmd.ErrOrStderr(), errs)
 	all, charts := images.List(d)
 	report := imagesReport{d.Base, all, charts, coverageOf(d), errs}

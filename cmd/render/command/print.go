@@ -69,7 +69,7 @@ func printSummary(w io.Writer, r report) {
 
 // printProblems prints all problems.
 func printProblems(w io.Writer, problems []manifest.Problem) {
-	printCauses(w, causesOf([]found{{problems: problems}}, true))
+	printCauses(w, causesOf([]found{{problems: problems}}, each))
 }
 
 // printDiff prints a diff, in colors on a terminal.
@@ -167,7 +167,7 @@ func quote(text string) string {
 // https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions
 func printGitHub(out io.Writer, r report, folder string) error {
 	w, flush := buffered(out)
-	r.isVerbose = true // an annotation each
+	r.by = each // an annotation each
 	for _, c := range r.causes() {
 		printAnnotation(w.to, c.problems[0], folder)
 	}

@@ -21,7 +21,7 @@ type report struct {
 
 	check            bool
 	isDiff           bool
-	isVerbose        bool
+	by               grouping
 	found            []found            // in environments
 	errors, warnings []manifest.Problem // of all environments
 	refused          []manifest.Problem // the orphans of a check
@@ -45,10 +45,10 @@ type environmentReport struct {
 }
 
 // newReport returns the report on problems of environments. It reports a problem of a shared base once.
-func newReport(all []found, check, isVerbose bool) report {
-	r := report{check: check, isVerbose: isVerbose, found: all}
+func newReport(all []found, check bool, by grouping) report {
+	r := report{check: check, by: by, found: all}
 	var problems []manifest.Problem
-	for _, c := range causesOf(all, true) {
+	for _, c := range causesOf(all, each) {
 		problems = append(problems, c.problems...)
 	}
 	r.errors, r.warnings = manifest.SplitProblems(problems)
@@ -56,7 +56,7 @@ func newReport(all []found, check, isVerbose bool) report {
 }
 
 // reportUpdate returns the report on an update. Orphans are warnings, except in a check, where they are differences.
-func reportUpdate(update *render.Update, check, isVerbose bool) report {
+func reportUpdate(update *render.Update, check bool, by grouping) report {
 	var orphans, refused []manifest.Problem
 	var all []found
 	for _, orphan := range update.Orphans {
@@ -86,7 +86,7 @@ func reportUpdate(update *render.Update, check, isVerbose bool) report {
 	if len(orphans) > 0 {
 		all = append(all, found{"", orphans})
 	}
-	r := newReport(all, check, isVerbose)
+	r := newReport(all, check, by)
 	r.Environments = environments
 	r.Orphans = update.Orphans
 	r.Coverage = update.Coverage()
@@ -96,7 +96,7 @@ func reportUpdate(update *render.Update, check, isVerbose bool) report {
 
 // causes returns the causes of the problems to print, and after them the orphans of a check.
 func (r report) causes() []*cause {
-	return append(causesOf(r.found, r.isVerbose), causesOf([]found{{problems: r.refused}}, r.isVerbose)...)
+	return append(causesOf(r.found, r.by), causesOf([]found{{problems: r.refused}}, r.by)...)
 }
 
 // totals counts the problems that the summary does not count.

@@ -20,7 +20,7 @@ import (
 func printSARIF(out io.Writer, r report, folder string) error {
 	driver := sarif.NewToolComponent().WithName("Gatehouse").WithVersion(programVersions().Render)
 	run := sarif.NewRun().WithTool(sarif.NewTool().WithDriver(driver)).WithColumnKind("unicodeCodePoints")
-	r.isVerbose = true
+	r.by = each
 	for _, c := range r.causes() {
 		addResult(run, c.problems[0], folder)
 	}
