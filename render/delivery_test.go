@@ -163,7 +163,7 @@ components: ["https://example.com/component"]
 		t.Errorf("found %s", text)
 	}
 	remote := repository.Load("clusters/remote", func(string) {})
-	const want = "1 cluster, 1 object judged. Not judged: 1 cluster (1 chart not here: render charts pull --all, " +
+	const want = "1 cluster, 1 object judged. Not judged: 1 cluster (1 chart not here: add --fetch, " +
 		"1 remote base)"
 	if line := remote.Coverage().String(); len(remote.Problems) > 0 || line != want ||
 		remote.Judged()[0].Object["data"] == nil {

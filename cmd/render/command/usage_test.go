@@ -19,7 +19,7 @@ func TestWrongCommandLinesHaveHints(t *testing.T) {
 		{"--env PROD", `"PROD" is not the name of an environment: write --env prod`},
 		{"--env environments/prod", `"environments/prod" is not the name of an environment: write --env prod`},
 		{"--env rendered/prod/kustomization.yaml", `"rendered/prod/kustomization.yaml" is not the name of an environment: write --env prod`},
-		{"--env prod/", `"prod/" is not the name of an environment: write --env prod`},
+		{"--env prod/", `"./prod" is not the name of an environment: write --env prod`},
 		{"--env prod,staging", `"prod,staging" is not the name of an environment: write --env prod --env staging`},
 		{"-env=prod", `"nv=prod" is not the name of an environment: write --env prod`},
 		{"--env=", `"" is not the name of an environment: there are prod and staging`},
