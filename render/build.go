@@ -81,7 +81,7 @@ func (in *input) build(repository *Repository) (b built, problems []manifest.Pro
 	}
 	b.checker, invalid = verdict.New(in.memo, in.kinds, in.kubernetes, b.judges)
 	b.checker.PostBuild, b.checker.RuntimeConfig = in.postBuild, in.runtimeConfig
-	b.checker.IsJudgedOnly = IsFolder(in.name)
+	b.checker.IsJudgedOnly, b.checker.IsRead = IsFolder(in.name), in.installed != ""
 	for _, d := range b.root.below() {
 		d.setNamespace(b.checker)
 		d.setRendered(b.checker)

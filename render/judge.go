@@ -138,7 +138,9 @@ func (in *input) admit(checker *verdict.Checker, objects []manifest.Object, b bu
 func (in *input) duplicates(placed []tree.Placed) (problems []manifest.Problem) {
 	for _, p := range placed {
 		if p.Taken != nil {
-			problems = append(problems, in.duplicate(p))
+			found := in.duplicate(p)
+			found.Warning = IsFolder(in.name) // a cluster takes one after the other, and a file has one
+			problems = append(problems, found)
 		}
 	}
 	return problems

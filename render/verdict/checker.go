@@ -46,6 +46,8 @@ type Checker struct {
 	RuntimeConfig apiserver.RuntimeConfig
 	// IsJudgedOnly reports whether render writes the objects to no file: a readable Secret is a warning then.
 	IsJudgedOnly bool
+	// IsRead reports whether files that install the cluster say its version. Their feature gates are not read.
+	IsRead bool
 
 	kinds      *registry.Kinds
 	kubernetes apiserver.Version
@@ -133,13 +135,14 @@ func (c *Checker) Objects(objects []manifest.Object) (valid []manifest.Object, p
 }
 
 // tolerate turns an error into a warning that only some versions of Kubernetes have, without a declared version of
-// the cluster. Judge judges an object by another version.
+// the cluster. Of a version that was read, a version that is not served stays an error. Judge judges an object by
+// another version.
 func (c *Checker) tolerate(objects []manifest.Object, found [][]manifest.Problem,
 	judge func(other *Checker, i int) []manifest.Problem) {
 	var refused []int
 	for i, o := range objects {
 		_, isCustom := c.custom[o.GroupVersionKind()]
-		if c.isAssumed && !isCustom && apiserver.IsGroup(o.GroupVersionKind().Group) && manifest.HasErrors(found[i]) {
+		if (c.isAssumed || c.IsRead) && !isCustom && apiserver.IsGroup(o.GroupVersionKind().Group) && manifest.HasErrors(found[i]) {
 			refused = append(refused, i)
 		}
 	}
@@ -156,9 +159,16 @@ func (c *Checker) tolerate(objects []manifest.Object, found [][]manifest.Problem
 		found[i] = slices.Clone(found[i]) // the memo may have it
 		for j, p := range found[i] {
 			by := refusing[refusal{i, p.Field, p.Code}]
-			if !p.Warning && 0 < len(by) && len(by) < len(apiserver.Versions()) {
+			if p.Warning || len(by) == 0 || len(by) == len(apiserver.Versions()) {
+				continue
+			}
+			why := "no version is declared"
+			if !c.isAssumed {
+				why = "a feature gate may allow it"
+			}
+			if c.isAssumed || p.Field != "apiVersion" {
 				found[i][j].Warning = true
-				found[i][j].Message += " (in Kubernetes " + strings.Join(by, ", ") + "; no version is declared)"
+				found[i][j].Message += " (in Kubernetes " + strings.Join(by, ", ") + "; " + why + ")"
 			}
 		}
 	}
