@@ -62,6 +62,11 @@ type files struct {
 	kustomization []string
 }
 
+// isApplied reports whether a folder has a kustomization that makes objects by itself.
+func (f *files) isApplied() bool {
+	return f.kustomization != nil && !f.isComponent && !f.isEmpty && !f.isNone && !f.isHidden
+}
+
 // a vertex of the graph is a sync, a file, or a folder as a tool reads it.
 type vertex struct {
 	*sync
