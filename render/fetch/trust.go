@@ -148,7 +148,8 @@ func parse(repository string) (*url.URL, error) {
 		err = fmt.Errorf("%s has no host", repository)
 	}
 	if err == nil {
-		u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+		u.Scheme = strings.ToLower(u.Scheme)
+		u.Host = strings.ToLower(u.Host)
 	}
 	return u, err
 }
