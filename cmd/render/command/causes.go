@@ -89,7 +89,8 @@ func causesOf(all []found, by grouping) (causes []*cause) {
 		}
 	}
 	slices.SortStableFunc(causes, func(a, b *cause) int {
-		first, second := a.problems[0], b.problems[0]
+		first := a.problems[0]
+		second := b.problems[0]
 		return cmp.Or(
 			cmp.Compare(rank[a.environments[0]], rank[b.environments[0]]),
 			compareBools(first.Warning, second.Warning),
