@@ -46,10 +46,11 @@ func unresolvedReferences(in Input) (warnings []manifest.Problem) {
 func (in Input) issuerNamespace() (namespace string) {
 	const usual = "cert-manager"
 	for _, o := range slices.Concat(in.Objects, in.Installed) {
-		isController := o.GetKind() == "Deployment" && manifest.Contains(o.Object["spec"], func(key string, value any) bool {
+		hasImage := func(key string, value any) bool {
 			image, _ := value.(string)
 			return key == "image" && strings.Contains(image, "cert-manager-controller")
-		})
+		}
+		isController := o.GetKind() == "Deployment" && manifest.Contains(o.Object["spec"], hasImage)
 		if isController && !manifest.Contains(o.Object["spec"], func(_ string, value any) bool {
 			argument, _ := value.(string)
 			return strings.HasPrefix(argument, "--cluster-resource-namespace=") &&

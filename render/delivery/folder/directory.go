@@ -85,8 +85,8 @@ func (l *Listing) add(files *source.FileSystem, at, name string) {
 	default:
 		if err == nil && path.Ext(name) == ".json" && hasMore(content) {
 			l.Problems = append(l.Problems, manifest.Problem{Code: manifest.InvalidObject, File: source.Relative(at),
-				Line: 1, Message: "Argo CD reads one object in a file of JSON, and this has more: write a file for each, " +
-					"or a List"})
+				Line: 1, Message: "Argo CD reads one object in a file of JSON, and this has more: write a file for " +
+					"each, or a List"})
 		}
 		l.Resources = append(l.Resources, "./"+name)
 		if named := nameHooks(at, content); named != nil {
