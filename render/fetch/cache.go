@@ -163,7 +163,8 @@ func (c *cache) clean(now time.Time) {
 	for _, folder := range []string{"files", "sources", "."} {
 		entries, _ := fs.ReadDir(c.root.FS(), folder)
 		if folder == "." { // what a killed run has left
-			entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !strings.HasPrefix(e.Name(), "git-") })
+			isOther := func(e fs.DirEntry) bool { return !strings.HasPrefix(e.Name(), "git-") }
+			entries = slices.DeleteFunc(entries, isOther)
 		}
 		for _, of := range entries {
 			info, err := of.Info()

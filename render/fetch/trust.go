@@ -172,7 +172,10 @@ func hostPort(u *url.URL) string {
 func (t *Trust) allows(host string) (isAllowed, isPlain bool) {
 	for _, from := range t.From {
 		u, err := parse(from)
-		if err == nil && (hostPort(u) == host || u.Port() == "" && u.Scheme == "https" && u.Hostname() == nameOf(host)) {
+		if err != nil {
+			continue
+		}
+		if hostPort(u) == host || u.Port() == "" && u.Scheme == "https" && u.Hostname() == nameOf(host) {
 			isAllowed = true
 			isPlain = isPlain || u.Scheme == "http"
 		}

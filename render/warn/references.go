@@ -82,11 +82,11 @@ func misplacedSecrets(in Input) (warnings []manifest.Problem) {
 				continue
 			}
 			if found := in.index.Find(r.To); len(found) > 0 {
-				warnings = append(warnings, warningAt(o, r.Path, "cert-manager reads it from namespace %s, and there is "+
-					"only %s: move it, %s", namespace, found[0], in.orAnnotate(id)))
+				warnings = append(warnings, warningAt(o, r.Path, "cert-manager reads it from namespace %s, and there "+
+					"is only %s: move it, %s", namespace, found[0], in.orAnnotate(id)))
 			} else if similar := in.index.Similar(id); similar != "" {
-				warnings = append(warnings, warningAt(o, r.Path, "there is no %s here: did you mean %q? Otherwise add it, "+
-					"%s", id, similar, in.orAnnotate(id)))
+				warnings = append(warnings, warningAt(o, r.Path, "there is no %s here: did you mean %q? Otherwise add "+
+					"it, %s", id, similar, in.orAnnotate(id)))
 			}
 		}
 	}

@@ -38,8 +38,8 @@ func unknownResources(in Input) (warnings []manifest.Problem) {
 			groups := texts(rule["apiGroups"])
 			for i, text := range texts(rule["resources"]) {
 				if said := unknownResource(known, groups, text); said != "" {
-					warnings = append(warnings, warningAt(o, append(slices.Clip(at), "resources", fmt.Sprintf("[%d]", i)),
-						"%s", said))
+					field := append(slices.Clip(at), "resources", fmt.Sprintf("[%d]", i))
+					warnings = append(warnings, warningAt(o, field, "%s", said))
 				}
 			}
 			for i, verb := range texts(rule["verbs"]) {

@@ -67,8 +67,7 @@ func causesOf(all []found, by grouping) (causes []*cause) {
 		rank[e.environment] = i
 		for _, p := range e.problems {
 			line := p.String()
-			keys := []string{line}
-			keys = append(keys, causeKeys(p, by)...)
+			keys := slices.Concat([]string{line}, causeKeys(p, by))
 			var c *cause
 			for _, key := range keys {
 				c = cmp.Or(c, byKey[key])
