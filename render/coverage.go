@@ -23,7 +23,8 @@ type Coverage struct {
 	// Objects is the number of judged objects.
 	Objects   int         `json:"objects"`
 	NotJudged []NotJudged `json:"notJudged"`
-	// Messages is the number of problems, and Entries are the folders with the reasons, that .gatehouse.yaml leaves out.
+	// Messages is the number of problems, and Entries are the folders with the reasons, that .gatehouse.yaml leaves
+	// out.
 	Messages int      `json:"messagesLeftOut,omitempty"`
 	Entries  []string `json:"entriesLeftOut,omitempty"`
 	// Fetched are the files that were fetched, with the versions that ranges and tags stand for.

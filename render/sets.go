@@ -119,7 +119,8 @@ func (d *Delivery) blameSet(p manifest.Problem) manifest.Problem {
 			at = d.Parent.Blame(at)
 		}
 		at = d.locate(at)
-		p.File, p.Line = at.File, at.Line
+		p.File = at.File
+		p.Line = at.Line
 	}
 	return p
 }

@@ -122,8 +122,8 @@ func specOf(o manifest.Object) (spec applicationSpec) {
 	return spec
 }
 
-// keeping returns the reason, as a setting, why a tool leaves an object in the cluster that a delivery does not bring any
-// more, or nil. A delivery that is gone itself may stay in the cluster, with its objects.
+// keeping returns the reason, as a setting, why a tool leaves an object in the cluster that a delivery does not bring
+// any more, or nil. A delivery that is gone itself may stay in the cluster, with its objects.
 func (a applications) keeping(of manifest.ID) *delivery.Setting {
 	for range len(a.was) { // one may deliver itself
 		was, isThere := a.was[of]
@@ -164,8 +164,8 @@ func keepingOfFlux(was, is manifest.Object) *delivery.Setting {
 	return keeps
 }
 
-// keepingOfArgo is keeping of an Application itself, which is empty if it is gone: nothing prunes, or it is gone and has
-// no finalizer. See finalizeApplicationDeletion and autoSync in controller/appcontroller.go. The controller of an
+// keepingOfArgo is keeping of an Application itself, which is empty if it is gone: nothing prunes, or it is gone and
+// has no finalizer. See finalizeApplicationDeletion and autoSync in controller/appcontroller.go. The controller of an
 // ApplicationSet adds the finalizer to its Applications.
 func keepingOfArgo(was, is manifest.Object) *delivery.Setting {
 	keeps := &delivery.Setting{Tool: delivery.Argo, Treatment: delivery.Outlasting}

@@ -16,6 +16,7 @@ import (
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"example.com/gatehouse/kind/registry"
+	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/tree"
@@ -89,6 +90,9 @@ func (c Change) Action() Action {
 func (c Change) Object() manifest.Object {
 	return manifest.Object{Unstructured: cmp.Or(c.After, c.Before)}
 }
+
+// Delivers reports whether a tool may make other objects by the object.
+func (c Change) Delivers() bool { return render.Delivers(c.Object()) }
 
 // changes compares objects before and after.
 func changes(kinds *registry.Kinds, before, after []manifest.Object) (changes []Change,

@@ -14,16 +14,7 @@ import (
 // objects of an Application that stays, or goes without the finalizer that deletes them. Objects are both the former
 // and the new ones.
 func (d *Differences) heedPolicies(objects []manifest.Object) {
-	policies := map[manifest.ID]string{} // after the change, or of a removed ApplicationSet
-	ignores := map[manifest.ID]setSpec{}
-	for _, o := range objects {
-		if o.GetKind() == "ApplicationSet" {
-			policies[o.Committed().ID()] = Text(o.Unstructured, "spec", "syncPolicy", "applicationsSync")
-			spec := setSpec{}
-			_ = manifest.Decode(o.Object["spec"], &spec) // a wrong type is an error of the definition
-			ignores[o.Committed().ID()] = spec
-		}
-	}
+	policies, ignores := policiesOf(objects)
 	stays := map[manifest.ID]*delivery.Setting{} // objects of removed Applications
 	for i := range d.Changes {
 		c := &d.Changes[i]
@@ -52,6 +43,22 @@ func (d *Differences) heedPolicies(objects []manifest.Object) {
 			c.keptBy = cmp.Or(c.keptBy, stays[c.InstalledBy])
 		}
 	}
+}
+
+// policiesOf returns the applicationsSync and the ignored fields of ApplicationSets: after the change, or of removed
+// ones.
+func policiesOf(objects []manifest.Object) (policies map[manifest.ID]string, ignores map[manifest.ID]setSpec) {
+	policies = map[manifest.ID]string{}
+	ignores = map[manifest.ID]setSpec{}
+	for _, o := range objects {
+		if o.GetKind() == "ApplicationSet" {
+			policies[o.Committed().ID()] = Text(o.Unstructured, "spec", "syncPolicy", "applicationsSync")
+			spec := setSpec{}
+			_ = manifest.Decode(o.Object["spec"], &spec) // a wrong type is an error of the definition
+			ignores[o.Committed().ID()] = spec
+		}
+	}
+	return policies, ignores
 }
 
 // setSpec has the fields of an ApplicationSet that decide about its Applications in the cluster.

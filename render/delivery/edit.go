@@ -65,8 +65,8 @@ func refused(err error, field string) error { return &RefusedError{field, err} }
 func checkNew(field string, entries, own map[string]string, isForced bool) error {
 	for _, key := range slices.Sorted(maps.Keys(entries)) {
 		if _, isThere := own[key]; isThere && !isForced {
-			return refused(fmt.Errorf("%s is in the kustomization as well, and kustomize refuses to add it: remove one, "+
-				"or set force%s: true", key, "C"+field[1:]), manifest.JoinField([]string{field, key}))
+			return refused(fmt.Errorf("%s is in the kustomization as well, and kustomize refuses to add it: remove "+
+				"one, or set force%s: true", key, "C"+field[1:]), manifest.JoinField([]string{field, key}))
 		}
 	}
 	return nil

@@ -35,7 +35,8 @@ func (g *graph) setArtifacts() {
 	}
 	all := map[manifest.ID][]made{}
 	for _, by := range g.generators {
-		artifacts, _ := artifact.Generate(by.Object, func(id manifest.ID) (artifact.Files, error) { // or its error there
+		// An error is reported where the environment makes the artifacts.
+		artifacts, _ := artifact.Generate(by.Object, func(id manifest.ID) (artifact.Files, error) {
 			if id.Kind != "GitRepository" && id.Kind != "OCIRepository" {
 				return nil, errors.New("another source")
 			}

@@ -62,6 +62,11 @@ type files struct {
 	kustomization []string
 }
 
+// isApplied reports whether a folder has a kustomization that makes objects by itself.
+func (f *files) isApplied() bool {
+	return f.kustomization != nil && !f.isComponent && !f.isEmpty && !f.isNone && !f.isHidden
+}
+
 // a vertex of the graph is a sync, a file, or a folder as a tool reads it.
 type vertex struct {
 	*sync
@@ -153,7 +158,8 @@ func (g *graph) read(name string, content []byte) (err error) {
 		return nil
 	}
 	if chart := g.chartOf(within); chart != "" {
-		g.folders[chart].isApart = g.folders[chart].isApart || mayDeliver.Match(content) && !of.isHidden && !g.isPart(chart)
+		isApart := mayDeliver.Match(content) && !of.isHidden && !g.isPart(chart)
+		g.folders[chart].isApart = g.folders[chart].isApart || isApart
 		for _, match := range templatePath.FindAllSubmatch(content, -1) {
 			g.paths[chart] = append(g.paths[chart], path.Join(".", string(match[1])))
 		}

@@ -46,8 +46,7 @@ func (g *graph) starts() (all []vertex) {
 		if f.isDir && of.isApart && of.kustomization == nil {
 			all = append(all, vertex{folder: f.name})
 		}
-		isApplied := f.isDir && of.kustomization != nil && !of.isComponent && !of.isEmpty && !of.isNone && !of.isHidden
-		if isApplied && !g.isTemplate(f.name) {
+		if f.isDir && of.isApplied() && !g.isTemplate(f.name) {
 			all = append(all, vertex{folder: f.name})
 		}
 	}
@@ -58,7 +57,8 @@ func (g *graph) starts() (all []vertex) {
 // of them is a root, and so is the last vertex beside the ones below this root.
 func (g *graph) roots() (all []root, seen map[vertex]bool) {
 	var left []vertex
-	isStart, isLeft := map[vertex]bool{}, map[vertex]bool{}
+	isStart := map[vertex]bool{}
+	isLeft := map[vertex]bool{}
 	starts := g.starts()
 	for _, v := range starts {
 		isStart[v] = true
@@ -91,13 +91,7 @@ func (g *graph) roots() (all []root, seen map[vertex]bool) {
 func (g *graph) entries(isNone func(folder string) bool) (all []Entry) {
 	roots, seen := g.roots()
 	roots = slices.DeleteFunc(roots, func(r root) bool { return isNone(r.place()) })
-	synced := map[string]bool{}
-	for _, r := range roots {
-		if folder := g.syncedBy(r); folder != "" && !g.isListed(folder) { // of a listed one, another cluster has all
-			synced[folder] = true
-			all = append(all, Entry{Name: CleanName("./" + folder), isDelivered: true})
-		}
-	}
+	all, synced := g.clusters(roots)
 	byFlux, off := g.byFlux(roots, synced)
 	var byHand []root
 	for _, r := range roots {
@@ -117,14 +111,32 @@ func (g *graph) entries(isNone func(folder string) bool) (all []Entry) {
 		}
 		all = append(all, spokes(r.syncs)...)
 	}
+	all = append(all, wholeFolders(roots, byFlux, synced)...)
+	for _, group := range clustersOf(byHand) {
+		all = append(all, g.appliedByHand(group, seen)...)
+	}
+	return all
+}
+
+// clusters returns the entries of the folders that Flux syncs a cluster by, and these folders.
+func (g *graph) clusters(roots []root) (all []Entry, synced map[string]bool) {
+	synced = map[string]bool{}
+	for _, r := range roots {
+		if folder := g.syncedBy(r); folder != "" && !g.isListed(folder) { // of a listed one, another cluster has all
+			synced[folder] = true
+			all = append(all, Entry{Name: CleanName("./" + folder), isDelivered: true})
+		}
+	}
+	return all, synced
+}
+
+// wholeFolders returns the entries of folders that Flux is installed to sync, without the ones below another.
+func wholeFolders(roots []root, byFlux, synced map[string]bool) (all []Entry) {
 	for folder := range byFlux {
 		if !isBelowAny(path.Dir(folder), byFlux) {
 			all = append(all, Entry{Name: CleanName("./" + folder), Resources: aside(roots, folder, synced),
 				isDelivered: true})
 		}
-	}
-	for _, group := range clustersOf(byHand) {
-		all = append(all, g.appliedByHand(group, seen)...)
 	}
 	return all
 }
@@ -167,7 +179,8 @@ func (r root) place() string {
 // byFlux returns the folders with objects of Flux that nothing in the repository delivers: Flux is installed to sync
 // them. Apps are switched off if there are others, and so are apps that the kustomization of a cluster does not list.
 func (g *graph) byFlux(roots []root, synced map[string]bool) (folders, off map[string]bool) {
-	folders, apps := map[string]bool{}, map[string]bool{}
+	folders = map[string]bool{}
+	apps := map[string]bool{}
 	hasCluster := len(synced) > 0
 	for _, r := range roots {
 		isFlux := len(r.syncs) > 0 && !slices.ContainsFunc(r.syncs, func(s *sync) bool { return !s.isFlux })

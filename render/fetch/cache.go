@@ -60,14 +60,14 @@ func sourceFile(from fetched.Source) string {
 	return path.Join("sources", fmt.Sprintf("%x", sha256.Sum256(key)))
 }
 
-// find returns the entry of a source.
-func (c *cache) find(from fetched.Source) (k known, isKnown bool) {
+// find returns the entry of a source, which is empty if there is none.
+func (c *cache) find(from fetched.Source) (k known) {
 	content, err := c.root.ReadFile(sourceFile(from))
 	if err != nil || json.Unmarshal(content, &k) != nil || !isDigest.MatchString(k.Digest) {
-		return known{}, false
+		return known{}
 	}
 	c.touch(sourceFile(from))
-	return k, true
+	return k
 }
 
 func (c *cache) remember(from fetched.Source, k known) error {
@@ -163,7 +163,8 @@ func (c *cache) clean(now time.Time) {
 	for _, folder := range []string{"files", "sources", "."} {
 		entries, _ := fs.ReadDir(c.root.FS(), folder)
 		if folder == "." { // what a killed run has left
-			entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !strings.HasPrefix(e.Name(), "git-") })
+			isOther := func(e fs.DirEntry) bool { return !strings.HasPrefix(e.Name(), "git-") }
+			entries = slices.DeleteFunc(entries, isOther)
 		}
 		for _, of := range entries {
 			info, err := of.Info()

@@ -40,7 +40,8 @@ type login struct {
 // from the process.
 func readLogins(ctx context.Context, hosts map[string]bool) *logins {
 	l := &logins{registries: map[string]auth.Credential{}, machines: map[string]login{}}
-	content, _ := os.ReadFile(cmp.Or(os.Getenv("HELM_REPOSITORY_CONFIG"), helmpath.ConfigPath("repositories.yaml")))
+	repositories := cmp.Or(os.Getenv("HELM_REPOSITORY_CONFIG"), helmpath.ConfigPath("repositories.yaml"))
+	content, _ := os.ReadFile(repositories) //nolint:gosec // the caller's
 	var file struct {
 		Repositories []login `json:"repositories"`
 	}

@@ -286,7 +286,7 @@ func (f *Fetcher) inCache(from fetched.Source) (found known, name string) {
 	if !isFixed(from) {
 		return found, ""
 	}
-	found, _ = f.cache.find(from)
+	found = f.cache.find(from)
 	if from.Archive != "" {
 		found.Digest = from.Archive
 	}

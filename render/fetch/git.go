@@ -62,7 +62,8 @@ func (p program) run(ctx context.Context, dir, protocol string, settings []strin
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 5 * time.Second
 	var out, stderr limited
-	cmd.Stdout, cmd.Stderr = &out, &stderr
+	cmd.Stdout = &out
+	cmd.Stderr = &stderr
 	err := cmd.Run()
 	var exit *exec.ExitError
 	switch {
@@ -134,7 +135,8 @@ func (f *Fetcher) getCommit(ctx context.Context, from fetched.Source, u *url.URL
 	if _, err := run("init", "--quiet", "--bare", "--template=", "."); err != nil {
 		return nil, "", err
 	}
-	ref, commit := "", from.Version
+	var ref string
+	commit := from.Version
 	if !wholeCommit.MatchString(commit) {
 		out, err := run("ls-remote", "--quiet", "--", u.String())
 		if err == nil {
@@ -170,7 +172,7 @@ func (f *Fetcher) getCommit(ctx context.Context, from fetched.Source, u *url.URL
 
 // knownCommit returns the archive of a commit in the cache.
 func (f *Fetcher) knownCommit(from fetched.Source, commit string) []byte {
-	k, _ := f.cache.find(fetched.Source{Repository: from.Repository, Version: commit, IsGit: true})
+	k := f.cache.find(fetched.Source{Repository: from.Repository, Version: commit, IsGit: true})
 	_, content := f.cache.archive(k.Digest)
 	return content
 }
@@ -248,7 +250,7 @@ func unpack(to *os.Root, content []byte) error {
 
 func unpackFile(to *os.Root, name string, header *tar.Header, content io.Reader) error {
 	isLink := header.Typeflag == tar.TypeSymlink && !path.IsAbs(header.Linkname) &&
-		fs.ValidPath(path.Join(path.Dir(name), header.Linkname))
+		fs.ValidPath(path.Join(path.Dir(name), header.Linkname)) //nolint:gosec // this finds links out of the folder
 	if header.Typeflag != tar.TypeReg && !isLink {
 		return nil // folders come with their files
 	}

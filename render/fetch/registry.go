@@ -2,12 +2,11 @@ package fetch
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
-
-	"encoding/json"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"helm.sh/helm/v4/pkg/registry"
@@ -45,7 +44,8 @@ func (f *Fetcher) getLayer(ctx context.Context, from fetched.Source) (layer []by
 	if err != nil {
 		return nil, "", err
 	}
-	reference, resolved := from.Manifest, from.Manifest
+	resolved = from.Manifest
+	reference := from.Manifest
 	if reference == "" {
 		if resolved, err = f.chooseReference(ctx, repository, from); err != nil {
 			return nil, "", err

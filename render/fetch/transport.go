@@ -56,7 +56,8 @@ func newClient(trust *Trust, base *http.Transport) *http.Client {
 		return proxy, err
 	}
 	base.DialContext = t.dial
-	base.TLSHandshakeTimeout, base.ResponseHeaderTimeout = maxWait, maxWait
+	base.TLSHandshakeTimeout = maxWait
+	base.ResponseHeaderTimeout = maxWait
 	t.RoundTripper = base
 	return &http.Client{Transport: t, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		if len(via) > 9 {
@@ -92,7 +93,7 @@ func (t *transport) dial(ctx context.Context, network, address string) (net.Conn
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	to, _ := r.Context().Value(tripKey{}).(trip)
 	host := hostPort(r.URL)
-	isAway := host != to.host && !(to.host == "docker.io:443" && host == "registry-1.docker.io:443")
+	isAway := host != to.host && (to.host != "docker.io:443" || host != "registry-1.docker.io:443")
 	switch address, err := netip.ParseAddr(r.URL.Hostname()); { // a proxy would resolve it
 	case isAway && !to.mayLeave && !t.trust.names(host):
 		return nil, fmt.Errorf("%s leads to the host %s, which the base does not name: allow it by --fetch-from %s",

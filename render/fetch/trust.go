@@ -148,7 +148,8 @@ func parse(repository string) (*url.URL, error) {
 		err = fmt.Errorf("%s has no host", repository)
 	}
 	if err == nil {
-		u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+		u.Scheme = strings.ToLower(u.Scheme)
+		u.Host = strings.ToLower(u.Host)
 	}
 	return u, err
 }
@@ -171,7 +172,10 @@ func hostPort(u *url.URL) string {
 func (t *Trust) allows(host string) (isAllowed, isPlain bool) {
 	for _, from := range t.From {
 		u, err := parse(from)
-		if err == nil && (hostPort(u) == host || u.Port() == "" && u.Scheme == "https" && u.Hostname() == nameOf(host)) {
+		if err != nil {
+			continue
+		}
+		if hostPort(u) == host || u.Port() == "" && u.Scheme == "https" && u.Hostname() == nameOf(host) {
 			isAllowed = true
 			isPlain = isPlain || u.Scheme == "http"
 		}

@@ -206,8 +206,8 @@ func deletesAll(paths *Paths) manifest.Problem {
 				if node.Text(d.Node(), "$patch") == "delete" {
 					return manifest.Problem{File: source.Relative(k.File), Code: manifest.NoObjects,
 						Line: s.Line(k.File, p.Field, strconv.Itoa(p.Index)),
-						Message: p.Entry() + ": the patch deletes every object, as its target excludes none: write the " +
-							"kind and name of what to delete into the target"}
+						Message: p.Entry() + ": the patch deletes every object, as its target excludes none: write " +
+							"the kind and name of what to delete into the target"}
 				}
 			}
 		}

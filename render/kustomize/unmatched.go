@@ -64,8 +64,8 @@ func unmatchedTargets(paths *Paths, overrides string, built, rendered []manifest
 			advice := adviceFor(p.Target, candidates, "correct it, or remove the patch")
 			switch {
 			case slices.ContainsFunc(candidates, p.Selects):
-				advice = "kustomize applies patches before " + laterFields(k, p.Target) + " of the same kustomization: " +
-					"select objects as they are without it"
+				advice = "kustomize applies patches before " + laterFields(k, p.Target) +
+					" of the same kustomization: select objects as they are without it"
 			case slices.ContainsFunc(others, p.Selects):
 				advice = hint
 			}

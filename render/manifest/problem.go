@@ -31,8 +31,8 @@ type Problem struct {
 	Message string `json:"message"`
 	// Warning reports whether the problem is only a warning.
 	Warning bool `json:"-"`
-	// Cause is equal for problems of a Code that have one cause and differ in their messages, such as a missing variable
-	// in many objects.
+	// Cause is equal for problems of a Code that have one cause and differ in their messages, such as a missing
+	// variable in many objects.
 	Cause string `json:"-"`
 
 	// Subject is the built object, if there is one.

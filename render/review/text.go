@@ -1,6 +1,7 @@
 package review
 
 import (
+	"slices"
 	"strings"
 
 	"example.com/gatehouse/kind"
@@ -54,7 +55,7 @@ func (t *text) add(same []EnvironmentReview) {
 	withoutName := e.withoutName()
 	risks := e.riskLines(nameOf)
 	for _, c := range e.Changes {
-		lines := append(risks[c.Object], risks[c.owner]...)
+		lines := slices.Concat(risks[c.Object], risks[c.owner])
 		delete(risks, c.Object)
 		delete(risks, c.owner)
 		key := withoutName(c.ChangedLines())

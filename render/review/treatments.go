@@ -140,7 +140,8 @@ func addSteps(both *compare.Comparison, effects []effect.Effect) {
 // sayStep says when a RollingSync of an ApplicationSet syncs a changed Application: nothing for any other. See
 // buildAppDependencyList in applicationset/controllers/applicationset_controller.go of Argo CD.
 func sayStep(both *compare.Comparison, c compare.Change) kind.Sentence {
-	if c.After == nil || c.InstalledBy.Kind != "ApplicationSet" || compare.KindOf(c.After) != "Application.argoproj.io" {
+	if c.After == nil || c.InstalledBy.Kind != "ApplicationSet" ||
+		compare.KindOf(c.After) != "Application.argoproj.io" {
 		return ""
 	}
 	var spec struct {
@@ -175,8 +176,8 @@ func sayStep(both *compare.Comparison, c compare.Change) kind.Sentence {
 		case i == 0:
 			return kind.Say("; step 1 of %d of the RollingSync of %s syncs it", len(steps), c.InstalledBy.String())
 		default:
-			return kind.Say("; step %d of %d of the RollingSync of %s syncs it, when the Applications of the steps before "+
-				"are healthy", i+1, len(steps), c.InstalledBy.String())
+			return kind.Say("; step %d of %d of the RollingSync of %s syncs it, when the Applications of the steps "+
+				"before are healthy", i+1, len(steps), c.InstalledBy.String())
 		}
 	}
 	return kind.Say("; no step of the RollingSync of %s selects it, so somebody has to sync it", c.InstalledBy.String())

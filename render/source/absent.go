@@ -79,7 +79,8 @@ func (w *walk) leaveOutRemote(k *Kustomization) {
 	isHere := func(entry string) bool { return !slices.Contains(k.remote, entry) }
 	k.Resources = append(filter(k.Resources, isHere), nothing)
 	leaveOut := func(g *types.GeneratorArgs) {
-		g.FileSources, g.EnvSources = filter(g.FileSources, isHere), filter(g.EnvSources, isHere)
+		g.FileSources = filter(g.FileSources, isHere)
+		g.EnvSources = filter(g.EnvSources, isHere)
 		if !isHere(g.EnvSource) {
 			g.EnvSource = ""
 		}

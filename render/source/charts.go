@@ -123,7 +123,8 @@ func (w *walk) fetch(e *charts.Entry) {
 	content, _ := w.FS.ReadAny(path.Join(e.Home, charts.LockFile)) // without one there is no digest
 	locked, _ := charts.ParseLock(charts.LockFile, content)
 	files, err := w.FS.Fetch(charts.LockedOf(locked, from).Pin(from))
-	e.Fetched, e.NotFetched = files.Path, err
+	e.Fetched = files.Path
+	e.NotFetched = err
 }
 
 // readCharts renders the charts of a walk and reads their objects. It adds them to the file system.

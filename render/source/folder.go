@@ -467,7 +467,8 @@ func (r folderReader) readInline(f loadField, value *yaml.Node) {
 	default:
 		for _, d := range documents {
 			absent, found := checkConfig(d)
-			r.absent, r.problems = append(r.absent, absent...), append(r.problems, found...)
+			r.absent = append(r.absent, absent...)
+			r.problems = append(r.problems, found...)
 		}
 	}
 }

@@ -63,7 +63,8 @@ func checkConfigs(loads []load, documents map[string][]Document) (absent []Absen
 		if l.isConfig && !l.isDir {
 			for _, d := range documents[l.path] {
 				plugins, problems := checkConfig(d)
-				absent, found = append(absent, plugins...), append(found, problems...)
+				absent = append(absent, plugins...)
+				found = append(found, problems...)
 			}
 		}
 	}

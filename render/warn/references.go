@@ -46,10 +46,11 @@ func unresolvedReferences(in Input) (warnings []manifest.Problem) {
 func (in Input) issuerNamespace() (namespace string) {
 	const usual = "cert-manager"
 	for _, o := range slices.Concat(in.Objects, in.Installed) {
-		isController := o.GetKind() == "Deployment" && manifest.Contains(o.Object["spec"], func(key string, value any) bool {
+		hasImage := func(key string, value any) bool {
 			image, _ := value.(string)
 			return key == "image" && strings.Contains(image, "cert-manager-controller")
-		})
+		}
+		isController := o.GetKind() == "Deployment" && manifest.Contains(o.Object["spec"], hasImage)
 		if isController && !manifest.Contains(o.Object["spec"], func(_ string, value any) bool {
 			argument, _ := value.(string)
 			return strings.HasPrefix(argument, "--cluster-resource-namespace=") &&
@@ -81,11 +82,11 @@ func misplacedSecrets(in Input) (warnings []manifest.Problem) {
 				continue
 			}
 			if found := in.index.Find(r.To); len(found) > 0 {
-				warnings = append(warnings, warningAt(o, r.Path, "cert-manager reads it from namespace %s, and there is "+
-					"only %s: move it, %s", namespace, found[0], in.orAnnotate(id)))
+				warnings = append(warnings, warningAt(o, r.Path, "cert-manager reads it from namespace %s, and there "+
+					"is only %s: move it, %s", namespace, found[0], in.orAnnotate(id)))
 			} else if similar := in.index.Similar(id); similar != "" {
-				warnings = append(warnings, warningAt(o, r.Path, "there is no %s here: did you mean %q? Otherwise add it, "+
-					"%s", id, similar, in.orAnnotate(id)))
+				warnings = append(warnings, warningAt(o, r.Path, "there is no %s here: did you mean %q? Otherwise add "+
+					"it, %s", id, similar, in.orAnnotate(id)))
 			}
 		}
 	}

@@ -38,8 +38,8 @@ func unknownResources(in Input) (warnings []manifest.Problem) {
 			groups := texts(rule["apiGroups"])
 			for i, text := range texts(rule["resources"]) {
 				if said := unknownResource(known, groups, text); said != "" {
-					warnings = append(warnings, warningAt(o, append(slices.Clip(at), "resources", fmt.Sprintf("[%d]", i)),
-						"%s", said))
+					field := append(slices.Clip(at), "resources", fmt.Sprintf("[%d]", i))
+					warnings = append(warnings, warningAt(o, field, "%s", said))
 				}
 			}
 			for i, verb := range texts(rule["verbs"]) {
@@ -73,9 +73,8 @@ func unknownResource(known map[string][]string, groups []string, text string) st
 	if name == "*" || name == "" || strings.Contains(text, "$") {
 		return ""
 	}
-	if meant := references.Near(below, podParts); name == "pods" && slices.Contains(groups, "") && meant != "" &&
-		!slices.Contains(podParts, below) {
-		return fmt.Sprintf("Pods have no %s, so it grants nothing: did you mean pods/%s?", below, meant)
+	if said := unknownPodPart(below); said != "" && name == "pods" && slices.Contains(groups, "") {
+		return said
 	}
 	for _, group := range groups {
 		if len(known[group]) == 0 || slices.Contains(known[group], name) { // or of a kind without a definition
@@ -87,18 +86,35 @@ func unknownResource(known map[string][]string, groups []string, text string) st
 		rest = "/" + below
 	}
 	for _, group := range groups {
-		lower := strings.ToLower(name)
-		for _, plural := range known[group] {
-			if isSingular(lower, plural) || lower == plural || references.Misspelled(name, []string{plural}) != "" {
-				return fmt.Sprintf("group %q has no resource %s, so it grants nothing: did you mean %s%s?", group, name,
-					plural, rest)
-			}
+		if meant := resourceLike(name, known[group]); meant != "" {
+			return fmt.Sprintf("group %q has no resource %s, so it grants nothing: did you mean %s%s?", group, name,
+				meant, rest)
 		}
 	}
 	for _, group := range []string{"", "apps", "batch", "networking.k8s.io", "policy", "autoscaling", rbacGroup} {
 		if len(groups) > 0 && slices.Contains(known[group], name) {
 			return fmt.Sprintf("is in group %q, and not in %q, so it grants nothing: add that to apiGroups", group,
 				strings.Join(groups, ", "))
+		}
+	}
+	return ""
+}
+
+// unknownPodPart says what is wrong with a subresource of Pods that is like a known one.
+func unknownPodPart(part string) string {
+	meant := references.Near(part, podParts)
+	if meant == "" || slices.Contains(podParts, part) {
+		return ""
+	}
+	return fmt.Sprintf("Pods have no %s, so it grants nothing: did you mean pods/%s?", part, meant)
+}
+
+// resourceLike returns the first plural that a name may mean: its singular, in other letters or misspelled.
+func resourceLike(name string, plurals []string) string {
+	lower := strings.ToLower(name)
+	for _, plural := range plurals {
+		if isSingular(lower, plural) || lower == plural || references.Misspelled(name, []string{plural}) != "" {
+			return plural
 		}
 	}
 	return ""
@@ -129,23 +145,31 @@ func unknownRoles(in Input, o manifest.Object) []manifest.Problem {
 		in.index.Similar(id) != "" || in.isRenamed(o, id) {
 		return nil
 	}
-	elsewhere := in.index.Find(manifest.ID{Group: rbacGroup, Kind: "Role", Name: name})
-	said := ""
-	switch found := in.index.Find(other); {
-	case o.GetKind() == "ClusterRoleBinding" && len(elsewhere) > 0:
-		said = fmt.Sprintf("there is no %s, and a ClusterRoleBinding takes no %s: write a ClusterRole", id, elsewhere[0])
-	case len(found) > 0:
-		said = fmt.Sprintf("there is no %s, but %s: write kind: %s", id, found[0], other.Kind)
-	case kind == "Role" && len(elsewhere) > 0:
-		said = fmt.Sprintf("there is no %s, but %s, and a binding takes a Role of its own namespace: move one", id,
-			elsewhere[0])
-	case kind == "Role" && !in.index.IsOpen() && !strings.HasPrefix(name, "system:") &&
-		name != "extension-apiserver-authentication-reader": // which every cluster has
-		said = fmt.Sprintf("there is no %s here, so it grants nothing: add it", id)
-	default:
+	said := in.missingRole(o, id, other)
+	if said == "" {
 		return nil
 	}
 	return []manifest.Problem{warning(o, "roleRef.name", "%s, %s", said, in.orAnnotate(id))}
+}
+
+// missingRole says what is wrong with a binding whose role is not here; other is the role of the other kind that it may
+// mean.
+func (in Input) missingRole(binding manifest.Object, role, other manifest.ID) string {
+	elsewhere := in.index.Find(manifest.ID{Group: rbacGroup, Kind: "Role", Name: role.Name})
+	switch found := in.index.Find(other); {
+	case binding.GetKind() == "ClusterRoleBinding" && len(elsewhere) > 0:
+		return fmt.Sprintf("there is no %s, and a ClusterRoleBinding takes no %s: write a ClusterRole", role,
+			elsewhere[0])
+	case len(found) > 0:
+		return fmt.Sprintf("there is no %s, but %s: write kind: %s", role, found[0], other.Kind)
+	case role.Kind == "Role" && len(elsewhere) > 0:
+		return fmt.Sprintf("there is no %s, but %s, and a binding takes a Role of its own namespace: move one", role,
+			elsewhere[0])
+	case role.Kind == "Role" && !in.index.IsOpen() && !strings.HasPrefix(role.Name, "system:") &&
+		role.Name != "extension-apiserver-authentication-reader": // which every cluster has
+		return fmt.Sprintf("there is no %s here, so it grants nothing: add it", role)
+	}
+	return ""
 }
 
 // isRenamed reports whether a kustomization renamed the object that had an ID: another rule warns of that.

@@ -67,8 +67,7 @@ func causesOf(all []found, by grouping) (causes []*cause) {
 		rank[e.environment] = i
 		for _, p := range e.problems {
 			line := p.String()
-			keys := []string{line}
-			keys = append(keys, causeKeys(p, by)...)
+			keys := slices.Concat([]string{line}, causeKeys(p, by))
 			var c *cause
 			for _, key := range keys {
 				c = cmp.Or(c, byKey[key])
@@ -89,7 +88,8 @@ func causesOf(all []found, by grouping) (causes []*cause) {
 		}
 	}
 	slices.SortStableFunc(causes, func(a, b *cause) int {
-		first, second := a.problems[0], b.problems[0]
+		first := a.problems[0]
+		second := b.problems[0]
 		return cmp.Or(
 			cmp.Compare(rank[a.environments[0]], rank[b.environments[0]]),
 			compareBools(first.Warning, second.Warning),

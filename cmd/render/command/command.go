@@ -124,23 +124,32 @@ disk fails midway, the error lists the changed files; render again.`,
 		PersistentPreRun:           func(cmd *cobra.Command, _ []string) { limitWatchdog(cmd) },
 		SuggestionsMinimumDistance: 2,
 	}
-	f.selected.addFlags(cmd, "render", ", and prune removed ones", "text", "json", "github", "sarif")
-	cmd.Flags().StringVar(&f.since, "changed-since", "",
-		"render the environments that may differ since the branch left the git `REVISION`")
-	cmd.MarkFlagsMutuallyExclusive("env", "changed-since")
-	f.addVerboseFlag(cmd)
-	addModeFlags(cmd, &f)
-	f.fetching.addFlags(cmd)
-	cmd.MarkFlagsMutuallyExclusive("fetch", "watch")
+	f.addFlags(cmd)
 	cmd.SetFlagErrorFunc(suggestFlag)
+	addVerbs(cmd, kinds, args)
+	checkTopics(cmd)
+	return cmd
+}
+
+// addVerbs adds the commands below render.
+func addVerbs(cmd *cobra.Command, kinds *registry.Kinds, args []string) {
 	cobra.EnableCommandSorting = false // the most used ones come first
 	cmd.AddCommand(newDiffCommand(kinds), newExplainCommand(kinds), newInitCommand(kinds), newFetchCommand(kinds),
 		newChartsCommand(kinds),
 		newUpgradeCommand(kinds), newImagesCommand(kinds), newCoverageCommand(kinds), newNewCommand(kinds, args),
 		newSyncCommand(kinds),
 		newPublishCommand(kinds), newApplyCommand(kinds), newDeleteCommand(kinds), newVersionCommand())
-	checkTopics(cmd)
-	return cmd
+}
+
+func (f *flags) addFlags(cmd *cobra.Command) {
+	f.selected.addFlags(cmd, "render", ", and prune removed ones", "text", "json", "github", "sarif")
+	cmd.Flags().StringVar(&f.since, "changed-since", "",
+		"render the environments that may differ since the branch left the git `REVISION`")
+	cmd.MarkFlagsMutuallyExclusive("env", "changed-since")
+	f.addVerboseFlag(cmd)
+	addModeFlags(cmd, f)
+	f.fetching.addFlags(cmd)
+	cmd.MarkFlagsMutuallyExclusive("fetch", "watch")
 }
 
 // checkTopics makes an unknown topic of help, or an unknown shell of completion, an error. cobra prints
@@ -219,8 +228,8 @@ func renderOnce(cmd *cobra.Command, kinds *registry.Kinds, f flags, look func(na
 		signal.Ignore(syscall.SIGPIPE) // a closed pipe must not interrupt the writes
 	}
 	if f.isOn && !f.check {
-		return errors.New("--fetch needs --check: rendered/ has to be the same for everybody, so fetch charts into the " +
-			"repository with render fetch --vendor, and render then")
+		return errors.New("--fetch needs --check: rendered/ has to be the same for everybody, so fetch charts into " +
+			"the repository with render fetch --vendor, and render then")
 	}
 	root := f.root
 	if f.since != "" || f.check && f.staged {
@@ -299,8 +308,8 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 	return err
 }
 
-// checkSelection returns an error if a selected environment is rendered nowhere or, without a selection, if all are: with
-// the names of these, and the commands for them.
+// checkSelection returns an error if a selected environment is rendered nowhere or, without a selection, if all are:
+// with the names of these, and the commands for them.
 func (f flags) checkSelection(repository *render.Repository) error {
 	if f.All || len(f.Names) > 0 || f.Changed != nil {
 		return repository.CheckRendered(f.Selection)

@@ -93,8 +93,8 @@ has the reasons.`,
 		Args: environmentsAreFlags,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDiff(cmd, kinds, f) },
 	}
-	f.selected.addFlags(cmd, "compare", ", including removed ones (the default with --base)", "text", "markdown", "html",
-		"json")
+	f.selected.addFlags(cmd, "compare", ", including removed ones (the default with --base)", "text", "markdown",
+		"html", "json")
 	f.addVerboseFlag(cmd)
 	cmd.Flags().StringVar(&f.base, "base", "", "compare with a git `REVISION`, as a pull request into it does")
 	_ = cmd.RegisterFlagCompletionFunc("base", completeRevisions)
@@ -103,7 +103,8 @@ has the reasons.`,
 	cmd.Flags().BoolVar(&f.live, "live", false, "compare with the cluster, by server-side dry runs")
 	cmd.Flags().BoolVar(&f.requireRoutine, "require-routine", false,
 		"exit with 3 unless all effects are known, such as a new version of an image")
-	cmd.Flags().Func("link", "with -o markdown, end the comment with a link to the `URL` of the page that -o html wrote",
+	cmd.Flags().Func("link",
+		"with -o markdown, end the comment with a link to the `URL` of the page that -o html wrote",
 		func(url string) error {
 			if !pageURL.MatchString(url) {
 				return errors.New("write an http or https URL")

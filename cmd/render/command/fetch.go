@@ -95,7 +95,7 @@ func trustOf(ctx context.Context, repository *render.Repository, dir, base strin
 	if err != nil {
 		return nil, nil, err
 	}
-	commit := ""
+	var commit string
 	if base != "" {
 		commit, err = in.MergeBase(ctx, base)
 	} else {
@@ -236,7 +236,8 @@ func printVendored(out io.Writer, result *pull.Result, output string) error {
 func newChartsCommand(kinds *registry.Kinds) *cobra.Command {
 	cmd := &cobra.Command{Use: "charts", Hidden: true, Short: "Fetch charts into the repository"}
 	pull := newFetchCommand(kinds)
-	pull.Use, pull.Example = "pull (--env NAME... | --all)", ""
+	pull.Use = "pull (--env NAME... | --all)"
+	pull.Example = ""
 	_ = pull.Flags().Set("vendor", "true")
 	cmd.AddCommand(pull)
 	return cmd

@@ -109,8 +109,8 @@ func printAssumed(errOut io.Writer, all []*upgrade.Environment) {
 		}
 	}
 	if len(names) > 0 {
-		fmt.Fprintf(errOut, "%s: no Kubernetes is declared, so the newest, %s, counts as theirs: write --from VERSION, "+
-			"or kubernetes into %s\n", manifest.FirstOf(3, names), apiserver.Newest, settings.File)
+		fmt.Fprintf(errOut, "%s: no Kubernetes is declared, so the newest, %s, counts as theirs: write --from "+
+			"VERSION, or kubernetes into %s\n", manifest.FirstOf(3, names), apiserver.Newest, settings.File)
 	}
 }
 

@@ -217,7 +217,8 @@ func (a Application) refusal() (field, message string) {
 	case !a.hasDestination: // its definition refuses that
 		return "", ""
 	case len(a.Sources) == 0:
-		return "spec.source", "is missing, and Argo CD refuses an Application without a source: write its repoURL and path"
+		return "spec.source", "is missing, and Argo CD refuses an Application without a source: write its " +
+			"repoURL and path"
 	case a.Name != "" && a.Server != "":
 		return "spec.destination.name", fmt.Sprintf("the destination has the name %s and the server %s, and Argo CD "+
 			"refuses both: remove one of them", a.Name, a.Server)

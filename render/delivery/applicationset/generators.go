@@ -296,7 +296,8 @@ func texts(element map[string]any, prefix string, at *field.Path) (params, error
 		value := element[key]
 		values, isMap := value.(map[string]any)
 		if prefix == "" && key == "values" && !isMap {
-			return nil, field.Invalid(at.Child(key), value, "is no mapping: without goTemplate Argo CD takes only one here")
+			return nil, field.Invalid(at.Child(key), value, "is no mapping: without goTemplate Argo CD takes "+
+				"only one here")
 		}
 		if _, isText := value.(string); !isText && (prefix != "" || key != "values") {
 			return nil, field.Invalid(at.Child(key), value, "is no text: without goTemplate Argo CD takes only texts "+

@@ -125,8 +125,8 @@ var (
 	variable = regexp.MustCompile(`\{[^{}]*\}`)
 )
 
-// outputs returns the artifacts to make: with spec.pathPattern one for each folder that it matches (buildArtifactRequests
-// in internal/controller/artifactgenerator_pathpattern.go).
+// outputs returns the artifacts to make: with spec.pathPattern one for each folder that it matches
+// (buildArtifactRequests in internal/controller/artifactgenerator_pathpattern.go).
 func (s *staging) outputs(spec generator) (all []request, err error) {
 	if spec.PathPattern == "" {
 		for i, out := range spec.Artifacts {

@@ -233,7 +233,8 @@ func literals(pattern string) func(yield func(string) bool) {
 	}
 }
 
-// excludes reports whether a path is excluded: from the source, or from the folder that is selected (shouldExcludePath).
+// excludes reports whether a path is excluded: from the source, or from the folder that is selected
+// (shouldExcludePath).
 func (op operation) excludes(name, base string) bool {
 	paths := []string{name}
 	if within, isBelow := strings.CutPrefix(name, base+"/"); isBelow {

@@ -85,8 +85,8 @@ func (l *Listing) add(files *source.FileSystem, at, name string) {
 	default:
 		if err == nil && path.Ext(name) == ".json" && hasMore(content) {
 			l.Problems = append(l.Problems, manifest.Problem{Code: manifest.InvalidObject, File: source.Relative(at),
-				Line: 1, Message: "Argo CD reads one object in a file of JSON, and this has more: write a file for each, " +
-					"or a List"})
+				Line: 1, Message: "Argo CD reads one object in a file of JSON, and this has more: write a file for " +
+					"each, or a List"})
 		}
 		l.Resources = append(l.Resources, "./"+name)
 		if named := nameHooks(at, content); named != nil {
@@ -102,9 +102,9 @@ func (l *Listing) add(files *source.FileSystem, at, name string) {
 func (l *Listing) addKustomization(files *source.FileSystem, at string) {
 	content, err := files.ReadAny(at)
 	if err == nil && !bytes.Contains(content, []byte(application.SkipMarker)) && isManifest(content) {
-		l.Problems = append(l.Problems, manifest.Problem{Code: manifest.InvalidObject, File: source.Relative(at), Line: 1,
-			Message: "Argo CD applies this file of a directory as an object, and no cluster has its kind: leave it out " +
-				"by directory.exclude, or write a kustomization that has it as a resource"})
+		l.Problems = append(l.Problems, manifest.Problem{Code: manifest.InvalidObject, File: source.Relative(at),
+			Line: 1, Message: "Argo CD applies this file of a directory as an object, and no cluster has its kind: " +
+				"leave it out by directory.exclude, or write a kustomization that has it as a resource"})
 	}
 }
 

@@ -65,7 +65,8 @@ func GitSourceOf(s application.Source) fetched.Source {
 	case s.TargetRevision == "HEAD":
 		from.Version = ""
 	case strings.ContainsAny(s.TargetRevision, "^~*<>= "):
-		from.Range, from.Version = s.TargetRevision, ""
+		from.Range = s.TargetRevision
+		from.Version = ""
 	}
 	return from
 }

@@ -139,16 +139,7 @@ func (i Installer) install(r Release, locked []charts.Locked,
 	problems = append(problems, r.repeated()...)
 	rendered := i.renderOnce(r, at.archive, at.digest)
 	for _, p := range rendered.problems {
-		of := r.problem(manifest.SplitField(p.Field), p.Message)
-		switch p.Code {
-		case manifest.ValuesFile:
-			of = manifest.NewProblem(r.Source, r.filesField, p.Value, p.Message)
-		case manifest.NothingChanged:
-			of = manifest.NewProblem(r.Source, p.Field, p.Value, p.Message)
-		}
-		of.Code = p.Code
-		of.Warning = r.isUnsure() || p.Warning
-		problems = append(problems, of)
+		problems = append(problems, r.renderProblem(p))
 	}
 	result.Archive = strings.TrimPrefix(at.archive, "/")
 	result.failed = rendered.failed
@@ -167,6 +158,20 @@ func (i Installer) install(r Release, locked []charts.Locked,
 		}
 	}
 	return result, problems
+}
+
+// renderProblem returns a problem of rendering the chart as one of the release: at the field that causes it.
+func (r Release) renderProblem(p manifest.Problem) manifest.Problem {
+	of := r.problem(manifest.SplitField(p.Field), p.Message)
+	switch p.Code {
+	case manifest.ValuesFile:
+		of = manifest.NewProblem(r.Source, r.filesField, p.Value, p.Message)
+	case manifest.NothingChanged:
+		of = manifest.NewProblem(r.Source, p.Field, p.Value, p.Message)
+	}
+	of.Code = p.Code
+	of.Warning = r.isUnsure() || p.Warning
+	return of
 }
 
 // UnknownReasons are the reasons why the objects are not all known as the cluster gets them; none if they are.
@@ -314,8 +319,8 @@ func (r Release) checkLock(archive string, digest [sha256.Size]byte, entry chart
 	case entry.Line == 0:
 		for _, l := range locked {
 			if l.File() == entry.File() {
-				p := r.Warning(fmt.Sprintf("chart %s is here from %s, and not from %s: its objects are neither judged nor "+
-					"reviewed", r, l.Repository, r.Repository))
+				p := r.Warning(fmt.Sprintf("chart %s is here from %s, and not from %s: its objects are neither judged "+
+					"nor reviewed", r, l.Repository, r.Repository))
 				return at, &p
 			}
 		}
@@ -325,8 +330,8 @@ func (r Release) checkLock(archive string, digest [sha256.Size]byte, entry chart
 	case entry.Digest != is:
 		return at, &manifest.Problem{Code: manifest.InvalidChart,
 			File: path.Join(charts.Folder, charts.LockFile), Line: entry.Line,
-			Message: fmt.Sprintf("%s has the digest %s: restore the file, or remove both and run render fetch --vendor "+
-				"--all", entry.File(), is)}
+			Message: fmt.Sprintf("%s has the digest %s: restore the file, or remove both and run render fetch "+
+				"--vendor --all", entry.File(), is)}
 	}
 	return located{archive: archive, digest: digest}, found
 }

@@ -186,7 +186,8 @@ func (r Release) From() fetched.Source {
 	from := fetched.Source{Repository: r.Repository, Chart: r.Chart, Version: r.Version, Filter: r.Filter,
 		Manifest: r.Manifest, IsPlain: r.IsPlain}
 	if !r.IsExact() && !r.IsTag {
-		from.Range, from.Version = cmp.Or(r.Version, "*"), ""
+		from.Range = cmp.Or(r.Version, "*")
+		from.Version = ""
 	}
 	return from
 }

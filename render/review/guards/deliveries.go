@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"example.com/gatehouse/kind"
-	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/review/effect"
@@ -42,15 +41,16 @@ func undelivered(both *compare.Comparison, removed compare.Change) kind.Sentence
 		case compare.KeptBy(c) != nil:
 			staying++
 			continue
-		case render.Delivers(c.Object()), c.Before.GetKind() == "PersistentVolumeClaim":
+		case c.Delivers(), c.Before.GetKind() == "PersistentVolumeClaim":
 			named[c.Before.GetKind()]++
 		}
 		going++
 	}
-	var said, among []kind.Sentence
+	among := make([]kind.Sentence, 0, len(named))
 	for _, k := range slices.Sorted(maps.Keys(named)) {
 		among = append(among, kind.Count(named[k], k))
 	}
+	var said []kind.Sentence
 	if going > 0 {
 		said = append(said, "its removal deletes "+kind.Count(going, "object"))
 	}

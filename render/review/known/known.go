@@ -208,8 +208,8 @@ func keepsCapacity(both *compare.Comparison, c compare.Change, f compare.FieldCh
 	return is < was || !m.Limited.Has(namespace) && !slices.ContainsFunc(both.Templates(c.After), isBound)
 }
 
-// isBound reports whether a second Pod of a template may not start, or not on the same node: it has a volume that is not
-// its own, a port, a device or the name of its node, or a rule about its neighbours.
+// isBound reports whether a second Pod of a template may not start, or not on the same node: it has a volume that is
+// not its own, a port, a device or the name of its node, or a rule about its neighbours.
 func isBound(t podsecurity.Template) bool {
 	s := t.Spec
 	isShared := func(v corev1.Volume) bool {

@@ -292,7 +292,8 @@ func (r *reader) fetch(c *chart.Chart) error {
 		if c.Lock != nil {
 			for _, l := range c.Lock.Dependencies {
 				if l.Name == d.Name && l.Repository == d.Repository {
-					from.Version, from.Range = l.Version, ""
+					from.Version = l.Version
+					from.Range = ""
 				}
 			}
 		}

@@ -59,8 +59,10 @@ func LockedOf(all []Locked, from fetched.Source) Locked {
 // Pin returns the source of the archive in an entry; the source itself for an entry without a line.
 func (l Locked) Pin(from fetched.Source) fetched.Source {
 	if l.Line > 0 {
-		from.Version, from.Archive = l.Version, l.Digest
-		from.Range, from.Filter = "", ""
+		from.Version = l.Version
+		from.Archive = l.Digest
+		from.Range = ""
+		from.Filter = ""
 	}
 	return from
 }

@@ -59,7 +59,8 @@ var ErrNotFetching = errors.New("nothing is fetched")
 type ErrNewSource struct{ Host string }
 
 func (e ErrNewSource) Error() string {
-	return "the base does not name the host " + e.Host + ": review the new source, and allow it by --fetch-from " + e.Host
+	return "the base does not name the host " + e.Host + ": review the new source, and allow it by --fetch-from " +
+		e.Host
 }
 
 // Fetcher gets files. All calls of a run for a source have the same result, whatever the tree. The file system has the

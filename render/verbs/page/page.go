@@ -105,8 +105,8 @@ func policy() string {
 		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; base-uri 'none'; form-action 'none'", hash(style),
-		hash(script))
+	return fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; base-uri 'none'; form-action 'none'",
+		hash(style), hash(script))
 }
 
 func rowsOfFrame(frame []review.FrameReview) (rows []row) {
@@ -164,7 +164,7 @@ func pieces(s kind.Sentence) (all []piece) {
 	for part := range strings.SplitSeq(text, start) {
 		value, rest, isValue := strings.Cut(part, end)
 		if !isValue {
-			rest, value = part, ""
+			rest = part // there is no value
 		}
 		if isValue {
 			all = append(all, piece{value, true})

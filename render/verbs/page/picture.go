@@ -33,9 +33,11 @@ type node struct {
 }
 
 const (
-	nodeWidth, nodeHeight = 480, 44
-	indent, lineHeight    = 48, 54
-	mostNodes             = 400
+	nodeWidth  = 480
+	nodeHeight = 44
+	indent     = 48
+	lineHeight = 54
+	mostNodes  = 400
 )
 
 // pictureOf draws the deliveries of an environment, a parent left of its children.
@@ -120,8 +122,8 @@ func (n *node) wait(d *render.Delivery, places map[string]*node) {
 		n.After = append(n.After, kind.Visible(id.Name))
 		if to := places[id.String()]; to != nil {
 			right := max(n.X, to.X) + nodeWidth
-			n.Waits = append(n.Waits, fmt.Sprintf("M %d %d C %d %d %d %d %d %d", n.X+nodeWidth, n.Y+nodeHeight/2, right+60,
-				n.Y+nodeHeight/2, right+60, to.Y+nodeHeight/2, to.X+nodeWidth, to.Y+nodeHeight/2))
+			n.Waits = append(n.Waits, fmt.Sprintf("M %d %d C %d %d %d %d %d %d", n.X+nodeWidth, n.Y+nodeHeight/2,
+				right+60, n.Y+nodeHeight/2, right+60, to.Y+nodeHeight/2, to.X+nodeWidth, to.Y+nodeHeight/2))
 		}
 	}
 	slices.Sort(n.After)

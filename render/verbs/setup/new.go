@@ -27,7 +27,8 @@ type Spec struct {
 	Kind        *kind.Kind
 	Name        string
 	Environment string
-	// Namespace may be empty: then the one of the kustomization, or the only one of the environment, or default applies.
+	// Namespace may be empty: then the one of the kustomization, or the only one of the environment, or default
+	// applies.
 	Namespace string
 	// Values are the results of Field.Parse by the names of fields.
 	Values map[string]any

@@ -97,8 +97,8 @@ func (p *target) planSettings(o Options, made *Result) {
 		return
 	}
 	var s strings.Builder
-	s.WriteString("# What no other file of this repository says about its clusters. docs/validation.md of Gatehouse has " +
-		"all fields.\n")
+	s.WriteString("# What no other file of this repository says about its clusters. docs/validation.md of Gatehouse " +
+		"has all fields.\n")
 	if len(o.Entries) == 0 {
 		fmt.Fprintf(&s, "all:\n  kubernetes: %q\n", o.Kubernetes)
 	} else {

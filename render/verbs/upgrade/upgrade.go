@@ -23,8 +23,8 @@ type Environment struct {
 	*compare.Verdicts
 }
 
-// Run compares the verdicts of two versions on environments, without from of their own one, and returns the errors of both. Of an environment with an error before
-// the verdict it returns only these. It calls progress with each step.
+// Run compares the verdicts of two versions on environments, without from of their own one, and returns the errors of
+// both. Of an environment with an error before the verdict it returns only these. It calls progress with each step.
 func Run(repository *render.Repository, selection render.Selection, from, version string,
 	progress func(environment, step string)) (all []*Environment, errs []manifest.Problem, err error) {
 	for _, version := range []string{version, cmp.Or(from, version)} {

@@ -52,7 +52,7 @@ func fits(q *corev1.ResourceQuota, used, usage corev1.ResourceList) error {
 	sum := quota.Mask(quota.Add(used, usage), quota.ResourceNames(q.Spec.Hard))
 	if ok, exceeded := quota.LessThanOrEqual(sum, q.Spec.Hard); !ok {
 		slices.Sort(exceeded)
-		var parts []string
+		parts := make([]string, 0, len(exceeded))
 		for _, name := range exceeded {
 			wanted := usage[name]
 			others := used[name]
