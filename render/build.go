@@ -47,7 +47,7 @@ func (in *input) build(repository *Repository) (b built, problems []manifest.Pro
 	b.root = &Delivery{input: in, Looks: in.noted, postBuild: in.postBuild}
 	b.root.paths = kustomize.FindPaths(in.sources, in.folder)
 	objects, problems := in.buildObjects(b.root.paths)
-	if in.from.IsPlain() { // nobody may have filled it yet
+	if in.from.IsPlain() { // it may wait for its first objects
 		problems = slices.DeleteFunc(problems, func(p manifest.Problem) bool {
 			return p.Code == manifest.NoObjects && p.Line == 0
 		})

@@ -34,7 +34,7 @@ type Delivery struct {
 	// common to deliveries of a class: "chart not here: chart web 1.0.0".
 	Unknown []string
 
-	*input                        // of a set and a chart, that of the parent
+	*input                        // of a set and a chart, the parent's
 	paths   *kustomize.Paths      // nil without a build
 	overlay *folder.Kustomization // as the tool builds it; nil for the entry and a set
 	objects []delivered

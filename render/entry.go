@@ -33,7 +33,7 @@ func (r *Repository) Entries() entry.Repository {
 	return entries
 }
 
-// entries are the entries of a repository, and others that are none by its settings.
+// entries are the entries of a repository, and others that its settings exclude.
 type entries struct{ all, leftOut []entry.Entry }
 
 func (r *Repository) findEntries() (found entries) {
@@ -41,7 +41,7 @@ func (r *Repository) findEntries() (found entries) {
 	return found
 }
 
-// LeftOut returns the entries that are none by the settings, with the reasons.
+// LeftOut returns the entries that the settings exclude, with the reasons.
 func (r *Repository) LeftOut() (all []string) {
 	for _, e := range r.found().leftOut {
 		all = append(all, e.Name+": "+r.Entries().WhyNone(e))
@@ -76,7 +76,7 @@ func (r *Repository) settingsProblems() (problems []manifest.Problem) {
 // entryNames returns the names of the entries outside of environments/.
 func (r *Repository) entryNames() []string { return namesOf(r.found().all) }
 
-// hasCluster reports whether another cluster than that of a tool has an entry.
+// hasCluster reports whether another cluster than the one of a tool has an entry.
 func (r *Repository) hasCluster(name string) bool {
 	return name != "" && slices.ContainsFunc(r.found().all, func(e entry.Entry) bool { return e.Cluster == name })
 }
@@ -88,7 +88,7 @@ func namesOf(entries []entry.Entry) (names []string) {
 	return names
 }
 
-// entryOf returns the entry of a name, perhaps one that is none by the settings, or one of a folder alone.
+// entryOf returns the entry of a name, perhaps an excluded one, or one of a folder alone.
 func (r *Repository) entryOf(name string) entry.Entry {
 	if !IsFolder(name) {
 		return entry.Entry{Name: name}

@@ -285,7 +285,7 @@ func (r *Repository) instances() (all []manifest.Object) {
 	return all
 }
 
-// isForeign reports whether another source than that of the environment, own, has the folder of a place. An external
+// isForeign reports whether another source than the environment's, own, has the folder of a place. An external
 // artifact has parts of other sources, perhaps of this repository, and a source in the world may be this repository.
 func (w *world) isForeign(p folder.Place, own manifest.ID, files *source.FileSystem) bool {
 	isArtifact := p.Source.Kind == "ExternalArtifact"

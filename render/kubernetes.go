@@ -75,7 +75,7 @@ func (r *Repository) findInstalls() (all []installed) {
 var (
 	mayInstall = regexp.MustCompile(`(?i)(kubernetes|k8s|k3s)(_release)?_?version|/kube(let|-apiserver):|` +
 		`upgrade\.cattle\.io|cluster\.x-k8s\.io|KubernetesUpgrade`)
-	// versionKeys are those of kubeadm, Talos, talhelper and Ansible, images those of a machine of Talos.
+	// versionKeys are of kubeadm, Talos, talhelper and Ansible, images of a machine of Talos.
 	versionKeys = regexp.MustCompile(`(?i)^(kubernetes|k8s|k3s)(_release)?_?version$`)
 	images      = regexp.MustCompile(`/kube(?:let|-apiserver):(v\S+)$`)
 	minor       = regexp.MustCompile(`^v?(1\.\d+)(\.\d+)?([-+].*)?$`)

@@ -31,7 +31,7 @@ func makes(o manifest.Object) (program string, kinds []schema.GroupKind) {
 	return "", nil
 }
 
-// nameMade adds a delivery of unknown objects for each object by which kro or Crossplane makes others.
+// nameMade adds a delivery of unknown objects for each object that kro or Crossplane makes others by.
 func (d *Delivery) nameMade() {
 	programs := map[schema.GroupKind]string{}
 	for _, each := range d.open() {

@@ -113,7 +113,7 @@ func (e *Environment) setProblems() {
 	e.LeftOut = len(manifest.SortProblems(e.pipeline.problems)) - len(e.Problems)
 }
 
-// told returns problems in the order of files without the ones that the settings leave out. An error of an environment
+// told returns problems in the order of files, without messages that the settings leave out. An error of an environment
 // that is written stays, as nothing is written with it.
 func (p *pipeline) told(problems []manifest.Problem) []manifest.Problem {
 	return slices.DeleteFunc(manifest.SortProblems(problems), func(problem manifest.Problem) bool {
@@ -129,7 +129,7 @@ func (r *Repository) LoadIfThere(name string, isAskedFor bool, progress func(ste
 	return r.Load(name, progress)
 }
 
-// By is a judge in place of that of an environment. Its verdict keeps more, to be compared.
+// By is a judge in place of an environment's own. Its verdict keeps more, to be compared.
 type By struct {
 	// Kubernetes is a minor version, or empty for the one of the environment.
 	Kubernetes string

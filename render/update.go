@@ -26,7 +26,7 @@ type Update struct {
 	// Fetched are the files that were fetched; none by NewUpdate.
 	Fetched []fetched.Files
 
-	leftOut []string // the entries that are none by the settings
+	leftOut []string // the entries that the settings exclude
 }
 
 // TreeUpdate is the planned change of one rendered environment. The plan of an environment that

@@ -29,7 +29,7 @@ type Diff struct {
 	Environments []*Comparison
 	// Frame has the changed files since Base that the changes of Environments do not explain.
 	Frame []FrameChange
-	// LeftOut are the entries that are none by the settings of the repository.
+	// LeftOut are the entries that the settings of the repository exclude.
 	LeftOut []string
 }
 
@@ -268,7 +268,7 @@ func keysOf(all []*render.Delivery) []deliveryKey {
 	count := map[manifest.ID]int{}
 	keys := make([]deliveryKey, len(all))
 	for i, d := range all {
-		id := d.InCluster.IDInNamespace() // that of the Application, and not of the set that makes it
+		id := d.InCluster.IDInNamespace() // of the Application, and not of the set that makes it
 		if d.Chart != nil {
 			id = cmp.Or(d.Chart.ID, id)
 		}

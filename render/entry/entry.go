@@ -101,7 +101,7 @@ func CanBuild(files *source.FileSystem, name string) bool {
 }
 
 // All returns the entries: the roots of the graph of deliveries, the kustomizations that nothing leads to, and the
-// folders that the settings name. LeftOut are others that are none by the settings.
+// folders that the settings name. LeftOut are others, which the settings exclude.
 func (r Repository) All() (entries, leftOut []Entry) {
 	g := newGraph(r)
 	isNone := func(folder string) bool { return r.Settings.WhyNone(folder) != "" }
@@ -117,7 +117,7 @@ func (r Repository) All() (entries, leftOut []Entry) {
 	return entries, leftOut
 }
 
-// WhyNone returns the reason why an entry is none by the settings, of its name or its folder, or nothing.
+// WhyNone returns the reason why the settings exclude an entry, by its name or its folder, or nothing.
 func (r Repository) WhyNone(e Entry) string {
 	return cmp.Or(r.Settings.WhyNone(e.Name), r.Settings.WhyNone(FolderOf(e.Name)))
 }

@@ -54,7 +54,7 @@ type files struct {
 	isChart        bool
 	isApart        bool // a chart in no other chart, with templates of objects that deliver
 	isNone         bool // they are no manifests: they are of a chart, of tests or of templates
-	isTemplate     bool // its kustomization is none yet
+	isTemplate     bool // a program has to fill its kustomization
 	isHidden       bool
 	isComponent    bool
 	isEmpty        bool // its kustomization makes nothing
@@ -204,7 +204,7 @@ func makesObjects(kustomization *yaml.Node) bool {
 	})
 }
 
-// isTemplate reports whether a kustomization with a {{ is none before a program fills it: it is no YAML, or has the {{
+// isTemplate reports whether a kustomization with a {{ has to be filled by a program: it is no YAML, or has the {{
 // in a field other than the texts of objects.
 func isTemplate(documents []source.Document) (is bool) {
 	texts := []string{"configMapGenerator", "secretGenerator", "patches", "patchesStrategicMerge", "patchesJson6902"}

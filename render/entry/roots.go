@@ -87,7 +87,7 @@ func (g *graph) roots() (all []root, seen map[vertex]bool) {
 	return all, seen
 }
 
-// entries returns the entries of the roots, perhaps several of a name, without the roots in folders that are none.
+// entries returns the entries of the roots, perhaps several of a name, without the roots in excluded folders.
 func (g *graph) entries(isNone func(folder string) bool) (all []Entry) {
 	roots, seen := g.roots()
 	roots = slices.DeleteFunc(roots, func(r root) bool { return isNone(r.place()) })

@@ -60,7 +60,7 @@ func sourceFile(from fetched.Source) string {
 	return path.Join("sources", fmt.Sprintf("%x", sha256.Sum256(key)))
 }
 
-// find returns the entry of a source, which is empty if there is none.
+// find returns the entry of a source, or an empty one.
 func (c *cache) find(from fetched.Source) (k known) {
 	content, err := c.root.ReadFile(sourceFile(from))
 	if err != nil || json.Unmarshal(content, &k) != nil || !isDigest.MatchString(k.Digest) {

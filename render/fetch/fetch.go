@@ -1,5 +1,5 @@
 // Package fetch gets charts, artifacts and git repositories that the deliveries of a tree name and the tree does not
-// have. It is the only package of rendering that uses the network, and its Trust says which hosts it asks.
+// have. It is the only package of rendering that uses the network, and its Trust names the hosts that it asks.
 package fetch
 
 import (
@@ -223,7 +223,7 @@ func (f *Fetcher) keepTree(from fetched.Source, content []byte, resolved string)
 // archiveFile is the archive of a tree in the cache.
 const archiveFile = "archive.tar"
 
-// treeName returns the name of the folder of a tree: that of its repository, as messages have it.
+// treeName returns the name of the folder of a tree: of its repository, as messages have it.
 func treeName(from fetched.Source) string {
 	name := strings.TrimSuffix(path.Base(strings.TrimRight(from.Repository, "/")), ".git")
 	if !word.MatchString(name) || name == archiveFile {
@@ -308,7 +308,7 @@ func (f *Fetcher) inCache(from fetched.Source) (found known, name string) {
 	return found, name
 }
 
-// add adds files to those of the run.
+// add adds files to the run.
 func (f *Fetcher) add(from fetched.Source, found known, name string) (fetched.Files, error) {
 	files := fetched.Files{Source: from, Resolved: found.Resolved, Digest: found.Digest,
 		Path: path.Join("/", fetched.Folder, folderOf(found.Digest), name)}

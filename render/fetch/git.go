@@ -45,7 +45,7 @@ func findGit() program {
 }
 
 // run runs git in a folder without a work tree: no hook, no filter, and no setting of a repository has a part in it.
-// Its credentials are those of the caller.
+// It uses the credentials of the caller.
 func (p program) run(ctx context.Context, dir, protocol string, settings []string, args ...string) ([]byte, error) {
 	if p.path == "" {
 		return nil, errors.New("git is not in PATH: install git")

@@ -23,7 +23,7 @@ import (
 	"example.com/gatehouse/render/source/text"
 )
 
-// Trust says what a run may fetch. A pull request is somebody's wish: it must not choose the hosts that CI asks.
+// Trust bounds the sources that a run may fetch. A pull request is a wish: it must not choose the hosts that CI asks.
 type Trust struct {
 	// Base has the sources that reviewed files name; nil if these are unknown.
 	Base *Names
@@ -37,12 +37,12 @@ type Trust struct {
 // Names are the sources that files name.
 type Names struct {
 	hosts        map[string]bool // with ports
-	plain        map[string]bool // of these, those by HTTP
-	registries   map[string]bool // of these, those of registries
+	plain        map[string]bool // by HTTP
+	registries   map[string]bool // of registries
 	repositories map[string]bool // whole URLs
 }
 
-// NamesIn returns the sources that the YAML files of a revision name, without those in templates.
+// NamesIn returns the sources that the YAML files of a revision name, outside of templates.
 func NamesIn(revision source.Revision) *Names {
 	n := &Names{hosts: map[string]bool{}, plain: map[string]bool{}, registries: map[string]bool{},
 		repositories: map[string]bool{}}
@@ -226,7 +226,7 @@ func (t *Trust) isNamed(repository string) bool {
 	return isAllowed || t.IsTree || t.Base != nil && t.Base.repositories[normal(repository)]
 }
 
-// checkAddress returns an error for an address inside, unless somebody names its host.
+// checkAddress returns an error for an address inside, unless a trusted file names its host.
 func (t *Trust) checkAddress(host string, address netip.Addr) error {
 	if isPublic(address) || t.names(host) {
 		return nil

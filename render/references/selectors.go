@@ -62,7 +62,7 @@ func SelectorsOf(o manifest.Object) (all []Selector) {
 	return all
 }
 
-// Labelled is an object with its own labels or those of its Pods, for selectors.
+// Labelled is an object with its own labels or its Pods' labels, for selectors.
 type Labelled struct {
 	manifest.Object
 	Labels map[string]string
@@ -136,7 +136,7 @@ type MissingPort struct {
 	of       Labelled
 }
 
-// String says what has no such port.
+// String names the object without such a port.
 func (m MissingPort) String() string {
 	said := fmt.Sprintf("no container of %s has a port %s", m.of.Object, m.Name)
 	if m.of.GetKind() == "Service" {

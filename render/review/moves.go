@@ -97,7 +97,7 @@ func isWhole(e *compare.Comparison, action compare.Action) bool {
 	return len(e.Changes) > 0 && len(e.Unchanged)+len(e.Definitions) == 0 && len(idsOf(e, action)) == len(e.Changes)
 }
 
-// moved compares an environment with its objects before, and those of another one. An object that delivers known
+// moved compares an environment with its objects before, and with another one's. An object that delivers known
 // objects is equal wherever its folder is.
 func moved(e *compare.Comparison, before, others []*unstructured.Unstructured,
 	from *compare.Comparison) *compare.Comparison {
@@ -124,7 +124,7 @@ func moved(e *compare.Comparison, before, others []*unstructured.Unstructured,
 	return compare.Differ(e.Kinds, was, is).With(e.Facts)
 }
 
-// review reviews the environment: one effect says what it was, and the others are those of the differing objects.
+// review reviews the environment: one effect names it as it was, and the others are about the differing objects.
 func (m move) review(now time.Time) EnvironmentReview {
 	found := reviewEnvironment(m.both, now)
 	said := kind.Effect{Type: effect.EnvironmentMoved, What: kind.Say("was %s; %s", m.from, differ(m.both))}
@@ -147,7 +147,7 @@ func differ(both *compare.Comparison) kind.Sentence {
 	return kind.Count(int64(len(both.Changes)), "object") + " differ"
 }
 
-// reviewLost returns the effect of an environment that is none any more: nothing else tells its later changes.
+// reviewLost returns the effect of an environment that is not found any more: nothing else tells its later changes.
 func reviewLost(e *compare.Comparison) []effect.Effect {
 	if !e.IsLost {
 		return nil

@@ -1,5 +1,5 @@
 // Package settings reads .gatehouse.yaml, the file at the root of a repository that says what no other file can: which
-// folders are entries and which are none, and what is known of a cluster beside its files.
+// folders are entries, which are not, and facts about a cluster beside its files.
 package settings
 
 import (
@@ -81,7 +81,7 @@ type Generator struct {
 	Parameters     []map[string]any `json:"parameters"`
 }
 
-// Of returns what is known of the cluster of an entry or environment. The cluster that tools apply an entry from, such
+// Of returns the facts about the cluster of an entry or environment. The cluster that tools apply an entry from, such
 // as clusters/hub of clusters/hub@eu, knows what they make there.
 func (s Settings) Of(name string) Cluster {
 	of := s.All.with(Cluster{})
@@ -97,7 +97,7 @@ func (s Settings) Of(name string) Cluster {
 	return of
 }
 
-// Anywhere returns what is known of any cluster.
+// Anywhere returns the facts about any cluster.
 func (s Settings) Anywhere() Cluster {
 	of := s.All
 	for _, e := range s.Entries {
@@ -106,7 +106,7 @@ func (s Settings) Anywhere() Cluster {
 	return of
 }
 
-// with returns what is known by two: the later one wins, and lists have the items of both.
+// with returns the facts of both: the later ones win, and lists have the items of both.
 func (c Cluster) with(later Cluster) Cluster {
 	values := map[string]map[string]string{}
 	maps.Copy(values, c.Values)
@@ -122,7 +122,7 @@ func (c Cluster) with(later Cluster) Cluster {
 	}
 }
 
-// matches reports whether a name of the file is that of an entry, or matches it as a pattern.
+// matches reports whether a name of the file names an entry, or matches it as a pattern.
 func matches(pattern, name string) bool {
 	isMatch, err := path.Match(path.Clean(pattern), path.Clean(name))
 	return isMatch && err == nil
@@ -180,7 +180,7 @@ func (c Cluster) secrets() (all []manifest.Object) {
 	return all
 }
 
-// Of returns what an ApplicationSet is made with: the clusters, and the parameters of its generators.
+// Of returns the clusters of an ApplicationSet, and the parameters of its generators.
 func (c Cluster) Of(set manifest.Object) applicationset.Known {
 	known := applicationset.Known{Clusters: c.secrets(), Parameters: map[string][]map[string]any{}}
 	for _, g := range c.Generators {
@@ -191,7 +191,7 @@ func (c Cluster) Of(set manifest.Object) applicationset.Known {
 	return known
 }
 
-// Review says what a change of the file decides, and what it leaves out that was told before. It is empty if nothing
+// Review tells the decisions of a change of the file, and the messages and folders that it newly leaves out. It is empty if nothing
 // but the text changes.
 func Review(before, after Settings) kind.Sentence {
 	if reflect.DeepEqual(before, after) {
@@ -215,7 +215,7 @@ func Review(before, after Settings) kind.Sentence {
 // silence is one thing that the file keeps from being told, and where.
 type silence struct{ format, what, of string }
 
-// silent returns what the file keeps from being told.
+// silent returns the messages and folders that the file keeps from being told.
 func (s Settings) silent() (all []silence) {
 	for _, f := range s.NotEntries {
 		all = append(all, silence{"leaves out the folder %s: %s", f.Name, f.Reason})

@@ -18,7 +18,7 @@ import (
 type Absent struct {
 	// Problem is the error of an environment that has to be complete.
 	Problem manifest.Problem
-	// Reason says what is unknown: "remote base: https://example.com/base", "plugin: …" or "chart not here: …".
+	// Reason names the unknown part: "remote base: https://example.com/base", "plugin: …" or "chart not here: …".
 	Reason string
 	// Alters reports whether it may change objects of other entries, so that none is known.
 	Alters bool
@@ -70,7 +70,7 @@ func (r folderReader) addRemote(f loadField, name string, entry *yaml.Node, wron
 // nothing is a file without objects, which is never on disk.
 const nothing = ".gatehouse-absent.yaml"
 
-// leaveOutRemote replaces the remote resources of a kustomization, which nobody shares, by a file without objects, and
+// leaveOutRemote replaces the remote resources of a kustomization, which is not shared, by a file without objects, and
 // takes remote files from its generators.
 func (w *walk) leaveOutRemote(k *Kustomization) {
 	if len(k.remote) == 0 {

@@ -39,7 +39,7 @@ func (f *FileSystem) Fetch(from fetched.Source) (fetched.Files, error) {
 	return fetcher.Fetch(from)
 }
 
-// mount has fetched files beside those of a revision. No folder lists them.
+// mount has fetched files beside the files of a revision. No folder lists them.
 type mount struct {
 	Revision
 	fetcher fetched.Fetcher

@@ -130,7 +130,7 @@ func (k knot) warning(in Input) manifest.Problem {
 
 func (d *Delivery) name() string { return cmp.Or(d.String(), "the sync of this environment") }
 
-// reason says what the delivery of a link waits for.
+// reason names the objects that the delivery of a link waits for.
 func (l link) reason() string {
 	by := l.to.of.name()
 	switch l.how {

@@ -258,7 +258,7 @@ func matchOf(pattern, text string) match {
 // isDeny reports whether a pattern excludes what it does not match.
 func isDeny(pattern string) bool { return strings.HasPrefix(pattern, "!") }
 
-// admitsNamespace reports whether Applications in a namespace other than that of Argo CD may be in the project. A
+// admitsNamespace reports whether Applications in another namespace than Argo CD's may be in the project. A
 // pattern between slashes is a regular expression (IsAppNamespacePermitted there, MatchStringInList in util/glob).
 func (p project) admitsNamespace(namespace string) bool {
 	return slices.ContainsFunc(p.SourceNamespaces, func(pattern string) bool {

@@ -67,7 +67,7 @@ func texts(list any) (all []string) {
 	return all
 }
 
-// unknownResource says what is wrong with a resource of some groups, if it surely grants nothing.
+// unknownResource returns the fault of a resource of some groups that surely grants nothing.
 func unknownResource(known map[string][]string, groups []string, text string) string {
 	name, below, isBelow := strings.Cut(text, "/")
 	if name == "*" || name == "" || strings.Contains(text, "$") {
@@ -100,7 +100,7 @@ func unknownResource(known map[string][]string, groups []string, text string) st
 	return ""
 }
 
-// unknownPodPart says what is wrong with a subresource of Pods that is like a known one.
+// unknownPodPart returns the fault of a subresource of Pods that is like a known one.
 func unknownPodPart(part string) string {
 	meant := references.Near(part, podParts)
 	if meant == "" || slices.Contains(podParts, part) {
@@ -152,7 +152,7 @@ func unknownRoles(in Input, o manifest.Object) []manifest.Problem {
 	return []manifest.Problem{warning(o, "roleRef.name", "%s, %s", said, in.orAnnotate(id))}
 }
 
-// missingRole says what is wrong with a binding whose role is not here; other is the role of the other kind that it may
+// missingRole returns the fault of a binding whose role is not here; other is the role of the other kind that it may
 // mean.
 func (in Input) missingRole(binding manifest.Object, role, other manifest.ID) string {
 	elsewhere := in.index.Find(manifest.ID{Group: rbacGroup, Kind: "Role", Name: role.Name})

@@ -29,7 +29,7 @@ type cause struct {
 	environments []string
 }
 
-// grouping says which problems are one line.
+// grouping selects the problems that are one line.
 type grouping int
 
 const (

@@ -81,7 +81,7 @@ func (f *fetching) all() []fetched.Files {
 	return f.fetcher.All()
 }
 
-// trustOf returns what may be fetched for the sake of a change: what its base names. The base is a revision, or the
+// trustOf returns the trust of a change: in the sources that its base names. The base is a revision, or the
 // merge base with the default branch of the remote. There the tree itself is reviewed, and without a remote it is the
 // caller's.
 func trustOf(ctx context.Context, repository *render.Repository, dir, base string,

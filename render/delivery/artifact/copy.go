@@ -108,7 +108,7 @@ func (s *staging) copyAny(op operation, files Files, name, to, base string) erro
 	return err
 }
 
-// copyBelow copies a file below a folder, and makes the folders between down to one that is excluded.
+// copyBelow copies a file below a folder, and makes the folders between, down to an excluded one.
 func (s *staging) copyBelow(op operation, folder, within, to, base string, file source.Link) error {
 	parts := strings.Split(within, "/")
 	for i, part := range parts {
@@ -153,7 +153,7 @@ func (s *staging) addFolder(name string) error {
 	return nil
 }
 
-// merge puts the YAML of a file over that of another one, as values of charts (internal/builder/merge.go).
+// merge puts the YAML of a file over another one's, as values of charts (internal/builder/merge.go).
 func (s *staging) merge(before, file source.Link, to string) error {
 	below, err := s.load(before)
 	if err != nil {

@@ -45,7 +45,7 @@ type Place struct {
 	isDirectory  bool // of Argo CD: no kustomization counts
 	keeps        bool // Flux keeps objects that leave git
 	deletion     string
-	// Revision is that of the source if it is this repository, but not the tree.
+	// Revision is the revision of the source if it is this repository, but not the tree.
 	Revision string
 }
 

@@ -35,7 +35,7 @@ type Kustomization struct {
 	// lines counts the first lines of Content that are those of the file in git, document.
 	lines    int
 	document *yamlv3.Node
-	// own has the fields of the file in git, and merged those of Content.
+	// own has the fields of the file in git, and merged the fields of Content.
 	own, merged map[string]any
 }
 

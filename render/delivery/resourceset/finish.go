@@ -13,7 +13,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// functions are the additions of flux-operator to those of slim-sprig (newTemplate in internal/builder/resourceset.go).
+// functions are the additions of flux-operator to slim-sprig (newTemplate in internal/builder/resourceset.go).
 func (e *expansion) functions() template.FuncMap {
 	toYAML := func(value any) (string, error) {
 		content, err := yaml.Marshal(value)

@@ -101,7 +101,7 @@ func inputsOf(o manifest.Object, name string) (all []map[string]any) {
 	return all
 }
 
-// copyOf returns a copy of a mapping, which is empty if the value is none: templates may change it.
+// copyOf returns a copy of a mapping, which is empty if the value is no mapping: templates may change it.
 func copyOf(value any) map[string]any {
 	content, isMapping := value.(map[string]any)
 	if !isMapping {

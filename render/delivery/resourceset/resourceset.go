@@ -217,7 +217,7 @@ func isExcluded(u *unstructured.Unstructured) bool {
 
 func (o Object) id() manifest.ID { return manifest.Object{Unstructured: o.Unstructured}.ID() }
 
-// fill returns the objects in a template with inputs. Without all inputs nobody knows whether it is wrong.
+// fill returns the objects in a template with inputs. Without all inputs it may be right or wrong.
 func (e *expansion) fill(at *field.Path, text string, inputs map[string]any,
 	read func(*yamlutil.YAMLOrJSONDecoder) ([]*unstructured.Unstructured, error)) ([]*unstructured.Unstructured,
 	error) {

@@ -23,7 +23,7 @@ type Candidate struct {
 	GVK resid.Gvk
 	// Built is the built object, if it is known.
 	Built manifest.Object
-	// Path is its build path, and Index that of the folder there, if they are known.
+	// Path is its build path, and Index the index of the folder there, if they are known.
 	Path  *Path
 	Index int
 

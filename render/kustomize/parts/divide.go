@@ -64,7 +64,7 @@ func Of(paths *buildpath.Paths, documents ...*source.Tree) *Division {
 	return divide(paths, Size, documents...)
 }
 
-// divide divides a build, or only that of the objects of documents.
+// divide divides a build, or only the build of the objects of documents.
 func divide(paths *buildpath.Paths, size int, documents ...*source.Tree) *Division {
 	configurations, areRead := readConfigurations(paths)
 	if !areRead || slices.ContainsFunc(configurations, mayIdentify) || !isDivisible(paths) {

@@ -23,7 +23,7 @@ type Effect struct {
 	Severity Severity `json:"-"`
 }
 
-// Rank says what is known of an effect.
+// Rank is the knowledge of an effect.
 type Rank string
 
 // The ranks. An effect that no rule ranks is unknown.

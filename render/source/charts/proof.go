@@ -29,7 +29,7 @@ var asking = []string{
 	"APIVersions", "HelmVersion", "KubeVersion", "IsInstall", "IsUpgrade", "Revision",
 }
 
-// ofStep are those of asking that differ between an installation and an upgrade.
+// ofStep are the fields of asking that differ between an installation and an upgrade.
 var ofStep = []string{"IsInstall", "IsUpgrade", "Revision"}
 
 // newPart records a part of the chart.

@@ -24,7 +24,7 @@ type Source struct {
 	// Range selects among versions in place of Version, and Filter, a regular expression, leaves out tags before.
 	Range  string `json:"range,omitempty"`
 	Filter string `json:"-"`
-	// Manifest is the digest of an artifact, and Archive that of a chart in a lock.
+	// Manifest is the digest of an artifact, and Archive the digest of a chart in a lock.
 	Manifest, Archive string `json:"-"`
 	// IsPlain reports whether a registry speaks HTTP.
 	IsPlain bool `json:"-"`

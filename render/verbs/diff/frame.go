@@ -90,7 +90,7 @@ func (f *frame) filesOf(environment string, rendering *render.Rendering) map[str
 	return files
 }
 
-// untoldBy returns a part of an environment that reads a file, and whose objects nobody knows; nil if there is none. A
+// untoldBy returns a part of an environment that reads a file, and has no known objects; nil without such a part. A
 // part that a change may have an effect by comes before one at another revision.
 func (f *frame) untoldBy(name string) (by *render.Untold) {
 	if isOrdinary(name) {
@@ -104,7 +104,7 @@ func (f *frame) untoldBy(name string) (by *render.Untold) {
 	return by
 }
 
-// mayAffect reports whether nobody knows the effect of a change by a part, if any.
+// mayAffect reports whether the effect of a change by a part, if any, is unknown.
 func mayAffect(by *render.Untold) bool { return by != nil && !by.IsUnaffected }
 
 // changes returns the changes of the frame: by rank, and then by file.

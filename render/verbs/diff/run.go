@@ -102,8 +102,8 @@ type compared struct {
 	judge judge // before the change
 }
 
-// findLost finds the environments of the base that are none here, although they have files that no other environment
-// reads.
+// findLost finds the environments of the base that are not found here, although they have files that no other
+// environment reads.
 func findLost(found []compared, here []string) {
 	isRead := func(file string) bool {
 		return slices.ContainsFunc(found, func(other compared) bool {

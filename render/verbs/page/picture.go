@@ -95,7 +95,7 @@ func pictureOf(both *compare.Comparison) picture {
 	return p
 }
 
-// details says what a delivery brings, and from where.
+// details names the objects of a delivery, and their source.
 func details(d *render.Delivery) string {
 	text := []string{string(kind.Count(int64(len(d.Applied())), "object"))}
 	if d.Chart != nil {

@@ -107,7 +107,7 @@ func named(requests, limits corev1.ResourceList) corev1.ResourceList {
 	return all
 }
 
-// usageOf returns what a quota counts for an object.
+// usageOf returns the resources that a quota counts for an object.
 func usageOf(object runtime.Object) corev1.ResourceList {
 	one := resource.MustParse("1")
 	usage := corev1.ResourceList{}
