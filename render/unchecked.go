@@ -54,7 +54,7 @@ func (p *pipeline) unchecked(objects []manifest.Object) (all []Unchecked) {
 	return all
 }
 
-// apiServiceOf returns the ID of the object by which a cluster serves a version of a group.
+// apiServiceOf returns the ID of the object that lets a cluster serve a version of a group.
 func apiServiceOf(gvk schema.GroupVersionKind) manifest.ID {
 	return manifest.ID{Group: "apiregistration.k8s.io", Kind: "APIService", Name: gvk.Version + "." + gvk.Group}
 }

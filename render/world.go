@@ -40,7 +40,7 @@ func newWorld(objects []manifest.Object, in *input) *world {
 	return w
 }
 
-// add adds objects, and the ones that flux-operator makes of them. The Kustomization that syncs the folder of the
+// add adds objects, and what flux-operator makes of them. The Kustomization that syncs the folder of the
 // environment has its source.
 func (w *world) add(objects []manifest.Object, in *input) {
 	for _, o := range slices.Concat(objects, in.instanceObjects(objects)) {

@@ -68,8 +68,8 @@ func (i ignored) paths(content map[string]any) (all [][]string) {
 	return all
 }
 
-// jqPaths returns the paths that an expression of jq selects in content, at most a thousand, and no longer than for a second, as
-// in util/argo/normalizers/diff_normalizer.go. A wrong one selects nothing.
+// jqPaths returns the paths that an expression of jq selects in content, at most a thousand, and no longer than for a
+// second, as in util/argo/normalizers/diff_normalizer.go. A wrong one selects nothing.
 func jqPaths(expression string, content map[string]any) (all [][]string) {
 	const most = 1000
 	query, err := gojq.Parse("path(" + expression + ")")

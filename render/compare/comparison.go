@@ -126,7 +126,7 @@ type Comparison struct {
 	index
 }
 
-// New compares an environment of which nothing else is known.
+// New compares an environment without further facts.
 func New(kinds *registry.Kinds, name string, before, after Input) *Comparison {
 	return Differ(kinds, before, after).With(Facts{Name: name})
 }

@@ -52,7 +52,7 @@ func (g *graph) setArtifacts() {
 	}
 }
 
-// setArtifacts sets the places of a sync, and of the ones that it makes. Of the artifacts of a name, the one of a
+// setArtifacts sets the places of a sync, and of the syncs in it. Of the artifacts of a name, the one of a
 // generator beside the sync is that of its cluster.
 func (s *sync) setArtifacts(all map[manifest.ID][]made) {
 	for i := range s.made {

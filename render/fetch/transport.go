@@ -36,7 +36,7 @@ type trip struct {
 
 type tripKey struct{}
 
-// transport sends each request, also one that follows a redirect, within the limits of a trust.
+// transport sends each request, and each redirected one, within the limits of a trust.
 type transport struct {
 	http.RoundTripper
 	trust   *Trust

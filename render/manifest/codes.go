@@ -36,7 +36,7 @@ const (
 	NotJudged metav1.CauseType = "NotJudged"
 	// NotFollowed is a delivery whose objects are not judged.
 	NotFollowed metav1.CauseType = "NotFollowed"
-	// InvalidDefinition is a file in a folder of definitions that is no definition, or one that is there twice.
+	// InvalidDefinition is a file in a folder of definitions that is no definition, or is there twice.
 	InvalidDefinition metav1.CauseType = "InvalidDefinition"
 	// MissingDefinition is objects of a kind without a CustomResourceDefinition.
 	MissingDefinition metav1.CauseType = "MissingDefinition"

@@ -191,8 +191,8 @@ func (c Cluster) Of(set manifest.Object) applicationset.Known {
 	return known
 }
 
-// Review tells the decisions of a change of the file, and the messages and folders that it newly leaves out. It is empty if nothing
-// but the text changes.
+// Review tells the decisions of a change of the file, and the messages and folders that it newly leaves out. It is
+// empty if nothing but the text changes.
 func Review(before, after Settings) kind.Sentence {
 	if reflect.DeepEqual(before, after) {
 		return ""

@@ -137,7 +137,7 @@ func printJSON(w io.Writer, r any) error {
 	return writeJSON(w, content)
 }
 
-// writeJSON writes JSON in which no character controls a terminal.
+// writeJSON writes JSON without characters that control a terminal.
 func writeJSON(w io.Writer, content []byte) error {
 	_, err := (&inert{to: raw(w), escape: escapeJSON}).Write(append(content, '\n'))
 	return err
