@@ -142,7 +142,8 @@ func (c *Checker) tolerate(objects []manifest.Object, found [][]manifest.Problem
 	var refused []int
 	for i, o := range objects {
 		_, isCustom := c.custom[o.GroupVersionKind()]
-		if (c.isAssumed || c.IsRead) && !isCustom && apiserver.IsGroup(o.GroupVersionKind().Group) && manifest.HasErrors(found[i]) {
+		isBuiltin := !isCustom && apiserver.IsGroup(o.GroupVersionKind().Group)
+		if (c.isAssumed || c.IsRead) && isBuiltin && manifest.HasErrors(found[i]) {
 			refused = append(refused, i)
 		}
 	}

@@ -102,8 +102,13 @@ func (c *Checker) judgeSubstituted(o manifest.Object, applied flux.Result) (*uns
 		problems[i].Object = o.String()
 	}
 	return o.Unstructured, slices.DeleteFunc(problems, func(p manifest.Problem) bool {
-		isUnknown := c.PostBuild.Values == nil && isOfVariable(p, applied.Object)
-		return isUnknown && (!p.Warning || !isOfVariable(p, substituted))
+		if c.PostBuild.Values != nil {
+			return false
+		}
+		// The API server derives a field that is not there from others, such as a targetPort.
+		isDerived := p.Code == metav1.CauseTypeFieldValueInvalid &&
+			decoding.At(applied.Object.Object, manifest.SplitField(p.Field)) == nil
+		return isDerived || isOfVariable(p, applied.Object) && (!p.Warning || !isOfVariable(p, substituted))
 	})
 }
 
