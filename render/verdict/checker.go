@@ -157,22 +157,25 @@ func (c *Checker) tolerate(objects []manifest.Object, found [][]manifest.Problem
 		}
 	}
 	for _, i := range refused {
-		found[i] = slices.Clone(found[i]) // the memo may have it
-		for j, p := range found[i] {
-			by := refusing[refusal{i, p.Field, p.Code}]
-			if p.Warning || len(by) == 0 || len(by) == len(apiserver.Versions()) {
-				continue
-			}
-			why := "no version is declared"
-			if !c.isAssumed {
-				why = "a feature gate may allow it"
-			}
-			if c.isAssumed || p.Field != "apiVersion" {
-				found[i][j].Warning = true
-				found[i][j].Message += " (in Kubernetes " + strings.Join(by, ", ") + "; " + why + ")"
-			}
-		}
+		found[i] = manifest.Each(found[i], func(p manifest.Problem) manifest.Problem { // the memo may have them
+			return c.tolerated(p, refusing[refusal{i, p.Field, p.Code}])
+		})
 	}
+}
+
+// tolerated returns an error as a warning if only some versions have it.
+func (c *Checker) tolerated(p manifest.Problem, by []string) manifest.Problem {
+	isServed := c.isAssumed || p.Field != "apiVersion"
+	if p.Warning || len(by) == 0 || len(by) == len(apiserver.Versions()) || !isServed {
+		return p
+	}
+	why := "a feature gate may allow it"
+	if c.isAssumed {
+		why = "no version is declared"
+	}
+	p.Warning = true
+	p.Message += " (in Kubernetes " + strings.Join(by, ", ") + "; " + why + ")"
+	return p
 }
 
 // refusal is an error of the object with an index.
