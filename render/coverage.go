@@ -77,6 +77,7 @@ func (e *Environment) Coverage() (c Coverage) {
 		}
 		if d.Chart != nil {
 			what = "release"
+			at.Object = d.Chart.ID.String()
 		}
 		if !d.isEntry() && d.IsElsewhere && !d.IsSuspended && p.isEntry(targetOf(d.InCluster)) {
 			continue // an environment of its own judges it

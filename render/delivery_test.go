@@ -82,7 +82,7 @@ spec:
 		"foreign": {parent: "entry", unknown: "other repository: GitRepository flux-system/other"},
 		"broken":  {parent: "entry", unknown: "missing.yaml", consumed: []string{"apps/broken/kustomization.yaml"}},
 		"web":     {parent: "shop", unknown: "chart not here: chart web 1.0.0"},
-		"api":     {parent: "entry", unknown: "chart does not render: ", consumed: []string{"charts/api/Chart.yaml"}},
+		"api":     {parent: "entry", unknown: "chart not here: chart db 1.0.0", consumed: []string{"charts/api/Chart.yaml"}},
 	} {
 		d := got[name]
 		switch {
@@ -103,9 +103,49 @@ spec:
 		t.Errorf("%d nodes", len(got))
 	}
 	const want = "1 cluster, 10 objects judged. Not judged: 3 Kustomizations (1 error, 1 no such folder, " +
-		"1 other repository: add --fetch), 2 releases (1 chart does not render, 1 chart not here: add --fetch)"
+		"1 other repository: add --fetch), 2 releases (2 charts not here: add --fetch)"
 	if line := e.Coverage().String(); line != want {
 		t.Errorf("coverage: %s", line)
+	}
+}
+
+// An Application that brings itself is followed once, and each chart of a set that lacks others is counted.
+func TestCoverageCountsTheReleasesOfASet(t *testing.T) {
+	const chart = "-- apps/NAME/Chart.yaml --\n{apiVersion: v2, name: NAME, version: 1.0.0, dependencies: " +
+		"[{name: lib, version: 2.0.0, repository: 'https://example.com'}, {name: NAME-db, version: 3.0.0, repository: 'https://example.com'}]}\n"
+	root := write(t, `
+-- argo/root.yaml --
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: root}
+spec:
+  project: default
+  source: {repoURL: https://example.com/this.git, path: argo}
+  destination: {namespace: argocd, server: "https://kubernetes.default.svc"}
+  syncPolicy: {automated: {prune: true}}
+-- argo/set.yaml --
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: apps, namespace: argocd}
+spec:
+  goTemplate: true
+  generators: [{git: {repoURL: https://example.com/this.git, revision: HEAD, directories: [{path: apps/*}]}}]
+  template:
+    metadata: {name: "{{ .path.basename }}"}
+    spec:
+      project: default
+      source: {repoURL: https://example.com/this.git, path: "{{ .path.path }}"}
+      destination: {namespace: apps, server: "https://kubernetes.default.svc"}
+`+strings.ReplaceAll(chart, "NAME", "api")+strings.ReplaceAll(chart, "NAME", "web"))
+	repository, err := Open(root, gatehouse.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repository.Close()
+	e := repository.Load("./argo", func(string) {})
+	const want = "1 cluster, 5 objects judged. Not judged: 2 releases (3 charts not here: add --fetch)"
+	if line := e.Coverage().String(); line != want || len(e.Problems) > 0 {
+		t.Errorf("%s: %v", line, e.Problems)
 	}
 }
 

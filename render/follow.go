@@ -151,6 +151,9 @@ func (f *following) followObjects(parent *Delivery, own manifest.ID) (problems [
 		}
 		problems = append(problems, refused...)
 		for _, p := range folder.Places(o) {
+			if parent.isWithin(o) {
+				continue
+			}
 			if f.count == maxFollowed {
 				found := warning(o, fmt.Sprintf("is not followed: the environment delivers more than %d folders",
 					maxFollowed))
@@ -173,6 +176,18 @@ func (f *following) followObjects(parent *Delivery, own manifest.ID) (problems [
 		}
 	}
 	return problems, false
+}
+
+// isWithin reports whether an object delivers the delivery, or one around it: a tool applies it to a namespace, perhaps,
+// as an Application that brings itself.
+func (d *Delivery) isWithin(o manifest.Object) bool {
+	for ; !d.isEntry(); d = d.Parent {
+		isOf := d.Of.GroupVersionKind() == o.GroupVersionKind() && d.Of.GetName() == o.GetName()
+		if isOf && reflect.DeepEqual(d.Of.Object["spec"], o.Object["spec"]) {
+			return true
+		}
+	}
+	return false
 }
 
 // add opens a delivery, and adds it to its parent.

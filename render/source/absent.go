@@ -10,7 +10,6 @@ import (
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source/charts"
-	"example.com/gatehouse/render/source/fetched"
 )
 
 // Absent is an entry of a kustomization that kustomize would fetch or run. Rendering does neither, and the sources are
@@ -76,12 +75,13 @@ func (w *walk) leaveOutRemote(k *Kustomization) {
 	if len(k.remote) == 0 {
 		return
 	}
-	isHere := func(entry string) bool { return !slices.Contains(k.remote, entry) }
-	k.Resources = append(filter(k.Resources, isHere), nothing)
+	isRemote := func(entry string) bool { return slices.Contains(k.remote, entry) }
+	local := func(entries []string) []string { return slices.DeleteFunc(slices.Clone(entries), isRemote) }
+	k.Resources = append(local(k.Resources), nothing)
 	leaveOut := func(g *types.GeneratorArgs) {
-		g.FileSources = filter(g.FileSources, isHere)
-		g.EnvSources = filter(g.EnvSources, isHere)
-		if !isHere(g.EnvSource) {
+		g.FileSources = local(g.FileSources)
+		g.EnvSources = local(g.EnvSources)
+		if isRemote(g.EnvSource) {
 			g.EnvSource = ""
 		}
 	}
@@ -96,23 +96,16 @@ func (w *walk) leaveOutRemote(k *Kustomization) {
 	w.FS = w.FS.With(map[string][]byte{k.Paths[nothing]: nil})
 }
 
-// filter returns a new list of the items to keep.
-func filter(list []string, keep func(string) bool) []string {
-	return slices.DeleteFunc(slices.Clone(list), func(item string) bool { return !keep(item) })
-}
-
 // addAbsentChart reports whether the chart of an entry is in a repository of charts, and not here.
 func (w *walk) addAbsentChart(c Chart) (isAbsent bool) {
 	if c.Repo == "" || charts.IsThere(w.FS, c.Entry) {
 		return false
 	}
 	_, problems := charts.Render(w.FS, c.Entry, charts.Cluster{})
-	name := "chart " + c.Name + " " + c.Version
-	a := Absent{Problem: problems[0], Reason: charts.NotHere + ": " + name}
-	if c.NotFetched != nil {
-		a.Reason = fetched.Reason(name, c.NotFetched)
-	}
-	w.Absent = append(w.Absent, a)
+	w.Absent = append(w.Absent, Absent{
+		Problem: problems[0],
+		Reason:  charts.Reason(c.Name+" "+c.Version, c.NotFetched),
+	})
 	return true
 }
 

@@ -122,6 +122,15 @@ func (c *Checker) nameVariables(o manifest.Object, problems []manifest.Problem) 
 			continue
 		}
 		from := "the default of the variable " + strings.Join(names, ", ")
+		hasNoDefault := func(name string) bool {
+			return manifest.Contains(content, func(_ string, value any) bool {
+				text, _ := value.(string)
+				return strings.Contains(text, "${"+name+"}")
+			})
+		}
+		if slices.ContainsFunc(names, hasNoDefault) {
+			from = "the variable " + strings.Join(names, ", ") + ", which has neither a value nor a default"
+		}
 		set := slices.DeleteFunc(names, func(name string) bool {
 			_, isSet := c.PostBuild.Values[name]
 			return !isSet

@@ -25,7 +25,6 @@ import (
 	"example.com/gatehouse/render/parallel"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
-	"example.com/gatehouse/render/source/fetched"
 )
 
 // Installer renders the charts of releases.
@@ -60,7 +59,7 @@ type Installed struct {
 	// Noted are the paths that rendering the release looks at.
 	Noted *source.Looks
 
-	failed          string                     // why the chart does not render
+	failed          []string                   // why the chart does not render
 	notFetched      error                      // why the chart is not here
 	documents       map[string]source.Document // by originOf
 	blamePostRender func(kustomization map[string]any, p manifest.Problem) (keys []string, part string)
@@ -143,7 +142,7 @@ func (i Installer) install(r Release, locked []charts.Locked,
 	}
 	result.Archive = strings.TrimPrefix(at.archive, "/")
 	result.failed = rendered.failed
-	if result.failed == "" {
+	if len(result.failed) == 0 {
 		result.Objects = append([]manifest.Object{}, rendered.objects...) // known, if none
 	}
 	result.Settings = rendered.settings
@@ -181,13 +180,10 @@ func (r *Installed) UnknownReasons() (reasons []string) {
 		reasons = append(reasons, r.Unjudged)
 	case r.Err != nil:
 		reasons = append(reasons, "wrong values: "+r.Err.Error())
-	case r.notFetched != nil:
-		reasons = append(reasons, fetched.Reason("chart "+r.String(), r.notFetched))
-	case r.Archive == "":
-		reasons = append(reasons, charts.NotHere+": chart "+r.String())
-	case r.failed != "":
-		reasons = append(reasons, "chart does not render: "+r.failed)
+	case r.notFetched != nil, r.Archive == "":
+		reasons = append(reasons, charts.Reason(r.String(), r.notFetched))
 	}
+	reasons = append(reasons, r.failed...)
 	for _, value := range r.Unknown {
 		reasons = append(reasons, "values not here: "+value)
 	}
@@ -384,13 +380,13 @@ type rendered struct {
 	documents map[string]source.Document
 	settings  *charts.Settings
 	problems  []manifest.Problem
-	failed    string // why there are no objects
+	failed    []string // why there are no objects
 }
 
 // failedBy is a chart that does not render, by its first error.
 func failedBy(problems []manifest.Problem) rendered {
 	first := slices.IndexFunc(problems, func(p manifest.Problem) bool { return !p.Warning })
-	return rendered{problems: problems, failed: problems[max(first, 0)].Message}
+	return rendered{problems: problems, failed: []string{"chart does not render: " + problems[max(first, 0)].Message}}
 }
 
 // renderOnce is render, by way of the memo for an archive.
@@ -419,6 +415,9 @@ func (r Release) entry(archive string) charts.Entry {
 
 func (i Installer) render(r Release, archive string) (result rendered) {
 	made, problems := charts.Render(i.Files, r.entry(archive), i.Cluster())
+	if len(made.Lacking) > 0 { // as a chart that is not here
+		return rendered{failed: made.Lacking}
+	}
 	for _, p := range problems {
 		own := manifest.Problem{Message: p.Message, Field: p.Field, Code: p.Code, Value: p.Value,
 			Warning: p.Warning || p.Code == manifest.ChartRuleOfRender}

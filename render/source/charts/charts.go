@@ -100,6 +100,8 @@ type Rendered struct {
 	Content  []byte
 	Lines    []Position
 	Settings *Settings
+	// Lacking are the reasons of missing dependencies, without which the chart does not render.
+	Lacking []string
 }
 
 // Render renders the chart of an entry.
@@ -116,8 +118,11 @@ func Render(files Files, e Entry, cluster Cluster) (rendered Rendered, problems 
 		return Rendered{}, []manifest.Problem{{Code: manifest.InvalidChart,
 			File: e.File, Line: e.HomeLine, Message: message}}
 	}
+	if lacking := (lackingError{}); errors.As(err, &lacking) {
+		rendered.Lacking = lacking.reasons()
+	}
 	if err != nil {
-		return Rendered{}, e.problems(nil, err)
+		return rendered, e.problems(nil, err)
 	}
 	values, layers, found := e.values(files, c)
 	if manifest.HasErrors(found) {

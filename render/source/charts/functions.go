@@ -35,7 +35,7 @@ func executeName(original string) (string, error) {
 
 // codeOf returns the code of an error. Templates and Helm pass errors on as text.
 func codeOf(err error) metav1.CauseType {
-	for _, own := range []error{templates.ErrChanging, errDeep, templates.ErrLarge, errLacking} {
+	for _, own := range []error{templates.ErrChanging, errDeep, templates.ErrLarge} {
 		if strings.Contains(err.Error(), own.Error()) {
 			return manifest.ChartRuleOfRender
 		}

@@ -89,6 +89,14 @@ func (c *loaded) raw(name string) (content []byte, ok bool) {
 // NotHere is the reason of a chart that is not in the repository.
 const NotHere = "chart not here"
 
+// Reason says why a chart is unknown that is not here, or was not fetched by an error.
+func Reason(name string, notFetched error) string {
+	if notFetched == nil || errors.Is(notFetched, fetched.ErrNotFetching) {
+		return NotHere + ": chart " + name
+	}
+	return fetched.Reason("chart "+name, notFetched)
+}
+
 // From returns the source of the chart.
 func (e Entry) From() fetched.Source {
 	from := fetched.Source{Repository: strings.TrimRight(e.Repo, "/"), Chart: e.Name, Version: e.Version}
@@ -270,8 +278,28 @@ func (c *loaded) nameTemplates() {
 	}
 }
 
-// errLacking is the error of missing dependencies, which a controller may download.
-var errLacking = errors.New("lacks charts that it depends on")
+// lackingError is about missing dependencies, which a controller may download.
+type lackingError struct {
+	charts     []string // with their versions
+	notFetched error
+}
+
+// Error implements error.
+func (e lackingError) Error() string {
+	names := "lacks charts that it depends on, " + strings.Join(e.charts, ", ")
+	if errors.Is(e.notFetched, fetched.ErrNotFetching) {
+		return names + ": add --fetch, or run `helm dependency build` in its folder, and commit its charts/"
+	}
+	return names + ": not fetched: " + e.notFetched.Error()
+}
+
+// reasons returns the reason of each missing chart, as of a chart that is not here itself.
+func (e lackingError) reasons() (all []string) {
+	for _, name := range e.charts {
+		all = append(all, Reason(name, e.notFetched))
+	}
+	return all
+}
 
 // missingIn returns the dependencies that a chart does not have.
 func missingIn(c *chart.Chart) (missing []*chart.Dependency) {
@@ -323,12 +351,8 @@ func checkChart(c *chart.Chart, notFetched error) error {
 	for _, required := range missingIn(c) {
 		missing = append(missing, strings.TrimSpace(required.Name+" "+required.Version))
 	}
-	switch {
-	case len(missing) == 0:
+	if len(missing) == 0 {
 		return nil
-	case errors.Is(notFetched, fetched.ErrNotFetching):
-		return fmt.Errorf("%w, %s: add --fetch, or run `helm dependency build` in its folder, and commit its charts/",
-			errLacking, strings.Join(missing, ", "))
 	}
-	return fmt.Errorf("%w, %s: not fetched: %w", errLacking, strings.Join(missing, ", "), notFetched)
+	return lackingError{missing, notFetched}
 }
