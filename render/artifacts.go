@@ -115,7 +115,7 @@ func (f *following) resolve(p folder.Place) (folder.Place, *source.FileSystem) {
 	return p.Resolve(f.files, f.locate(manifest.NewProblem(p.Of, "", manifest.Value{}, "")).File), f.artifact
 }
 
-// openUnmade says why the files of a delivery are unknown.
+// openUnmade adds the reason for unknown files of a delivery.
 func openUnmade(d *Delivery, _ *source.FileSystem) []manifest.Problem {
 	d.unknown(d.artifact.unknown)
 	return nil

@@ -43,7 +43,7 @@ type Delivery struct {
 	postBuild *flux.PostBuild
 	// ineffective are the warnings of entries that change nothing.
 	ineffective []manifest.Problem
-	// sync is the place by which Flux syncs an entry; nil if nothing here says so.
+	// sync is Flux's place of an entry; nil if nothing here says so.
 	sync *folder.Place
 	// artifact has the files that the folder is built from, if a generator makes them.
 	artifact *generated

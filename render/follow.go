@@ -178,8 +178,8 @@ func (f *following) followObjects(parent *Delivery, own manifest.ID) (problems [
 	return problems, false
 }
 
-// isWithin reports whether an object delivers the delivery, or one around it: a tool applies it to a namespace, perhaps,
-// as an Application that brings itself.
+// isWithin reports whether an object delivers the delivery, or one around it, as an Application that brings itself. Its
+// namespace may be Argo CD's choice.
 func (d *Delivery) isWithin(o manifest.Object) bool {
 	for ; !d.isEntry(); d = d.Parent {
 		isOf := d.Of.GroupVersionKind() == o.GroupVersionKind() && d.Of.GetName() == o.GetName()

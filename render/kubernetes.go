@@ -22,7 +22,7 @@ type installed struct {
 }
 
 // installedBy returns the version of the cluster of a folder, and a file that says it: of the files in the highest
-// folder above it without another environment or, if there are none, of all. It returns zero if they differ.
+// folder above it without another environment or, without such files, of all. It returns zero if they differ.
 func (r *Repository) installedBy(folder string) (version apiserver.Version, file string) {
 	type key struct{ source.Revision }
 	all := memo.Get(r.shared, key{r.files}, r.findInstalls)

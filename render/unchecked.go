@@ -40,7 +40,7 @@ func (p *pipeline) unchecked(objects []manifest.Object) (all []Unchecked) {
 				First: p.locate(manifest.NewProblem(at, "", manifest.Value{}, ""))}
 			_, byKind[gvk.GroupKind()].Differing = p.undelivered(gvk)
 		}
-		if served, _ := definitions.Instead(gvk); served != "" { // for which no object of the kind is checked
+		if served, _ := definitions.Instead(gvk); served != "" { // no object of the kind is checked
 			byKind[gvk.GroupKind()].GroupVersionKind = gvk
 		}
 		byKind[gvk.GroupKind()].Objects++

@@ -27,7 +27,7 @@ import (
 type world struct {
 	objects  map[manifest.ID]manifest.Object // the first of each ID
 	own      manifest.ID                     // the source of the environment itself, or nothing
-	sync     *folder.Place                   // by which Flux syncs the environment, or nil
+	sync     *folder.Place                   // of the environment, if Flux syncs it, or nil
 	clusters []manifest.Object               // Secrets that register clusters of Argo CD
 	inputs   []manifest.Object               // ResourceSetInputProviders
 	scopes   map[schema.GroupKind]bool       // of custom kinds: whether they have a namespace

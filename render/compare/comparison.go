@@ -170,7 +170,7 @@ func (both *Comparison) Differs() bool {
 		both.Kubernetes != nil || both.IsLost || !both.Verdicts.IsEqual()
 }
 
-// Untold returns a part of the environment that looks at a file, and has no known objects; nil if there is none. One
+// Untold returns a part of the environment that looks at a file, and has no known objects, or nil. One
 // that a change of the file does not affect comes last.
 func (both *Comparison) Untold(file string) (untold *render.Untold) {
 	if manifest.HasErrors(both.Problems) {

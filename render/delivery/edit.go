@@ -13,7 +13,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// What `kustomize edit` does, by which Argo CD adds the fields of an Application to a kustomization: see Build in
+// Argo CD adds the fields of an Application to a kustomization as `kustomize edit` does: see Build in
 // util/kustomize/kustomize.go there, and kustomize/commands/edit of kustomize.
 
 // RefusedError says that a tool refuses a field of kustomize.

@@ -248,7 +248,7 @@ func (g *graph) readKustomization(within string, content []byte) {
 	}
 }
 
-// isTemplate reports whether a kustomization, or one that it lists, is a template.
+// isTemplate reports whether a kustomization, or a listed one, is a template.
 func (g *graph) isTemplate(folder string) bool {
 	seen := map[string]bool{}
 	var visit func(folder string) bool

@@ -129,7 +129,7 @@ func sortedValues(m map[string]any) []any {
 	return values
 }
 
-// dates returns functions in place of the ones that take the zone of this machine, or its clock in place of a time.
+// dates returns functions that neither take the zone of this machine, nor its clock in place of a time.
 func dates(functions template.FuncMap, change func(function string)) template.FuncMap {
 	inZone, _ := functions["dateInZone"].(func(string, any, string) string) // slim-sprig has it, but not as hermetic
 	zoned := func(layout string, date any, zone string) string {

@@ -236,7 +236,7 @@ func (p project) refusedField(d destination, field string) string {
 	return field
 }
 
-// match tells whether a pattern matches the name or the server of a cluster, of which one may be unknown.
+// match tells whether a pattern matches the name or the server of a cluster; one of them may be unknown.
 type match int
 
 const (

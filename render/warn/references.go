@@ -41,7 +41,7 @@ func unresolvedReferences(in Input) (warnings []manifest.Problem) {
 	return warnings
 }
 
-// issuerNamespace returns the namespace from which cert-manager reads Secrets of ClusterIssuers, if it is known: that
+// issuerNamespace returns the namespace that cert-manager reads Secrets of ClusterIssuers from, if it is known: that
 // of its Deployment, or else the usual one if something is in it.
 func (in Input) issuerNamespace() (namespace string) {
 	const usual = "cert-manager"

@@ -180,7 +180,7 @@ func (s Source) String() string {
 	return s.RepoURL + " at " + s.TargetRevision
 }
 
-// Refused returns the first problem for which Argo CD syncs nothing of an Application: see ValidatePermissions and
+// Refused returns the first problem that keeps Argo CD from syncing an Application: see ValidatePermissions and
 // GetDestinationServer in util/argo/argo.go.
 func (a Application) Refused() []manifest.Problem {
 	field, message := a.refusal()

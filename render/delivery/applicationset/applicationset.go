@@ -48,7 +48,7 @@ type Files interface {
 type expansion struct {
 	applicationSet
 	replacer
-	strict replacer // for which a missing key is an error
+	strict replacer // a missing key is an error of it
 	Known
 	files Files
 	below map[string][]string // of Files

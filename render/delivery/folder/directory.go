@@ -37,7 +37,7 @@ type Listing struct {
 // manifestFile matches the names of manifests, as in reposerver/repository/repository.go of Argo CD.
 var manifestFile = regexp.MustCompile(`^.*\.(yaml|yml|json|jsonnet)$`)
 
-// List returns the manifests in the folder, for which a kustomization does not count. Argo CD reads hidden folders as
+// List returns the manifests in the folder, whose kustomization does not count. Argo CD reads hidden folders as
 // well, and follows no links to folders: see getPotentiallyValidManifests in reposerver/repository/repository.go.
 func (p Place) List(files *source.FileSystem) (all Listing) {
 	if p.IsFlux {

@@ -131,7 +131,7 @@ type expansion struct {
 	unknown []string
 }
 
-// make returns the objects by all inputs, with an ID for providers, of which only the cluster has the ID
+// make returns the objects by all inputs, with an ID for providers: only the cluster has theirs
 // (BuildResourceSetFromSpec in internal/builder/resourceset.go).
 func (e *expansion) make(id string) ([]Object, error) {
 	e.unknown = nil

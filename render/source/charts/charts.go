@@ -58,7 +58,7 @@ type Entry struct {
 	// File is the kustomization, and Node the entry in it.
 	File string
 	Node *yaml.Node
-	// Fetched is the archive of a chart that is not in the tree, or NotFetched says why there is none.
+	// Fetched is the archive of a chart that is not in the tree, and NotFetched is the error of fetching it.
 	Fetched    string
 	NotFetched error
 	// Installed is set for a chart that a controller installs: nothing of it is in rendered/.

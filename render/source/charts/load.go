@@ -89,7 +89,7 @@ func (c *loaded) raw(name string) (content []byte, ok bool) {
 // NotHere is the reason of a chart that is not in the repository.
 const NotHere = "chart not here"
 
-// Reason says why a chart is unknown that is not here, or was not fetched by an error.
+// Reason returns the reason of an unknown chart: it is not here, or fetching it failed.
 func Reason(name string, notFetched error) string {
 	if notFetched == nil || errors.Is(notFetched, fetched.ErrNotFetching) {
 		return NotHere + ": chart " + name
@@ -342,7 +342,7 @@ func (r *reader) fetch(c *chart.Chart) error {
 	return nil
 }
 
-// checkChart returns an error for a chart that Helm does not install, and says why its dependencies were not fetched.
+// checkChart returns an error for a chart that Helm does not install.
 func checkChart(c *chart.Chart, notFetched error) error {
 	if kind := c.Metadata.Type; kind != "" && kind != "application" {
 		return fmt.Errorf("is a chart of type %s, which only other charts may use", kind)

@@ -74,7 +74,7 @@ type Fetcher interface {
 	ReadFile(name string) ([]byte, error)
 }
 
-// Reason says why a delivery or a chart is not known whose files were not fetched.
+// Reason returns the reason of a delivery or a chart whose files were not fetched.
 func Reason(what string, err error) string {
 	var added ErrNewSource
 	if errors.As(err, &added) {

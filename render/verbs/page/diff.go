@@ -22,7 +22,7 @@ type word struct {
 	IsMarked bool
 }
 
-// sideBySide returns the lines of a unified diff: removed lines are beside the added ones that follow them.
+// sideBySide returns the lines of a unified diff: removed lines are beside the added lines after them.
 func sideBySide(unified string) (lines []line) {
 	var removed, added []string
 	flush := func() {
