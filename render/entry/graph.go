@@ -204,9 +204,9 @@ func makesObjects(kustomization *yaml.Node) bool {
 	})
 }
 
-// isTemplate reports whether a kustomization with a {{ has to be filled by a program: it is no YAML, or has the {{
-// in a field other than the texts of objects.
-func isTemplate(documents []source.Document) (is bool) {
+// isUnfilled reports whether a kustomization with a {{ has to be filled by a program: it is no YAML, or has the {{ in a
+// field other than the texts of objects.
+func isUnfilled(documents []source.Document) (is bool) {
 	texts := []string{"configMapGenerator", "secretGenerator", "patches", "patchesStrategicMerge", "patchesJson6902"}
 	for _, d := range documents {
 		for n := range node.All(d.Node()) {
@@ -222,7 +222,7 @@ func isTemplate(documents []source.Document) (is bool) {
 func (g *graph) readKustomization(within string, content []byte) {
 	of := g.folders[within]
 	documents := source.Parse(within, content)
-	if bytes.Contains(content, []byte("{{")) && isTemplate(documents) {
+	if bytes.Contains(content, []byte("{{")) && isUnfilled(documents) {
 		of.isTemplate = true
 		of.isNone = true
 		return

@@ -167,7 +167,7 @@ func (f *Fetcher) fetch(from fetched.Source) (files fetched.Files, err error) {
 		return files, err
 	}
 	if found, name := f.inCache(from); name != "" {
-		return f.add(from, found, name)
+		return f.add(from, found, name), nil
 	}
 	select {
 	case f.slots <- struct{}{}:
@@ -210,14 +210,22 @@ func (f *Fetcher) keepTree(from fetched.Source, content []byte, resolved string)
 	if from.IsGit { // a branch of the next run may be at the same commit
 		fixed = fetched.Source{Repository: from.Repository, Version: resolved, IsGit: true}
 	}
-	if err == nil && isFixed(fixed) {
-		err = f.cache.remember(fixed, found)
-	}
-	if err != nil {
-		return files, fmt.Errorf("write to the cache: %w", err)
+	if err = f.remember(fixed, found, err); err != nil {
+		return files, err
 	}
 	watchdog.Read("fetched "+found.Digest, len(content))
-	return f.add(from, found, name)
+	return f.add(from, found, name), nil
+}
+
+// remember keeps the digest of a source that never moves, unless its content was not kept.
+func (f *Fetcher) remember(from fetched.Source, found known, err error) error {
+	if err == nil && isFixed(from) {
+		err = f.cache.remember(from, found)
+	}
+	if err != nil {
+		return fmt.Errorf("write to the cache: %w", err)
+	}
+	return nil
 }
 
 // archiveFile is the archive of a tree in the cache.
@@ -252,16 +260,11 @@ func (f *Fetcher) keep(from fetched.Source, content []byte, resolved string) (fi
 	}
 	name += "-" + version + ".tgz"
 	found := known{version, digestOf(content)}
-	if err := f.cache.keep(name, content); err != nil {
-		return files, fmt.Errorf("write to the cache: %w", err)
-	}
-	if isFixed(from) {
-		if err := f.cache.remember(from, found); err != nil {
-			return files, fmt.Errorf("write to the cache: %w", err)
-		}
+	if err := f.remember(from, found, f.cache.keep(name, content)); err != nil {
+		return files, err
 	}
 	watchdog.Read("fetched "+found.Digest, len(content))
-	return f.add(from, found, name)
+	return f.add(from, found, name), nil
 }
 
 // isExact reports whether a version is one version, and no range.
@@ -309,11 +312,11 @@ func (f *Fetcher) inCache(from fetched.Source) (found known, name string) {
 }
 
 // add adds files to the run.
-func (f *Fetcher) add(from fetched.Source, found known, name string) (fetched.Files, error) {
+func (f *Fetcher) add(from fetched.Source, found known, name string) fetched.Files {
 	files := fetched.Files{Source: from, Resolved: found.Resolved, Digest: found.Digest,
 		Path: path.Join("/", fetched.Folder, folderOf(found.Digest), name)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.all = append(f.all, files)
-	return files, nil
+	return files
 }
