@@ -30,8 +30,6 @@ type built struct {
 	files   *source.FileSystem // of followed folders
 	// undelivered is Repository.undelivered.
 	undelivered func(schema.GroupVersionKind) (definition *unstructured.Unstructured, differing []string)
-	// refused are the objects with errors, which go no further; see pipeline.goOn.
-	refused map[manifest.ID]bool
 	// releases are the charts that controllers install.
 	releases []release.Release
 	// cluster is the cluster that charts are rendered for.
@@ -76,8 +74,8 @@ func (in *input) build(repository *Repository) (b built, problems []manifest.Pro
 		b.root.setBuilt(nil)
 	}
 	b.judges = definitionsIn(slices.Concat(objects, b.local))
-	if in.by != nil {
-		b.judges = standIn(in.by.Definitions, b.judges)
+	if in.options.By != nil {
+		b.judges = standIn(in.options.By.Definitions, b.judges)
 	}
 	b.checker, invalid = verdict.New(in.memo, in.kinds, in.kubernetes, b.judges)
 	b.checker.PostBuild, b.checker.RuntimeConfig = in.postBuild, in.runtimeConfig
@@ -86,7 +84,7 @@ func (in *input) build(repository *Repository) (b built, problems []manifest.Pro
 		d.setNamespace(b.checker)
 		d.setRendered(b.checker)
 	}
-	if in.by != nil {
+	if in.options.By != nil {
 		b.checker.KeepCreated()
 	}
 	b.invalid = append(b.invalid, b.judgeInstalled(invalid)...)

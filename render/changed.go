@@ -39,16 +39,6 @@ func (r *Repository) changed(names, files []string) (changed []string) {
 	return changed
 }
 
-// Recording returns the repository with what it looks at added to looks.
-func (r *Repository) Recording(looks *source.Looks) *Repository {
-	recording := *r
-	recording.Look = func(name string) {
-		looks.Add(name)
-		r.look(name)
-	}
-	return &recording
-}
-
 // IsAnyLookedAt reports whether one of some changed files is looked at.
 func (r *Repository) IsAnyLookedAt(looks *source.Looks, files []string) bool {
 	onDisk := source.NewFileSystem(r.files, r.dir, nil)
@@ -77,7 +67,7 @@ func (r *Repository) AddLooks(environment string, to *source.Looks) { r.looksAt(
 // these are all. A build may read more files if there are errors, charts in git that a controller installs, or
 // generators and transformers with files of their own.
 func (r *Repository) looksAt(name string, looks *source.Looks) (areAll bool) {
-	in, problems := readInput(r.Recording(looks), name, nil)
+	in, problems := readInput(r.Recording(looks), name, LoadOptions{})
 	if in.sources == nil || manifest.HasErrors(problems) {
 		return false
 	}

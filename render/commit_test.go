@@ -27,7 +27,7 @@ func twoEnvironments(version string) string {
 func staged(t *testing.T, root string, before func()) (*Update, error) {
 	t.Helper()
 	write(t, twoEnvironments("v2"), root)
-	repository, err := Open(root, gatehouse.All())
+	repository, err := Open(root, gatehouse.All(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

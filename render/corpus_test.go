@@ -276,12 +276,12 @@ func newOutcome(all []builtObject) (o outcome) {
 // renderFolder renders the environment below root.
 func renderFolder(t *testing.T, root string) outcome {
 	t.Helper()
-	repository, err := Open(root, gatehouse.All())
+	repository, err := Open(root, gatehouse.All(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer repository.Close()
-	e := repository.Load(path.Base(prodFolder), func(string) {})
+	e := repository.Load(path.Base(prodFolder), LoadOptions{})
 	rendering, problems := e.Rendering, e.Problems
 	return newRendered(rendering, problems)
 }

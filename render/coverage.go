@@ -58,20 +58,19 @@ func (e *Environment) Coverage() (c Coverage) {
 	}
 	c.Clusters = 1
 	c.Messages = e.LeftOut
-	p := e.pipeline
-	if p.installed != "" {
-		c.Kubernetes = []string{p.kubernetes.String() + " by " + p.installed}
+	if e.installed != "" {
+		c.Kubernetes = []string{e.kubernetes.String() + " by " + e.installed}
 	}
 	add := func(what string, at manifest.Problem, reason string) {
 		n := NotJudged{Environment: e.Name, What: what, Name: at.Object, File: at.File, Line: at.Line}
 		n.Reason, n.Detail, _ = strings.Cut(reason, ": ")
 		c.NotJudged = append(c.NotJudged, n)
 	}
-	for _, d := range p.root.all() {
+	for _, d := range e.root.all() {
 		at := manifest.Problem{File: strings.TrimPrefix(folderOf(e.Name), "/")}
 		what := "cluster"
 		if !d.isEntry() {
-			at = p.locate(manifest.NewProblem(d.Of.Committed(), "", manifest.Value{}, ""))
+			at = e.locate(manifest.NewProblem(d.Of.Committed(), "", manifest.Value{}, ""))
 			what = d.InCluster.GetKind()
 			at.Object = d.InCluster.ID().String() // which a set may make
 		}
@@ -79,19 +78,19 @@ func (e *Environment) Coverage() (c Coverage) {
 			what = "release"
 			at.Object = d.Chart.ID.String()
 		}
-		if !d.isEntry() && d.IsElsewhere && !d.IsSuspended && p.isEntry(targetOf(d.InCluster)) {
+		if !d.isEntry() && d.IsElsewhere && !d.IsSuspended && e.isEntry(targetOf(d.InCluster)) {
 			continue // an environment of its own judges it
 		}
 		for _, reason := range d.Unknown {
 			add(what, at, reason)
 		}
 	}
-	if !p.isBuilt {
+	if !e.IsBuilt() {
 		return c
 	}
 	all := e.Judged()
 	c.Objects = len(all)
-	for _, u := range p.unchecked(all) {
+	for _, u := range e.unchecked(all) {
 		c.Objects -= u.Objects
 		u.First.Object = u.GroupKind().String()
 		reason := noDefinition

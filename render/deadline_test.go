@@ -109,12 +109,12 @@ func TestRenderKeepsDefaultDeadline(t *testing.T) {
 
 func renderingOf(t *testing.T, root string) *Rendering {
 	t.Helper()
-	repository, err := Open(root, gatehouse.All())
+	repository, err := Open(root, gatehouse.All(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer repository.Close()
-	e := repository.Load("prod", func(string) {})
+	e := repository.Load("prod", LoadOptions{})
 	rendering, problems := e.Rendering, e.Problems
 	if rendering == nil {
 		t.Fatal(problems)

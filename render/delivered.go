@@ -69,14 +69,14 @@ func (d *Delivery) staysFor() string {
 }
 
 // asWritten returns an object as it is in rendered/: a delivery points to its folders there.
-func (p *pipeline) asWritten(o manifest.Object) manifest.Object {
-	if p.entry == "" || !folder.Delivers(o) {
+func (e *Environment) asWritten(o manifest.Object) manifest.Object {
+	if e.entry == "" || !folder.Delivers(o) {
 		return o
 	}
 	written := o.Copy()
-	for _, f := range p.followed() {
+	for _, f := range e.followed() {
 		if f.rendered != "" && f.isOf(o) {
-			f.PointTo(written, path.Join(tree.Folder, p.name, f.rendered))
+			f.PointTo(written, path.Join(tree.Folder, e.name, f.rendered))
 		}
 	}
 	return written
@@ -94,7 +94,7 @@ func (d *Delivery) isOf(o manifest.Object) bool {
 
 // Delivers reports whether objects in a folder deliver other folders of the repository.
 func (r *Repository) Delivers(folder string) bool {
-	in, problems := readInput(r, folder, nil)
+	in, problems := readInput(r, folder, LoadOptions{})
 	if manifest.HasErrors(problems) {
 		return false
 	}
@@ -104,10 +104,10 @@ func (r *Repository) Delivers(folder string) bool {
 
 // PlainCluster is PlainBuild for the entry of a cluster and its deliveries, which point to rendered/.
 func (r *Repository) PlainCluster(environment string) (objects []manifest.Object, err error) {
-	in, _ := readInput(r, environment, nil) // rendering reports the problems
-	p := &pipeline{input: in}
-	p.built, _ = p.build(r)
-	for _, d := range p.written() {
+	e := &Environment{}
+	e.input, _ = readInput(r, environment, LoadOptions{}) // rendering reports the problems
+	e.built, _ = e.build(r)
+	for _, d := range e.written() {
 		all, err := plainObjects(d.sources, d.folder)
 		switch {
 		case err != nil && d.isEntry():
@@ -120,17 +120,17 @@ func (r *Repository) PlainCluster(environment string) (objects []manifest.Object
 			if !d.isEntry() {
 				o.Delivery = d
 			}
-			objects = append(objects, p.asWritten(p.checker.WithNamespace(o, d.DefaultNamespace)))
+			objects = append(objects, e.asWritten(e.checker.WithNamespace(o, d.DefaultNamespace)))
 		}
 	}
 	return objects, nil
 }
 
 // staying warns of the deliveries of a cluster that stay out of rendered/.
-func (p *pipeline) staying() (warnings []manifest.Problem) {
+func (e *Environment) staying() (warnings []manifest.Problem) {
 	var stay []string
-	for _, d := range p.followed() {
-		if p.entry == "" || d.stays == "" {
+	for _, d := range e.followed() {
+		if e.entry == "" || d.stays == "" {
 			continue
 		}
 		stay = append(stay, fmt.Sprintf("%s (%s)", d.Of.GetName(), d.stays))
@@ -145,13 +145,13 @@ func (p *pipeline) staying() (warnings []manifest.Problem) {
 }
 
 // setWritten sets the objects that a tool applies as they are in rendered/, with the files of the objects laid out.
-func (p *pipeline) setWritten(d *Delivery, laidOut []manifest.Object) {
+func (e *Environment) setWritten(d *Delivery, laidOut []manifest.Object) {
 	files := map[manifest.ID]string{}
 	for _, o := range laidOut {
 		files[o.ID()] = o.File
 	}
 	for i, o := range d.objects {
-		d.objects[i].applied = p.asWritten(o.applied)
+		d.objects[i].applied = e.asWritten(o.applied)
 		d.objects[i].applied.File = files[o.applied.Committed().ID()]
 	}
 }

@@ -57,14 +57,14 @@ spec:
   interval: 10m
   chart: {spec: {chart: web, version: 1.0.0, sourceRef: {kind: HelmRepository, name: charts}}}
 `)
-	repository, err := Open(root, gatehouse.All())
+	repository, err := Open(root, gatehouse.All(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer repository.Close()
-	e := repository.Judge("clusters/prod", nil, func(string) {})
+	e := repository.Judge("clusters/prod", LoadOptions{})
 	got := map[string]*Delivery{}
-	for _, d := range e.pipeline.root.all() {
+	for _, d := range e.root.all() {
 		name := "entry"
 		if !d.isEntry() {
 			name = d.Object().GetName()
@@ -137,12 +137,12 @@ spec:
       source: {repoURL: https://example.com/this.git, path: "{{ .path.path }}"}
       destination: {namespace: apps, server: "https://kubernetes.default.svc"}
 `+strings.ReplaceAll(chart, "NAME", "api")+strings.ReplaceAll(chart, "NAME", "web"))
-	repository, err := Open(root, gatehouse.All())
+	repository, err := Open(root, gatehouse.All(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer repository.Close()
-	e := repository.Load("./argo", func(string) {})
+	e := repository.Load("./argo", LoadOptions{})
 	const want = "1 cluster, 5 objects judged. Not judged: 2 releases (3 charts not here: add --fetch)"
 	if line := e.Coverage().String(); line != want || len(e.Problems) > 0 {
 		t.Errorf("%s: %v", line, e.Problems)
@@ -189,27 +189,27 @@ configMapGenerator: [{name: web, options: {disableNameSuffixHash: true}}]
 resources: [../remote/apps]
 components: ["https://example.com/component"]
 `)
-	repository, err := Open(root, gatehouse.All())
+	repository, err := Open(root, gatehouse.All(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer repository.Close()
 	var found []string
-	for _, p := range repository.Load("clusters/prod", func(string) {}).Problems {
+	for _, p := range repository.Load("clusters/prod", LoadOptions{}).Problems {
 		found = append(found, p.String())
 	}
 	if text := strings.Join(found, "\n"); !strings.Contains(text, "all.yaml:1: Secret shop/a: data") ||
 		!strings.Contains(text, "warning: Service shop/web: spec.selector.app") {
 		t.Errorf("found %s", text)
 	}
-	remote := repository.Load("clusters/remote", func(string) {})
+	remote := repository.Load("clusters/remote", LoadOptions{})
 	const want = "1 cluster, 1 object judged. Not judged: 1 cluster (1 chart not here: add --fetch, " +
 		"1 remote base)"
 	if line := remote.Coverage().String(); len(remote.Problems) > 0 || line != want ||
 		remote.Judged()[0].Object["data"] == nil {
 		t.Errorf("%s: %v", line, remote.Problems)
 	}
-	altered := repository.Load("clusters/altered", func(string) {})
+	altered := repository.Load("clusters/altered", LoadOptions{})
 	if len(altered.Judged()) > 0 || len(altered.Problems) > 0 {
 		t.Errorf("a remote component may alter all objects: %v", altered.Problems)
 	}

@@ -27,8 +27,8 @@ import (
 // slash. It is judged and compared, and its objects are written nowhere.
 func (r *Repository) Entries() entry.Repository {
 	entries := entry.Repository{Files: r.fileSystem(), Tree: r.files, Settings: r.Settings()}
-	if r.Origin != nil {
-		entries.Origin = r.Origin()
+	if r.options.Origin != nil {
+		entries.Origin = r.options.Origin()
 	}
 	return entries
 }
@@ -62,7 +62,7 @@ func (r *Repository) settingsProblems() (problems []manifest.Problem) {
 		at := entry.CleanName(name)
 		isThere := entry.CanBuild(r.fileSystem(), at) || entry.HasCluster(at)
 		if !IsFolder(at) {
-			isThere = isThere || r.HasEnvironment(at) || r.IsLeftOut != nil && r.IsLeftOut(at)
+			isThere = isThere || r.HasEnvironment(at) || r.options.IsLeftOut != nil && r.options.IsLeftOut(at)
 		}
 		if !isThere {
 			known, _ := r.Environments() // an unreadable folder has none

@@ -31,6 +31,8 @@ type expanded struct {
 	stored []manifest.Object
 	// rendered are the rendered objects, in the order of their sources.
 	rendered []manifest.Object
+	// isWhole reports whether all source objects are rendered.
+	isWhole bool
 }
 
 // expand renders valid objects. Stored are the built objects with their defaults.
@@ -43,15 +45,12 @@ func (in *input) expand(checker *verdict.Checker, built, stored []manifest.Objec
 			e.sources[i] = in.withDefaults(o, stored[i])
 		}
 	}
-	problems = in.convert(checker, &e)
-	if manifest.HasErrors(problems) {
-		return e, problems
-	}
+	converted, problems := in.convert(checker, &e)
 	children, errs := make([][]manifest.Object, len(built)), make([]error, len(built))
 	var hangs atomic.Bool // a function that does not return takes a core
 	parallel.For(len(built), func(i int) {
 		defer fault.Catch(&errs[i])
-		if hangs.Load() {
+		if hangs.Load() || !converted[i] {
 			return
 		}
 		e.sources[i], children[i], errs[i] = in.expandObject(checker, e.sources[i], e.stored[i])
@@ -61,7 +60,9 @@ func (in *input) expand(checker *verdict.Checker, built, stored []manifest.Objec
 		e.stored[i].Written = e.sources[i].Unstructured
 	})
 	e.rendered = slices.Concat(children...)
-	return e, append(problems, problemsOfErrors(e.stored, errs)...)
+	problems = append(problems, problemsOfErrors(e.stored, errs)...)
+	e.isWhole = !manifest.HasErrors(problems)
+	return e, problems
 }
 
 // isSource reports whether an object is of a kind that is rendered to others.
@@ -121,16 +122,19 @@ func dropEmpty(checker *verdict.Checker, o manifest.Object) manifest.Object {
 }
 
 // convert converts the source objects of e, and their stored versions, to the versions that are
-// rendered.
-func (in *input) convert(checker *verdict.Checker, e *expanded) (problems []manifest.Problem) {
+// rendered, and reports which have these.
+func (in *input) convert(checker *verdict.Checker, e *expanded) (are []bool, problems []manifest.Problem) {
 	errs := make([]error, len(e.stored))
+	are = make([]bool, len(e.stored))
 	for i, o := range e.stored {
+		are[i] = true
 		if !in.isSource(o) {
 			continue
 		}
 		converted, err := in.kinds.Convert(o.Unstructured)
 		errs[i] = err
 		if converted == nil {
+			are[i] = err == nil
 			continue
 		}
 		e.sources[i] = manifest.Object{Unstructured: converted, Written: converted, Origin: e.sources[i].Origin}
@@ -139,12 +143,12 @@ func (in *input) convert(checker *verdict.Checker, e *expanded) (problems []mani
 			p.Message = "is converted to an invalid " + converted.GetAPIVersion() + ": " + p.Message
 			problems = append(problems, p)
 		}
-		if len(valid) == 0 {
-			continue
+		are[i] = len(valid) > 0
+		if are[i] {
+			e.stored[i] = valid[0]
 		}
-		e.stored[i] = valid[0]
 	}
-	return append(problems, problemsOfErrors(e.stored, errs)...)
+	return are, append(problems, problemsOfErrors(e.stored, errs)...)
 }
 
 // problemsOfErrors returns the problems of errors, each about the object with its index. A joined
@@ -174,15 +178,23 @@ type overridden struct {
 	objects []manifest.Object
 	// forbidden are forbidden changes by overrides, and invalid names.
 	forbidden []manifest.Problem
+	// areFinal reports whether the overrides are applied, if there are any.
+	areFinal bool
 }
 
-// override applies the overrides of the environment to rendered objects and completes their names.
-func (in *input) override(b built, rendered []manifest.Object) (o overridden, problems []manifest.Problem) {
+// override applies the overrides of the environment to the rendered objects, if there are all of these, and completes
+// their names.
+func (in *input) override(b built, from expanded) (o overridden, problems []manifest.Problem) {
+	rendered := from.rendered
 	objects := rendered
 	o.paths = b.root.paths
 	if in.overrides != "" {
-		result, problems := kustomize.Override(b.root.paths, in.overrides, rendered)
-		if manifest.HasErrors(problems) {
+		result := kustomize.Overridden{}
+		if from.isWhole {
+			result, problems = kustomize.Override(b.root.paths, in.overrides, rendered)
+		}
+		if !from.isWhole || manifest.HasErrors(problems) {
+			o.objects, _ = in.completeNames(rendered)
 			return o, problems
 		}
 		objects = slices.Concat(result.Unchanged, result.Changed)
@@ -201,7 +213,8 @@ func (in *input) override(b built, rendered []manifest.Object) (o overridden, pr
 			o.objects[i] = flux.Protect(o.objects[i]) // after the hash in the name, which must stay
 		}
 	}
-	if in.isSilent || len(in.sources.Absent) > 0 {
+	o.areFinal = true
+	if in.options.NoWarnings || len(in.sources.Absent) > 0 {
 		return o, nil
 	}
 	return o, kustomize.Ineffective(b.root.paths, in.overrides, b.root.known(), slices.Concat(rendered, o.objects))

@@ -72,11 +72,11 @@ spec:
   pods: 1
   message: hello
 `)
-			repository, err := Open(root, kinds)
+			repository, err := Open(root, kinds, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			problems := repository.Load("prod", func(string) {}).Problems
+			problems := repository.Load("prod", LoadOptions{}).Problems
 			if len(problems) != len(test.want) {
 				t.Fatalf("%d problems, want %d: %v", len(problems), len(test.want), problems)
 			}

@@ -84,14 +84,13 @@ func TestAPanicIsAProblemOfItsDelivery(t *testing.T) {
 		"environments/prod/own.yaml":                      {"environments/prod: ", all},
 		"environments/prod/overrides":                     {"environments/prod: ", all},
 	} {
-		repository, err := Open(write(t, deliveries), gatehouse.All())
-		if err != nil {
-			t.Fatal(err)
-		}
-		repository.Look = func(name string) {
+		repository, err := Open(write(t, deliveries), gatehouse.All(), Options{Look: func(name string) {
 			if name == "/"+file {
 				panic("words of a panic")
 			}
+		}})
+		if err != nil {
+			t.Fatal(err)
 		}
 		u, err := NewUpdate(t.Context(), repository, Selection{All: true}, func(string, string) {})
 		if err != nil {

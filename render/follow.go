@@ -511,8 +511,8 @@ func (d *Delivery) refuse(field string, err error) []manifest.Problem {
 // sourceOrigin returns the facts that tell whether a source of an Application is the tree: git or, without it, an
 // Application that syncs the folder of the environment.
 func (in *input) sourceOrigin(repository *Repository, objects []manifest.Object) (origin application.Origin) {
-	if repository.Origin != nil {
-		origin = repository.Origin()
+	if repository.options.Origin != nil {
+		origin = repository.options.Origin()
 	}
 	if len(origin.URLs) > 0 {
 		return origin
@@ -583,7 +583,7 @@ func (d *Delivery) buildFolder() []manifest.Problem {
 		d.paths = nil
 		return nil
 	}
-	if isWhole && !manifest.HasErrors(problems) && !d.isSilent {
+	if isWhole && !manifest.HasErrors(problems) && !d.options.NoWarnings {
 		d.ineffective = kustomize.Ineffective(d.paths, "", slices.Clone(objects), nil)
 	}
 	for i := range objects {
@@ -602,10 +602,10 @@ func (d *Delivery) buildFolder() []manifest.Problem {
 }
 
 // filesRead returns the source files of the environment and of followed folders, relative to the root.
-func (p *pipeline) filesRead() []string {
-	files := p.sources.FS.FilesRead()
-	if len(p.root.Children) > 0 {
-		files = append(files, p.files.FilesRead()...)
+func (e *Environment) filesRead() []string {
+	files := e.sources.FS.FilesRead()
+	if len(e.root.Children) > 0 {
+		files = append(files, e.files.FilesRead()...)
 	}
 	slices.Sort(files)
 	return slices.Compact(files)

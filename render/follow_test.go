@@ -273,7 +273,7 @@ spec: {selector: {app: web}, ports: [{port: 80}]}
 // checkFollowed compares the followed folders of a repository, at least some, with those that Flux builds.
 func checkFollowed(t *testing.T, root string, least int) {
 	t.Helper()
-	repository, err := Open(root, gatehouse.All())
+	repository, err := Open(root, gatehouse.All(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func checkFollowed(t *testing.T, root string, least int) {
 		t.Fatalf("no cluster: %v", err)
 	}
 	for _, name := range names {
-		in, problems := readInput(repository, name, nil)
+		in, problems := readInput(repository, name, LoadOptions{})
 		if manifest.HasErrors(problems) {
 			t.Errorf("%s: %v", name, problems)
 			continue
@@ -424,12 +424,12 @@ spec:
   generators:
   - list: {elements: [{of: a}]}
 `
-	repository, err := Open(write(t, archive), gatehouse.All())
+	repository, err := Open(write(t, archive), gatehouse.All(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer repository.Close()
-	in, _ := readInput(repository, "prod", nil)
+	in, _ := readInput(repository, "prod", LoadOptions{})
 	set := manifest.ID{Group: "argoproj.io", Kind: "ApplicationSet", Namespace: "argocd", Name: "web"}
 	if file, line := in.generated(set, "of", "a"); file != "environments/prod/list.yaml" || line != 6 {
 		t.Errorf("at %s:%d", file, line)

@@ -213,12 +213,12 @@ type attempt struct {
 
 func (h *harness) render(t *testing.T) attempt {
 	t.Helper()
-	repository, err := Open(h.root, gatehouse.All())
+	repository, err := Open(h.root, gatehouse.All(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer repository.Close()
-	e := repository.Load(path.Base(prodFolder), func(string) {})
+	e := repository.Load(path.Base(prodFolder), LoadOptions{})
 	rendering, problems := e.Rendering, e.Problems
 	r := attempt{Rendering: rendering}
 	for _, p := range problems {

@@ -50,8 +50,8 @@ func Delivers(o manifest.Object) bool { return release.Is(o) || folder.Delivers(
 // Install returns the objects that tools make by applied objects, with the folders and charts of a repository, which
 // may be at another revision, by their deliveries. Each object has the name of a file.
 func (e *Environment) Install(objects []manifest.Object, repository *Repository) ([]*Delivery, []manifest.Problem) {
-	in := e.pipeline.input
-	b := &e.pipeline.built
+	in := e.input
+	b := &e.built
 	files := repository.fileSystem()
 	root := &Delivery{input: in}
 	root.setBuilt(objects)

@@ -106,33 +106,34 @@ func isSameField(original manifest.Object, p manifest.Problem) bool {
 
 // admit returns the problems that the admission of a cluster has with valid objects. A problem of an installed
 // object is one of its release.
-func (in *input) admit(checker *verdict.Checker, objects []manifest.Object, b built) []manifest.Problem {
-	own := checker.Applied(objects)
+func (e *Environment) admit(objects []manifest.Object) []manifest.Problem {
+	refused := e.refused()
+	own := e.checker.Applied(objects)
 	position := func(p manifest.Problem) string {
 		p = blameDeliveries([]manifest.Problem{p})[0]
 		p.Subject = p.Subject.Committed()
-		return in.locate(p).Position()
+		return e.input.locate(p).Position()
 	}
 	all := slices.Clone(own)
-	for _, d := range b.followed() {
-		valid := slices.DeleteFunc(d.known(), func(o manifest.Object) bool { return b.refused[o.ID()] })
-		all = append(all, d.checker(checker).Applied(valid)...)
+	for _, d := range e.root.followed() {
+		valid := slices.DeleteFunc(d.known(), func(o manifest.Object) bool { return refused[o.ID()] })
+		all = append(all, d.checker(e.checker).Applied(valid)...)
 	}
-	all = append(all, b.admissible()...)
-	problems := blameDeliveries(checker.Admit(all, position, warn.IsController))
+	all = append(all, e.admissible()...)
+	problems := blameDeliveries(e.checker.Admit(all, position, warn.IsController))
 	for i, p := range problems {
 		if p.Subject.Delivery != nil || p.File != "" {
 			continue
 		}
 		problems[i].Subject = p.Subject.Committed()
-		if p.Subject.IsRendered() && p.Field != "" && in.locate(p).Line == 0 { // no source file has the field
+		if p.Subject.IsRendered() && p.Field != "" && e.input.locate(p).Line == 0 { // no source file has the field
 			problems[i] = blameSource(p, "")
 		}
 	}
-	if in.postBuild == nil || in.postBuild.Values == nil {
+	if e.postBuild == nil || e.postBuild.Values == nil {
 		return problems
 	}
-	return append(problems, in.duplicates(tree.Layout(own, checker.IsNamespaced))...)
+	return append(problems, e.duplicates(tree.Layout(own, e.checker.IsNamespaced))...)
 }
 
 func (in *input) duplicates(placed []tree.Placed) (problems []manifest.Problem) {

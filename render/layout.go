@@ -11,13 +11,89 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/api/konfig"
 
+	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
 	"example.com/gatehouse/render/parallel"
+	"example.com/gatehouse/render/references"
+	"example.com/gatehouse/render/schema"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 )
+
+// Rendering is a rendered environment.
+type Rendering struct {
+	// Environment is its name.
+	Environment string
+	// Objects are the source objects and their rendered objects, in apply order, each with its
+	// file.
+	Objects []manifest.Object
+	// Files hold one object each, in the same order. After these come the files of deliveries.
+	Files []tree.File
+	// Beside are the schema for editors, and files that former versions wrote, without content.
+	Beside []tree.File
+	// Index describes the environment in its index. The index keeps the order of objects if the
+	// environment sets sortOptions.
+	Index tree.Index
+	// Sources are the source files, relative to the root.
+	Sources []string
+	// CRLF are files of generators with CRLF line ends, relative to the root.
+	CRLF []string
+	// PostBuild has the variables that Flux substitutes in Objects, if any.
+	PostBuild *flux.PostBuild
+	// Deliveries are below the entry, charts first. The objects of charts and ApplicationSets are in no file.
+	Deliveries []*Delivery
+	// Charts are the charts of the kustomizations.
+	Charts []source.Chart
+	// NameReferences are the fields that configurations of the kustomizations know to name objects.
+	NameReferences []references.Configured
+}
+
+// count returns the number of written objects, or of a folder also the number of objects that tools make of them.
+func (r *Rendering) count() int {
+	n := len(r.Objects)
+	if !IsFolder(r.Environment) {
+		return n + len(slices.DeleteFunc(slices.Clone(r.Files[n:]), func(f tree.File) bool {
+			return path.Base(f.Path) == tree.IndexFile
+		}))
+	}
+	for _, d := range r.Deliveries {
+		n += len(d.Applied())
+	}
+	return n
+}
+
+// render lays the objects out and adds the warnings. It returns nil after an error.
+func (e *Environment) render(repository *Repository) *Rendering {
+	objects, files, problems := e.layOut()
+	index := tree.Index{KeepsOrder: e.sources.Kustomizations[e.folder].SortOptions != nil}
+	if e.kubernetes != 0 {
+		index.Kubernetes = e.kubernetes.String()
+	}
+	beside, err := schema.File(e.kinds, objects)
+	problems = append(problems, e.warnings(objects, repository)...)
+	if err != nil {
+		problems = append(problems, manifest.Problem{Code: manifest.RunFailed, Message: err.Error()})
+	}
+	if e.report(problems) {
+		return nil
+	}
+	return &Rendering{
+		Environment: e.name,
+		Objects:     objects,
+		Files:       files,
+		Beside:      []tree.File{{Path: tree.FormerPage}, beside},
+		Index:       index,
+		Sources:     e.filesRead(),
+		CRLF:        e.sources.CRLF(),
+		PostBuild:   e.postBuild,
+		Deliveries:  e.root.below(),
+		Charts:      e.sources.Charts,
+
+		NameReferences: e.nameReferences(),
+	}
+}
 
 // duplicate returns the problem of an object whose file another object has.
 func (in *input) duplicate(p tree.Placed) manifest.Problem {
@@ -55,28 +131,28 @@ func (b *built) written() []*Delivery {
 }
 
 // layOut returns the objects of the entry in apply order, and the files of all deliveries, the entry first.
-func (p *pipeline) layOut() (objects []manifest.Object, files []tree.File, problems []manifest.Problem) {
-	written := p.written()
+func (e *Environment) layOut() (objects []manifest.Object, files []tree.File, problems []manifest.Problem) {
+	written := e.written()
 	found := make([]laidOut, len(written))
-	parallel.For(len(written), func(i int) { found[i] = p.layOutOne(written[i]) })
+	parallel.For(len(written), func(i int) { found[i] = e.layOutOne(written[i]) })
 	for i, d := range written {
-		p.setWritten(d, found[i].objects)
+		e.setWritten(d, found[i].objects)
 		files = append(files, found[i].files...)
 		problems = append(problems, found[i].problems...)
 	}
-	return found[0].objects, files, append(problems, p.staying()...)
+	return found[0].objects, files, append(problems, e.staying()...)
 }
 
 // layOutOne lays out the objects of a delivery in its folder in rendered/.
-func (p *pipeline) layOutOne(d *Delivery) (l laidOut) {
-	all := slices.Clone(p.objectsOf(d))
+func (e *Environment) layOutOne(d *Delivery) (l laidOut) {
+	all := slices.Clone(e.objectsOf(d))
 	for i := range all {
 		all[i] = all[i].Committed() // the sync of a cluster may have some values of its variables
 	}
-	placed := tree.Layout(all, p.checker.IsNamespaced)
-	l.problems = p.duplicates(placed)
+	placed := tree.Layout(all, e.checker.IsNamespaced)
+	l.problems = e.duplicates(placed)
 	if d.isEntry() {
-		sorted, unordered := p.order(placed)
+		sorted, unordered := e.order(placed)
 		placed = sorted
 		l.problems = append(l.problems, unordered...)
 	}
@@ -85,20 +161,20 @@ func (p *pipeline) layOutOne(d *Delivery) (l laidOut) {
 	names := make([]string, len(placed))
 	errs := make([]error, len(placed))
 	parallel.For(len(placed), func(i int) {
-		o := p.asWritten(placed[i].Object)
+		o := e.asWritten(placed[i].Object)
 		names[i] = placed[i].Path
 		l.files[i].Path = path.Join(d.rendered, names[i])
-		o.File = path.Join(tree.Folder, p.name, l.files[i].Path)
-		if IsFolder(p.name) {
+		o.File = path.Join(tree.Folder, e.name, l.files[i].Path)
+		if IsFolder(e.name) {
 			o.File = o.Origin
 		}
-		l.files[i].Content, errs[i] = p.yaml(o)
+		l.files[i].Content, errs[i] = e.yaml(o)
 		switch {
 		case !tree.IsOwnable(names[i]): // valid objects have no such names
 			errs[i] = fmt.Errorf("its kind, namespace or name make no file name: %s", names[i])
-		case !d.isEntry() && p.isSource(o):
+		case !d.isEntry() && e.isSource(o):
 			errs[i] = fmt.Errorf("nothing is rendered from it in the folder of %s: list it in environments/%s", d.Of,
-				p.name)
+				e.name)
 		}
 		l.objects[i] = o
 	})
@@ -111,14 +187,14 @@ func (p *pipeline) layOutOne(d *Delivery) (l laidOut) {
 }
 
 // order sorts placed objects by the sortOptions of the environment.
-func (p *pipeline) order(placed []tree.Placed) (sorted []tree.Placed, problems []manifest.Problem) {
+func (e *Environment) order(placed []tree.Placed) (sorted []tree.Placed, problems []manifest.Problem) {
 	objects := make([]manifest.Object, len(placed))
 	order := make([]int, len(placed))
 	for i := range placed {
 		objects[i] = placed[i].Object
 		order[i] = i
 	}
-	positions, problems := kustomize.Order(p.root.paths, p.root.known(), objects)
+	positions, problems := kustomize.Order(e.root.paths, e.root.known(), objects)
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(positions[i], positions[j]) })
 	for _, i := range order {
 		sorted = append(sorted, placed[i])

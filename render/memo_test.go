@@ -160,12 +160,11 @@ func TestMemoChangesNoRendering(t *testing.T) {
 // updateOutcome returns the problems and files of an update as text.
 func updateOutcome(t *testing.T, root string, kinds *registry.Kinds, m *memo.Memo) string {
 	t.Helper()
-	repository, err := Open(root, kinds)
+	repository, err := Open(root, kinds, Options{Memo: m})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer repository.Close()
-	repository.Memo = m
 	update, err := NewUpdate(t.Context(), repository, Selection{All: true}, func(string, string) {})
 	if err != nil {
 		t.Fatal(err)

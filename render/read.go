@@ -52,8 +52,7 @@ type input struct {
 	noted     *source.Looks // the paths that sources looks at
 	memo      *memo.Memo
 	shared    *memo.Memo // of all environments
-	by        *By        // nil for the judge of the environment itself
-	isSilent  bool       // see Repository.NoWarnings
+	options   LoadOptions
 	from      entry.Entry
 
 	known   settings.Cluster          // by the settings of the repository
@@ -70,14 +69,14 @@ type targetCluster struct {
 
 // readInput reads the source files of an environment and checks them as far as that is possible
 // before kustomize builds them.
-func readInput(repository *Repository, name string, by *By) (in *input, problems []manifest.Problem) {
+func readInput(repository *Repository, name string, options LoadOptions) (in *input, problems []manifest.Problem) {
 	defer fault.Keep(&problems, PlaceOf(name))
 	parallel.Ahead(func() { verdict.Prepare(repository.kinds) })
 	parallel.Ahead(kustomize.LoadSchemas)
 	files, noted := repository.fileSystem().Noting()
-	in = &input{name: name, noted: noted, kinds: repository.kinds, memo: cmp.Or(repository.Memo, repository.own),
-		shared: cmp.Or(repository.Memo, repository.shared), by: by,
-		isSilent: repository.NoWarnings, known: repository.Settings().Of(name), isEntry: repository.hasCluster}
+	in = &input{name: name, noted: noted, kinds: repository.kinds, memo: cmp.Or(repository.options.Memo, options.Memo),
+		shared: cmp.Or(repository.options.Memo, repository.shared), options: options,
+		known: repository.Settings().Of(name), isEntry: repository.hasCluster}
 	folder, _, err := files.Resolve(folderOf(name))
 	if err != nil {
 		return in, []manifest.Problem{{Code: manifest.MissingEnvironment,
@@ -111,8 +110,8 @@ func readInput(repository *Repository, name string, by *By) (in *input, problems
 	in.sources = source.Read(in.memo, in.shared, files, in.kinds.KustomizeConfig(), in.clusterOf,
 		definitionFolders(folder), folder, folders...)
 	kubernetes := ""
-	if by != nil {
-		kubernetes = by.Kubernetes
+	if options.By != nil {
+		kubernetes = options.By.Kubernetes
 	}
 	in.targetCluster, problems = readTargetCluster(in.sources, folder, kubernetes, in.known)
 	if in.kubernetes == 0 && IsFolder(name) { // rendered files say what they were rendered for
@@ -201,8 +200,8 @@ func locate(in *input, paths *kustomize.Paths, problem manifest.Problem) manifes
 	return in.locate(problem)
 }
 
-func (p *pipeline) locate(problem manifest.Problem) manifest.Problem {
-	return locate(p.input, p.root.paths, problem)
+func (e *Environment) locate(p manifest.Problem) manifest.Problem {
+	return locate(e.input, e.root.paths, p)
 }
 
 // locate returns a problem with the file and line to change. It leaves a problem alone that has
@@ -362,24 +361,6 @@ func readPostBuild(read func(path string) ([]byte, error), folder, file string) 
 		return nil, fmt.Errorf("%s %w", path.Join(source.Relative(folder), file), err)
 	}
 	return b, nil
-}
-
-// unknownValues returns one warning about all objects with variables of unknown values.
-func (p *pipeline) unknownValues(objects []manifest.Object) []manifest.Problem {
-	names := p.checker.Unjudged(objects)
-	if len(names) == 0 || p.postBuild.In != "" {
-		return nil
-	}
-	k := p.sources.Kustomizations[p.folder]
-	return []manifest.Problem{{
-		Code:    manifest.InvalidAnnotation,
-		Warning: true,
-		File:    source.Relative(k.File),
-		Line:    p.sources.Line(k.File, "metadata", "annotations", flux.Annotation),
-		Message: fmt.Sprintf("%s: fields with variables of Flux are not judged, as in %s: write the path of the file "+
-			"with the ConfigMaps of their values in place of %s",
-			flux.Annotation, manifest.FirstOf(3, names), flux.Unknown),
-	}}
 }
 
 // PostBuild reads the values that Flux substitutes in an environment; nil if it substitutes nothing.

@@ -35,7 +35,7 @@ func write(t *testing.T, archive string, dir ...string) string {
 
 // plan renders environments below root and plans the update.
 func plan(ctx context.Context, root string, selection Selection) (*Update, error) {
-	repository, err := Open(root, gatehouse.All())
+	repository, err := Open(root, gatehouse.All(), Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func plan(ctx context.Context, root string, selection Selection) (*Update, error
 
 // update renders environments below root and writes them unless they have errors.
 func update(ctx context.Context, root string, selection Selection) (*Update, error) {
-	repository, err := Open(root, gatehouse.All())
+	repository, err := Open(root, gatehouse.All(), Options{})
 	if err != nil {
 		return nil, err
 	}

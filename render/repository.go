@@ -32,12 +32,23 @@ import (
 // baseFolder is the folder under environments/ that environments build on.
 const baseFolder = "base"
 
-// Repository is a folder that holds environments/.
+// Repository is a folder that holds environments/, or entries of clusters: a tree, and what its environments share.
 type Repository struct {
+	options Options
+	kinds   *registry.Kinds
+	root    *os.Root
+	dir     string            // the path of root on disk, without links
+	locked  string            // the folder that locks: environments/, or dir without it
+	files   source.Revision   // the work tree, or see At
+	overlay map[string][]byte // see With
+	shared  *memo.Memo        // results for all environments of a run, if Memo is nil
+	once
+}
+
+// Options are what a repository does not have in its files. They do not change.
+type Options struct {
 	// Now is the time of rendering. Only warnings depend on it; zero disables these.
 	Now time.Time
-	// NoWarnings leaves out the warnings that the API server does not give: nobody reads them.
-	NoWarnings bool
 	// Look, if not nil, is called with each path below the root, with slashes, before it is
 	// read. The path of a folder that is listed ends with a slash.
 	Look func(name string)
@@ -47,16 +58,6 @@ type Repository struct {
 	IsLeftOut func(environment string) bool
 	// Origin, if not nil, returns the place of the tree by git.
 	Origin func() application.Origin
-
-	kinds   *registry.Kinds
-	root    *os.Root
-	dir     string            // the path of root on disk, without links
-	locked  string            // the folder that locks: environments/, or dir without it
-	files   source.Revision   // the work tree, or see At
-	overlay map[string][]byte // see With
-	shared  *memo.Memo        // results for all environments of a run, if Memo is nil
-	own     *memo.Memo        // see Again
-	once
 }
 
 // once has what is read once from the files of a repository.
@@ -72,7 +73,7 @@ func (r *Repository) setOnce() {
 }
 
 // Open opens the repository in a folder, with objects of some kinds.
-func Open(dir string, kinds *registry.Kinds) (*Repository, error) {
+func Open(dir string, kinds *registry.Kinds, options Options) (*Repository, error) {
 	resolved, err := filepath.EvalSymlinks(dir)
 	if err == nil {
 		resolved, err = filepath.Abs(resolved)
@@ -87,7 +88,8 @@ func Open(dir string, kinds *registry.Kinds) (*Repository, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the folder that holds %s: %w", tree.EnvironmentsFolder, err)
 	}
-	r := &Repository{kinds: kinds, root: root, dir: resolved, files: source.Disk(root, resolved), shared: &memo.Memo{}}
+	r := &Repository{options: options, kinds: kinds, root: root, dir: resolved, files: source.Disk(root, resolved),
+		shared: &memo.Memo{}}
 	r.setOnce()
 	if r.fileSystem().IsDir("/" + tree.EnvironmentsFolder) {
 		r.locked = filepath.Join(resolved, tree.EnvironmentsFolder)
@@ -111,48 +113,54 @@ func (r *Repository) Close() { _ = r.root.Close() }
 // With returns the repository with the content of some files replaced. Their paths are from the
 // root, with a leading slash and without links, in existing folders.
 func (r *Repository) With(files map[string][]byte) *Repository {
-	with := *r
+	with := r.reading(r.files, r.options)
 	with.overlay = files
 	with.setOnce()
-	return &with
+	return with
 }
 
 // Still returns the repository as it is: each file is read once, for all environments of a run.
-func (r *Repository) Still() *Repository {
-	still := *r
-	still.files = source.Once(r.files)
-	return &still
-}
+func (r *Repository) Still() *Repository { return r.reading(source.Once(r.files), r.options) }
 
 // At returns the repository at another revision, which does not change. It shares what it reads and builds, by content,
 // and the locks.
 func (r *Repository) At(revision source.Revision) *Repository {
-	at := *r
-	at.files = source.Once(source.Fetching(revision, source.FetcherOf(r.files)))
-	at.Look = nil
-	at.IsLeftOut = nil
+	options := r.options
+	options.IsLeftOut = nil
+	at := r.reading(source.Once(source.Fetching(revision, source.FetcherOf(r.files))), options)
 	at.setOnce()
-	return &at
+	return at
 }
 
 // Fetching returns the repository with the files that its deliveries name and it does not have. A fetcher gets each
 // once, for all revisions.
 func (r *Repository) Fetching(fetcher fetched.Fetcher) *Repository {
-	with := *r
-	with.files = source.Fetching(r.files, fetcher)
-	return &with
+	return r.reading(source.Fetching(r.files, fetcher), r.options)
+}
+
+// Recording returns the repository with what it looks at added to looks.
+func (r *Repository) Recording(looks *source.Looks) *Repository {
+	options := r.options
+	options.Look = func(name string) {
+		looks.Add(name)
+		r.look(name)
+	}
+	return r.reading(r.files, options)
+}
+
+// reading returns the repository with other files.
+func (r *Repository) reading(files source.Revision, options Options) *Repository {
+	other := *r
+	other.files = files
+	other.options = options
+	return &other
 }
 
 // Files returns the files of the repository.
 func (r *Repository) Files() source.Revision { return r.files }
 
-// Again returns the repository with a memo for one environment that is rendered more than once, at several revisions or
-// for several judges: what stays the same is judged and written once.
-func (r *Repository) Again(own *memo.Memo) *Repository {
-	again := *r
-	again.own = own
-	return &again
-}
+// Now returns the time of rendering.
+func (r *Repository) Now() time.Time { return r.options.Now }
 
 // Kinds returns the kinds of source objects.
 func (r *Repository) Kinds() *registry.Kinds { return r.kinds }
@@ -190,12 +198,12 @@ func (r *Repository) RLock(ctx context.Context) (unlock func(), err error) {
 
 // fileSystem returns a file system that reads the repository from disk.
 func (r *Repository) fileSystem() *source.FileSystem {
-	return source.NewFileSystem(r.files, r.dir, r.Look).With(r.overlay)
+	return source.NewFileSystem(r.files, r.dir, r.options.Look).With(r.overlay)
 }
 
 func (r *Repository) look(name string) {
-	if r.Look != nil {
-		r.Look(name)
+	if r.options.Look != nil {
+		r.options.Look(name)
 	}
 }
 
@@ -289,7 +297,7 @@ type NeededChart struct {
 
 // Charts returns the charts of the kustomizations of an environment, without its problems.
 func (r *Repository) Charts(environment string) []source.Chart {
-	in, _ := readInput(r, environment, nil)
+	in, _ := readInput(r, environment, LoadOptions{})
 	if in.sources == nil {
 		return nil
 	}
@@ -300,7 +308,7 @@ func (r *Repository) Charts(environment string) []source.Chart {
 func (r *Repository) urlOf(id manifest.ID) string {
 	environments, _ := r.Environments()
 	for _, environment := range environments {
-		in, _ := readInput(r, environment, nil)
+		in, _ := readInput(r, environment, LoadOptions{})
 		if in.sources == nil {
 			continue
 		}
@@ -319,23 +327,23 @@ func (r *Repository) urlOf(id manifest.ID) string {
 func (r *Repository) NeededCharts(environment string, progress func(step string)) (all []NeededChart,
 	problems []manifest.Problem) {
 	progress("reading")
-	in, problems := readInput(r, environment, nil)
-	p := &pipeline{input: in}
-	p.root = &Delivery{input: in}
+	in, problems := readInput(r, environment, LoadOptions{})
+	e := &Environment{input: in}
+	e.root = &Delivery{input: in}
 	if in.sources != nil {
-		for _, e := range in.sources.Charts {
-			if e.Repo != "" && e.Version != "" {
-				isThere := charts.IsThere(in.sources.FS, e.Local())
-				all = append(all, NeededChart{strings.TrimPrefix(e.Home, "/"), e.From(), isThere})
+		for _, c := range in.sources.Charts {
+			if c.Repo != "" && c.Version != "" {
+				isThere := charts.IsThere(in.sources.FS, c.Local())
+				all = append(all, NeededChart{strings.TrimPrefix(c.Home, "/"), c.From(), isThere})
 			}
 		}
 	}
-	if p.addProblems(problems) {
-		return all, manifest.SortProblems(p.problems)
+	if e.report(problems) {
+		return all, manifest.SortProblems(e.found)
 	}
 	progress("building")
 	b, problems := in.build(r)
-	p.addProblems(problems)
+	e.report(problems)
 	for _, needed := range b.releases {
 		if needed.Repository == "" {
 			needed.Repository = r.urlOf(needed.RepositoryID)
@@ -343,11 +351,11 @@ func (r *Repository) NeededCharts(environment string, progress func(step string)
 		switch {
 		case needed.Chart == "" || needed.Unjudged != "":
 		case needed.Repository == "":
-			p.addProblems([]manifest.Problem{needed.Warning("chart " + needed.String() +
+			e.report([]manifest.Problem{needed.Warning("chart " + needed.String() +
 				": its repository is not in this git repository: run helm pull -d " + charts.Folder)})
 		default:
 			all = append(all, NeededChart{Folder: charts.Folder, From: needed.From()})
 		}
 	}
-	return all, manifest.SortProblems(p.problems)
+	return all, manifest.SortProblems(e.found)
 }

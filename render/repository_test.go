@@ -44,7 +44,7 @@ func TestKustomizeBuildsRenderedRepository(t *testing.T) {
 // Without locks, as on some file systems, a repository can be read and not written.
 func TestRLockWorksWithoutLocks(t *testing.T) {
 	root := write(t, "-- environments/prod/kustomization.yaml --\n")
-	repository, err := Open(root, gatehouse.All())
+	repository, err := Open(root, gatehouse.All(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

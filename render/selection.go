@@ -89,7 +89,7 @@ func (r *Repository) Select(selection Selection) ([]string, error) {
 // checkout leaves out. A warning lists the latter.
 func (r *Repository) CheckedOut(names []string) (checkedOut, leftOut []string, warnings []manifest.Problem) {
 	for _, name := range names {
-		if r.IsLeftOut != nil && !r.HasEnvironment(name) && r.IsLeftOut(name) {
+		if r.options.IsLeftOut != nil && !r.HasEnvironment(name) && r.options.IsLeftOut(name) {
 			leftOut = append(leftOut, name)
 		} else {
 			checkedOut = append(checkedOut, name)

@@ -62,12 +62,12 @@ func TestPartsKeepApplyOrder(t *testing.T) {
 // keeps the order of the rendered tree.
 func testOrder(t *testing.T, root, environment string) {
 	t.Helper()
-	repository, err := Open(root, gatehouse.All())
+	repository, err := Open(root, gatehouse.All(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer repository.Close()
-	e := repository.Load(environment, func(string) {})
+	e := repository.Load(environment, LoadOptions{})
 	rendering, problems := e.Rendering, e.Problems
 	if rendering == nil {
 		t.Fatal(problems)
@@ -106,12 +106,12 @@ func orderOfKustomize(t *testing.T, folder string) string {
 // testBuilt tests that `kustomize build` of a rendered environment makes the rendered objects.
 func testBuilt(t *testing.T, root, environment string) {
 	t.Helper()
-	repository, err := Open(root, gatehouse.All())
+	repository, err := Open(root, gatehouse.All(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer repository.Close()
-	e := repository.Load(environment, func(string) {})
+	e := repository.Load(environment, LoadOptions{})
 	rendering, problems := e.Rendering, e.Problems
 	if rendering == nil {
 		t.Fatal(problems)

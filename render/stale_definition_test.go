@@ -28,11 +28,11 @@ metadata: {name: f}
 spec: {message: hello}
 -- environments/prod/crd.yaml --
 `+text)
-		repository, err := Open(root, kinds)
+		repository, err := Open(root, kinds, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		problems := repository.Load("prod", func(string) {}).Problems
+		problems := repository.Load("prod", LoadOptions{}).Problems
 		if want == "" && len(problems) > 0 || want != "" && (len(problems) != 1 || !strings.Contains(problems[0].String(), want)) {
 			t.Errorf("%q: %v", want, problems)
 		}

@@ -18,7 +18,7 @@ import (
 
 // deliveries returns the objects that tools apply to an empty cluster, by the environment and by each delivery.
 // It returns nothing without a delivery, or if Flux is told to apply some kinds before others.
-func (p *pipeline) deliveries(objects []manifest.Object) []warn.Delivery {
+func (e *Environment) deliveries(objects []manifest.Object) []warn.Delivery {
 	if !slices.ContainsFunc(objects, isDelivery) {
 		return nil
 	}
@@ -26,12 +26,12 @@ func (p *pipeline) deliveries(objects []manifest.Object) []warn.Delivery {
 	isOfFlux := func(o manifest.Object) bool { return folder.IsKustomization(o) || o.GetKind() == "HelmRelease" }
 	installed := map[manifest.ID][]*Delivery{}
 	applied := slices.Clone(objects)
-	for _, f := range p.followed() {
+	for _, f := range e.followed() {
 		id := f.InCluster.IDInNamespace()
 		folders[id] = append(folders[id], f)
 		applied = append(applied, f.whole()...)
 	}
-	for _, r := range p.startingCharts() {
+	for _, r := range e.startingCharts() {
 		installed[r.Chart.ID] = append(installed[r.Chart.ID], r)
 	}
 	all := []warn.Delivery{{IsApart: !slices.ContainsFunc(objects, isOfFlux)}}
@@ -46,7 +46,7 @@ func (p *pipeline) deliveries(objects []manifest.Object) []warn.Delivery {
 			continue
 		}
 		known[id] = true
-		if all[0].Unstructured == nil && p.syncs(o) {
+		if all[0].Unstructured == nil && e.syncs(o) {
 			all[0].Object = o
 			continue
 		}
@@ -116,23 +116,23 @@ func addTo(d *warn.Delivery, objects []manifest.Object, isFlux bool) {
 
 // startingCharts returns the charts with the objects that they have in an empty cluster: they may leave objects out
 // whose kinds are not there.
-func (p *pipeline) startingCharts() []*Delivery {
+func (e *Environment) startingCharts() []*Delivery {
 	defined := map[schema.GroupKind]bool{}
-	for _, o := range slices.Concat(p.root.known(), p.local, p.root.delivered()) {
+	for _, o := range slices.Concat(e.root.known(), e.local, e.root.delivered()) {
 		_, isOfChart := o.Delivery.(*release.Installed)
 		if crd.Is(o.Unstructured) && !isOfChart {
 			defined[crd.Kind(o.Unstructured)] = true
 		}
 	}
 	isDefined := func(o manifest.Object) bool { return defined[o.GroupVersionKind().GroupKind()] }
-	empty := func() charts.Cluster { return p.clusterOf(p.sources.Kustomizations[p.folder], nil) }
-	all := p.root.charts()
+	empty := func() charts.Cluster { return e.clusterOf(e.sources.Kustomizations[e.folder], nil) }
+	all := e.root.charts()
 	for i, d := range all {
 		if !slices.ContainsFunc(d.Applied(), isDefined) {
 			continue
 		}
 		isThere := map[string]bool{}
-		starting, _ := p.install(p.sources.FS, empty, application.Origin{}, []release.Release{d.Chart.Release})
+		starting, _ := e.install(e.sources.FS, empty, application.Origin{}, []release.Release{d.Chart.Release})
 		for _, o := range starting[0].Objects {
 			isThere[o.Origin] = true
 		}

@@ -216,12 +216,12 @@ func TestEmptyClusterOfArgoComesUp(t *testing.T) {
 // startingWarnings returns the warnings about an empty cluster.
 func startingWarnings(t *testing.T, files, entry string) string {
 	t.Helper()
-	repository, err := Open(write(t, files), gatehouse.All())
+	repository, err := Open(write(t, files), gatehouse.All(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer repository.Close()
-	problems := repository.Load(entry, func(string) {}).Problems
+	problems := repository.Load(entry, LoadOptions{}).Problems
 	var all []string
 	for _, p := range problems {
 		if !p.Warning {

@@ -23,12 +23,12 @@ type Unchecked struct {
 }
 
 // unchecked returns the kinds without a definition, in order, except those that an annotation says are elsewhere.
-func (p *pipeline) unchecked(objects []manifest.Object) (all []Unchecked) {
+func (e *Environment) unchecked(objects []manifest.Object) (all []Unchecked) {
 	byKind := map[schema.GroupKind]*Unchecked{}
-	elsewhere := p.elsewhere()
+	elsewhere := e.elsewhere()
 	for _, o := range objects {
 		gvk := o.GroupVersionKind()
-		if _, isKnown := p.checker.IsNamespaced(gvk); isKnown || elsewhere.Has(apiServiceOf(gvk)) {
+		if _, isKnown := e.checker.IsNamespaced(gvk); isKnown || elsewhere.Has(apiServiceOf(gvk)) {
 			continue
 		}
 		if byKind[gvk.GroupKind()] == nil {
@@ -37,8 +37,8 @@ func (p *pipeline) unchecked(objects []manifest.Object) (all []Unchecked) {
 				at = o.Delivery.Object()
 			}
 			byKind[gvk.GroupKind()] = &Unchecked{GroupVersionKind: gvk,
-				First: p.locate(manifest.NewProblem(at, "", manifest.Value{}, ""))}
-			_, byKind[gvk.GroupKind()].Differing = p.undelivered(gvk)
+				First: e.locate(manifest.NewProblem(at, "", manifest.Value{}, ""))}
+			_, byKind[gvk.GroupKind()].Differing = e.undelivered(gvk)
 		}
 		if served, _ := definitions.Instead(gvk); served != "" { // no object of the kind is checked
 			byKind[gvk.GroupKind()].GroupVersionKind = gvk
@@ -70,8 +70,8 @@ var programs = map[string]string{
 }
 
 // unserved warns of kinds among objects that no cluster serves.
-func (p *pipeline) unserved(objects []manifest.Object) (warnings []manifest.Problem) {
-	for _, u := range p.unchecked(objects) {
+func (e *Environment) unserved(objects []manifest.Object) (warnings []manifest.Problem) {
+	for _, u := range e.unchecked(objects) {
 		served, release := definitions.Instead(u.GroupVersionKind)
 		program := programs[u.Group]
 		switch {

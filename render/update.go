@@ -69,7 +69,8 @@ func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 		e := &update.Environments[i]
 		e.Name = selected[i]
 		if ctx.Err() == nil {
-			e.plan(repository, slices.Contains(selection.Names, e.Name), func(step string) { progress(e.Name, step) })
+			e.plan(repository, LoadOptions{MayBeGone: !slices.Contains(selection.Names, e.Name),
+				Progress: func(step string) { progress(e.Name, step) }})
 		}
 	})
 	if err := ctx.Err(); err != nil {
@@ -91,7 +92,7 @@ func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 		update.Orphans = append(update.Orphans, tree.Orphans(repository.root, names)...)
 	}
 	update.Orphans = manifest.SortProblems(update.Orphans)
-	repository.Memo.Forget(update.Failed())
+	repository.options.Memo.Forget(update.Failed())
 	for _, p := range update.problems() { // some are below rendered/
 		repository.look(p.File)
 	}
@@ -136,21 +137,21 @@ func (u *Update) problems() []manifest.Problem {
 
 // plan renders the environment and compares it with its previous rendering, which it reads
 // meanwhile. It is a problem if an environment is gone that was asked for.
-func (e *TreeUpdate) plan(repository *Repository, askedFor bool, progress func(step string)) {
+func (e *TreeUpdate) plan(repository *Repository, options LoadOptions) {
 	defer fault.Keep(&e.Problems, PlaceOf(e.Name))
 	if IsFolder(e.Name) {
-		e.take(repository.LoadIfThere(e.Name, askedFor, progress))
+		e.take(repository.Load(e.Name, options))
 		return
 	}
 	var previous *tree.Previous
 	wait := parallel.Ahead(func() { previous = tree.ReadPrevious(repository.root, e.Name) })
-	rendering := e.take(repository.LoadIfThere(e.Name, askedFor, progress))
+	rendering := e.take(repository.Load(e.Name, options))
 	wait()
 	if rendering == nil {
 		previous.Close()
 		return
 	}
-	progress("comparing")
+	options.Progress("comparing")
 	plan, problems := previous.Plan(rendering.Files, rendering.Beside, rendering.Index)
 	e.Plan = plan
 	if manifest.HasErrors(problems) {

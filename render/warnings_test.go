@@ -14,12 +14,11 @@ import (
 // warningsAt renders all environments below root at an instant and returns the warnings.
 func warningsAt(t *testing.T, root string, now time.Time) (warnings string, update *Update) {
 	t.Helper()
-	repository, err := Open(root, gatehouse.All())
+	repository, err := Open(root, gatehouse.All(), Options{Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer repository.Close()
-	repository.Now = now
 	update, err = NewUpdate(t.Context(), repository, Selection{All: true}, func(string, string) {})
 	if err != nil {
 		t.Fatal(err)

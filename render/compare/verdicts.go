@@ -50,10 +50,6 @@ func OfVerdicts(before, after *render.Environment) *Verdicts {
 	_, hasJudge := after.Definitions()
 	was := before.Problems
 	is := after.Problems
-	if hadJudge && hasJudge {
-		was = before.JudgeRest(after)
-		is = after.JudgeRest(before)
-	}
 	v := &Verdicts{Errors: []Refusal{}, Gone: without(was, is), Stored: []StoredObject{}}
 	refused, warnings := manifest.SplitProblems(without(is, was))
 	v.Warnings = warnings

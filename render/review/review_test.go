@@ -84,7 +84,7 @@ func reviewOf(t *testing.T, archive *txtar.Archive) *review.Review {
 	t.Helper()
 	root := t.TempDir()
 	write(t, root, archive, "before/")
-	repository, err := render.Open(root, gatehouse.All())
+	repository, err := render.Open(root, gatehouse.All(), render.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

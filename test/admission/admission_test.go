@@ -166,12 +166,12 @@ func renderObject(t *testing.T, written string) (u *unstructured.Unstructured, w
 			t.Fatal(err)
 		}
 	}
-	repository, err := render.Open(filepath.Dir(filepath.Dir(folder)), gatehouse.All())
+	repository, err := render.Open(filepath.Dir(filepath.Dir(folder)), gatehouse.All(), render.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer repository.Close()
-	e := repository.Load("prod", func(string) {})
+	e := repository.Load("prod", render.LoadOptions{})
 	rendering, problems := e.Rendering, e.Problems
 	for _, p := range problems {
 		if p.IsError() {

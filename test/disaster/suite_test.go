@@ -220,14 +220,14 @@ func must(t *testing.T, err error) {
 // rendered returns the objects of an environment of this repository with some files replaced.
 func rendered(t *testing.T, environment string, files map[string]string) (objects []*unstructured.Unstructured) {
 	t.Helper()
-	repository, err := render.Open("../..", kinds.All())
+	repository, err := render.Open("../..", kinds.All(), render.Options{})
 	must(t, err)
 	defer repository.Close()
 	contents := map[string][]byte{}
 	for name, content := range files {
 		contents["/environments/"+environment+"/"+name] = []byte(content)
 	}
-	loaded := repository.With(contents).Load(environment, func(string) {})
+	loaded := repository.With(contents).Load(environment, render.LoadOptions{})
 	rendering, problems := loaded.Rendering, loaded.Problems
 	if rendering == nil {
 		t.Fatal(problems)

@@ -45,12 +45,12 @@ func renderAll(t *testing.T, objects []*unstructured.Unstructured) (*render.Rend
 		fmt.Fprintln(&kustomization, "- "+fileName(i))
 	}
 	write("kustomization.yaml", kustomization.String())
-	repository, err := render.Open(root, gatehouse.All())
+	repository, err := render.Open(root, gatehouse.All(), render.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer repository.Close()
-	loaded := repository.Load(path.Base(environment), func(string) {})
+	loaded := repository.Load(path.Base(environment), render.LoadOptions{})
 	return loaded.Rendering, loaded.Problems
 }
 

@@ -239,12 +239,11 @@ func renderOnce(cmd *cobra.Command, kinds *registry.Kinds, f flags, look func(na
 		}
 		defer remove()
 	}
-	return inRepository(cmd, kinds, root, lock, func(repository *render.Repository, p *progress) error {
-		repository.Look = look
-		repository.Memo = f.memo
-		if root != f.root { // a copy of the index
-			repository.Origin = originOf(cmd.Context(), cmp.Or(f.root, "."), "")
-		}
+	from := opening{root: root, lock: lock, look: look, memo: f.memo}
+	if root != f.root {
+		from.copyOf = cmp.Or(f.root, ".")
+	}
+	return inRepository(cmd, kinds, from, func(repository *render.Repository, p *progress) error {
 		repository, end, err := f.open(cmd, repository, f.since, p)
 		if err != nil {
 			return err
@@ -351,10 +350,19 @@ func printUpdate(cmd *cobra.Command, repository *render.Repository, update *rend
 	return printReport(cmd.OutOrStdout(), cmd.ErrOrStderr(), r)
 }
 
+// opening says how to open a repository.
+type opening struct {
+	root   string // of --root, or empty
+	copyOf string // the folder in git, if root is a copy of its index
+	base   string // the revision that a change is made from, if a flag names it
+	lock   func(*render.Repository, context.Context) (unlock func(), err error)
+	look   func(name string) // see render.Options, as memo
+	memo   *memo.Memo
+}
+
 // inRepository opens a repository, takes the lock, if any, and calls do. The progress shows until do stops
 // it or returns. Help, version and completion skip the slow check of the kinds here.
-func inRepository(cmd *cobra.Command, kinds *registry.Kinds, root string,
-	lock func(*render.Repository, context.Context) (unlock func(), err error),
+func inRepository(cmd *cobra.Command, kinds *registry.Kinds, o opening,
 	do func(*render.Repository, *progress) error) error {
 	if err := kinds.Check(); err != nil {
 		return err
@@ -362,17 +370,22 @@ func inRepository(cmd *cobra.Command, kinds *registry.Kinds, root string,
 	p := newProgress(cmd.ErrOrStderr(), "opening the repository")
 	defer p.stop()
 	ending.stops(p)
-	repository, err := openRepository(root, kinds) // which may read all files to find entries
+	dir, err := findRepository(o.root)
+	if err != nil {
+		return err
+	}
+	repository, err := render.Open(dir, kinds, render.Options{ // it may read all files to find entries
+		Now: time.Now(), Look: o.look, Memo: o.memo,
+		IsLeftOut: git.LeftOutOf(cmd.Context(), dir, tree.EnvironmentsFolder),
+		Origin:    originOf(cmd.Context(), cmp.Or(o.copyOf, dir), o.base),
+	})
 	if err != nil {
 		return err
 	}
 	defer repository.Close()
-	repository.Now = time.Now()
-	repository.IsLeftOut = git.LeftOutOf(cmd.Context(), repository.Dir(), tree.EnvironmentsFolder)
-	repository.Origin = originOf(cmd.Context(), repository.Dir(), "")
-	if lock != nil {
+	if o.lock != nil {
 		waiting := time.AfterFunc(setup.Patience, func() { p.step("waiting for another run") })
-		unlock, err := lock(repository, cmd.Context())
+		unlock, err := o.lock(repository, cmd.Context())
 		waiting.Stop()
 		if err != nil {
 			return err
@@ -394,19 +407,27 @@ func originOf(ctx context.Context, dir, base string) func() application.Origin {
 // openRepository opens the repository at root or, if root is empty, the nearest one at or above the
 // working folder: the folder with environments/, or the top of a git repository.
 func openRepository(root string, kinds *registry.Kinds) (*render.Repository, error) {
-	if root != "" {
-		return render.Open(root, kinds)
+	dir, err := findRepository(root)
+	if err != nil {
+		return nil, err
 	}
-	root, err := render.FindRoot(".")
-	if err == nil {
-		return render.Open(root, kinds)
+	return render.Open(dir, kinds, render.Options{})
+}
+
+// findRepository returns the folder that openRepository opens.
+func findRepository(root string) (dir string, err error) {
+	if root != "" {
+		return root, nil
+	}
+	if dir, err = render.FindRoot("."); err == nil {
+		return dir, nil
 	}
 	in, notFound := openGit(context.Background(), ".")
 	switch {
 	case notFound == nil: // perhaps with entries
-		return render.Open(in.Top().Dir(), kinds)
+		return in.Top().Dir(), nil
 	case errors.Is(notFound, git.ErrMissing):
-		return nil, fmt.Errorf("%w, or name the folder of the repository with --root: %w", notFound, err)
+		return "", fmt.Errorf("%w, or name the folder of the repository with --root: %w", notFound, err)
 	}
-	return nil, err
+	return "", err
 }

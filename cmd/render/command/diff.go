@@ -129,7 +129,7 @@ func runDiff(cmd *cobra.Command, kinds *registry.Kinds, f diffFlags) error {
 		return err
 	}
 	f.All = f.All || f.base != "" && len(f.Names) == 0
-	return inRepository(cmd, kinds, f.root, (*render.Repository).RLock,
+	return inRepository(cmd, kinds, opening{root: f.root, base: f.base, lock: (*render.Repository).RLock},
 		func(repository *render.Repository, p *progress) error {
 			repository, end, err := f.open(cmd, repository, f.base, p)
 			if err != nil {
@@ -137,7 +137,6 @@ func runDiff(cmd *cobra.Command, kinds *registry.Kinds, f diffFlags) error {
 			}
 			defer end()
 			var d *compare.Diff
-			repository.Origin = originOf(cmd.Context(), repository.Dir(), f.base)
 			switch {
 			case f.live:
 				d, err = diffLive(cmd, repository, f, p)
@@ -150,7 +149,7 @@ func runDiff(cmd *cobra.Command, kinds *registry.Kinds, f diffFlags) error {
 				return err
 			}
 			p.stop()
-			return printDifferences(cmd, d, repository.Now, f)
+			return printDifferences(cmd, d, repository.Now(), f)
 		})
 }
 

@@ -169,7 +169,7 @@ func runFetch(cmd *cobra.Command, kinds *registry.Kinds, f fetchFlags) error {
 	if f.vendor {
 		lock = (*render.Repository).Lock
 	}
-	return inRepository(cmd, kinds, f.root, lock, func(repository *render.Repository, p *progress) error {
+	return inRepository(cmd, kinds, opening{root: f.root, lock: lock}, func(repository *render.Repository, p *progress) error {
 		repository, end, err := f.open(cmd, repository, "", p)
 		if err != nil {
 			return err

@@ -122,7 +122,7 @@ func addFieldFlag(cmd *cobra.Command, f setup.Field, values map[string]any) {
 }
 
 func runNew(cmd *cobra.Command, kinds *registry.Kinds, root string, s setup.Spec) error {
-	return inRepository(cmd, kinds, root, (*render.Repository).Lock,
+	return inRepository(cmd, kinds, opening{root: root, lock: (*render.Repository).Lock},
 		func(repository *render.Repository, p *progress) error {
 			addition, err := setup.Add(cmd.Context(), repository, s, p.step)
 			p.stop()

@@ -164,7 +164,7 @@ func TestReportListsNoFilesIfAnEnvironmentHasErrors(t *testing.T) {
 // A check waits for a writing run, but not for another check.
 func TestCheckWaitsForAnotherRun(t *testing.T) {
 	root := changed(t)
-	repository, err := render.Open(root, gatehouse.All())
+	repository, err := render.Open(root, gatehouse.All(), render.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

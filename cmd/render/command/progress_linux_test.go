@@ -48,7 +48,7 @@ func newTerminal(t *testing.T) (terminal, shows *os.File) {
 
 func TestOnlyTerminalsShowProgress(t *testing.T) {
 	root := repository(t)
-	repository, err := render.Open(root, gatehouse.All())
+	repository, err := render.Open(root, gatehouse.All(), render.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func runPublish(cmd *cobra.Command, kinds *registry.Kinds, f publishFlags) error
 		return errors.New("--source-branch is the branch of the source of a published commit: specify both, " +
 			"as in --verify origin/env/NAME --source-branch origin/main")
 	}
-	return inRepository(cmd, kinds, f.root, nil, func(repository *render.Repository, p *progress) error {
+	return inRepository(cmd, kinds, opening{root: f.root}, func(repository *render.Repository, p *progress) error {
 		defer func() { p.stop() }()
 		step := func(doing string) {
 			p.stop()

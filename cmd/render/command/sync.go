@@ -56,7 +56,7 @@ func newSyncToolCommand(kinds *registry.Kinds, tool, short, long string,
 			if cmd.Flags().Changed("path") && o.Path == "" {
 				return errors.New("--path is empty: use . for the top of the branch, or omit it")
 			}
-			return inRepository(cmd, kinds, root, (*render.Repository).RLock,
+			return inRepository(cmd, kinds, opening{root: root, lock: (*render.Repository).RLock},
 				func(repository *render.Repository, p *progress) error {
 					p.step("reading rendered files")
 					printed, err := manifests(cmd.Context(), repository, o)

@@ -66,7 +66,7 @@ Exit codes: 0 no differences; 1 differences; 2 error.`,
 }
 
 func runUpgrade(cmd *cobra.Command, kinds *registry.Kinds, f upgradeFlags) error {
-	return inRepository(cmd, kinds, f.root, (*render.Repository).RLock,
+	return inRepository(cmd, kinds, opening{root: f.root, lock: (*render.Repository).RLock},
 		func(repository *render.Repository, p *progress) error {
 			repository, end, err := f.open(cmd, repository, "", p)
 			if err != nil {

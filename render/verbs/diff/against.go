@@ -32,8 +32,9 @@ func Against(repository *render.Repository, name, other string,
 	if err != nil {
 		return nil, err
 	}
-	after := repository.Load(name, func(step string) { progress(name, step) })
-	before := repository.With(files).Load(other, func(step string) { progress(other, step) })
+	after := repository.Load(name, render.LoadOptions{Progress: func(step string) { progress(name, step) }})
+	before := repository.With(files).Load(other,
+		render.LoadOptions{Progress: func(step string) { progress(other, step) }})
 	facts := compare.Facts{Name: name, Problems: slices.Concat(after.Problems, before.Problems)}
 	var objects compare.Differences
 	if after.Rendering != nil && before.Rendering != nil {

@@ -51,7 +51,6 @@ func openPrevious(ctx context.Context, repository *render.Repository,
 	}
 	b.base = repository.At(b.snapshot)
 	b.files = maps.Clone(b.snapshot.Files())
-	b.base.Look = repository.Look // a removed file may be a source of the base
 	if b.changed, err = b.git.ChangedSince(ctx, b.commit); err != nil {
 		return nil, err
 	}
@@ -164,7 +163,7 @@ func (b *previousRendering) parse(environment string, files []tree.File) (object
 // problem is a warning: these objects are not compared.
 func (b *previousRendering) installed(now *render.Environment,
 	before []manifest.Object) ([]*render.Delivery, []manifest.Problem) {
-	if !now.IsThere() || !slices.ContainsFunc(before, render.Delivers) {
+	if !now.IsBuilt() || !slices.ContainsFunc(before, render.Delivers) {
 		return nil, nil
 	}
 	installed, problems := now.Install(before, b.base)

@@ -161,10 +161,12 @@ func (b *previousRendering) judge(all []compared, progress func(environment, ste
 			}
 		}
 		if len(before) > 0 || one.judge.kubernetes != "" {
-			repository := b.repository.Again(&memo.Memo{}) // both verdicts are on the same objects
-			step := func(step string) { progress(one.Name, step) }
-			was := repository.Judge(one.Name, &render.By{Kubernetes: one.judge.kubernetes, Definitions: before}, step)
-			is := repository.Judge(one.Name, &render.By{Definitions: after}, step)
+			options := render.LoadOptions{Memo: &memo.Memo{}, // both verdicts are on the same objects
+				Progress: func(step string) { progress(one.Name, step) }}
+			options.By = &render.By{Kubernetes: one.judge.kubernetes, Definitions: before}
+			was := b.repository.Judge(one.Name, options)
+			options.By = &render.By{Definitions: after}
+			is := b.repository.Judge(one.Name, options)
 			if one.Checker == nil { // it does not render
 				for _, o := range is.Judged() {
 					one.Unchanged = append(one.Unchanged, o.Unstructured)

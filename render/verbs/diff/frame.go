@@ -145,7 +145,7 @@ func (f *frame) withoutOthers(changes []change) []change {
 		names, _ := r.Environments() // an unreadable folder has none
 		for _, name := range names {
 			if _, isCompared := f.isRendered[name]; !isCompared {
-				for _, file := range r.Judge(name, nil, func(string) {}).Consumed() {
+				for _, file := range r.Judge(name, render.LoadOptions{}).Consumed() {
 					consumed[file] = true
 				}
 			}

@@ -61,7 +61,8 @@ func Run(ctx context.Context, repository *render.Repository, selection render.Se
 		defer both.memo.Clear() // comparisons keep their environments
 		isAskedFor := slices.Contains(selection.Names, name) && previous.listed[name] == nil
 		step := func(step string) { progress(name, step) }
-		now := repository.Again(&both.memo).Recording(&both.looks).LoadIfThere(name, isAskedFor, step)
+		now := repository.Recording(&both.looks).Load(name, render.LoadOptions{MayBeGone: !isAskedFor,
+			Memo: &both.memo, Progress: step})
 		if base != "" {
 			around.add(name, now.Rendering)
 		}

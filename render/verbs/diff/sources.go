@@ -42,9 +42,9 @@ func (b *previousRendering) readSources(now *render.Environment, shared *pair, s
 	after compare.Input, isUnbuilt bool, problems []manifest.Problem) {
 	was := now
 	if b.mayDiffer(&shared.looks) || b.repository.HasOtherEntry(now.Name, b.base) {
-		base := b.base.Again(&shared.memo)
-		base.NoWarnings = !slices.ContainsFunc(now.Problems, func(p manifest.Problem) bool { return p.Warning })
-		was = base.LoadIfThere(now.Name, false, step)
+		hasWarnings := slices.ContainsFunc(now.Problems, func(p manifest.Problem) bool { return p.Warning })
+		was = b.base.Load(now.Name, render.LoadOptions{MayBeGone: true, NoWarnings: !hasWarnings, Memo: &shared.memo,
+			Progress: step})
 	}
 	problems = withoutKnown(now.Problems, was.Problems)
 	before.Consumers = was.Consumers()
@@ -69,7 +69,7 @@ func isComparable(e *render.Environment) bool { return e.Rendering != nil || e.I
 func inputOf(e *render.Environment, problems *[]manifest.Problem) compare.Input {
 	r := e.Rendering
 	if r == nil {
-		return compare.Input{Objects: e.Known(), Deliveries: e.Below(), Charts: e.Sources.Charts, Untold: e.Untold(),
+		return compare.Input{Objects: e.Known(), Deliveries: e.Below(), Charts: e.Sources().Charts, Untold: e.Untold(),
 			Consumers: e.Consumers()}
 	}
 	return compare.Input{Objects: applied(r.PostBuild, r.Objects, problems), Deliveries: r.Deliveries, Charts: r.Charts,

@@ -51,7 +51,7 @@ func TestOnlyAChangeOfWhatARenderingLooksAtMayChangeIt(t *testing.T) {
 			if out, err := script.CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
-			repository, err := render.Open(dir, gatehouse.All())
+			repository, err := render.Open(dir, gatehouse.All(), render.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,15 +61,14 @@ func TestOnlyAChangeOfWhatARenderingLooksAtMayChangeIt(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer previous.close()
-			silent := func(string) {}
 			for name, want := range map[string]bool{"a": c.a, "b": c.b} {
 				var looks source.Looks
-				now := repository.Recording(&looks).Load(name, silent)
+				now := repository.Recording(&looks).Load(name, render.LoadOptions{})
 				got := previous.mayDiffer(&looks)
 				if got != want {
 					t.Errorf("%s may differ: %t, want %t", name, got, want)
 				}
-				was := previous.base.Load(name, silent)
+				was := previous.base.Load(name, render.LoadOptions{})
 				if !got && (now.Rendering == nil || !reflect.DeepEqual(now.Rendering.Files, was.Rendering.Files)) {
 					t.Errorf("%s differs", name)
 				}

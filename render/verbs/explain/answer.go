@@ -43,14 +43,14 @@ func Ask(repository *render.Repository, q Question, progress func(step string)) 
 	if err != nil {
 		return nil, err
 	}
-	examined := repository.Judge(names[0], nil, progress)
+	examined := repository.Judge(names[0], render.LoadOptions{Progress: progress})
 	answer := &Answer{Environment: q.Environment, Objects: []Explanation{}}
 	answer.Errors, _ = manifest.SplitProblems(examined.Problems)
-	if examined.Paths == nil {
+	if examined.Paths() == nil {
 		return answer, nil
 	}
 	progress("explaining")
-	defer kustomize.Share(examined.Sources)()
+	defer kustomize.Share(examined.Sources())()
 	mutations := examined.Mutations()
 	var all explainers
 	for _, d := range examined.Deliveries() {

@@ -121,7 +121,7 @@ func edit(t *testing.T, dir, content string) {
 
 func open(t *testing.T, dir string) *render.Repository {
 	t.Helper()
-	r, err := render.Open(dir, gatehouse.All())
+	r, err := render.Open(dir, gatehouse.All(), render.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

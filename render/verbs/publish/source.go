@@ -25,7 +25,7 @@ func (p *publisher) renderSource(ctx context.Context, kinds *registry.Kinds, pro
 		return nil, err
 	}
 	defer remove()
-	source, err := render.Open(dir, kinds)
+	source, err := render.Open(dir, kinds, render.Options{})
 	if err != nil {
 		return nil, err
 	}

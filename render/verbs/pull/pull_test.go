@@ -93,7 +93,7 @@ func run(t *testing.T, dir string, server *httptest.Server, objects string) (*Re
 			t.Fatal(err)
 		}
 	}
-	repository, err := render.Open(dir, gatehouse.All())
+	repository, err := render.Open(dir, gatehouse.All(), render.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

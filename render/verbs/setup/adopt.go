@@ -44,7 +44,7 @@ type adoption struct {
 // readFrom plans the environments to create from o.From. An object that stays as it is, beside others, is a
 // warning.
 func (p *target) readFrom(o Options, made *Result) (err error) {
-	top, err := render.Open(p.top, o.Kinds)
+	top, err := render.Open(p.top, o.Kinds, render.Options{})
 	if err == nil {
 		defer top.Close()
 	} else {

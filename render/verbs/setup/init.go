@@ -171,7 +171,7 @@ func Entries(dir string, kinds *registry.Kinds) []string {
 	if err != nil {
 		return nil
 	}
-	repository, err := render.Open(resolved, kinds)
+	repository, err := render.Open(resolved, kinds, render.Options{})
 	if err != nil { // it has no entries
 		return nil
 	}

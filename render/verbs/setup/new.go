@@ -93,7 +93,7 @@ func Add(ctx context.Context, repository *render.Repository, s Spec, progress fu
 
 	progress("rendering the environment with the object")
 	edits := repository.With(map[string][]byte{file: sample, e.file: edited})
-	a.addProblems(edits.Load(s.Environment, func(string) {}).Problems)
+	a.addProblems(edits.Load(s.Environment, render.LoadOptions{}).Problems)
 	if err := ctx.Err(); err != nil || manifest.HasErrors(a.Problems) {
 		return a, err
 	}
@@ -103,7 +103,7 @@ func Add(ctx context.Context, repository *render.Repository, s Spec, progress fu
 
 // onlyNamespace returns the namespace of all objects in the files of an environment, or nothing if they have several.
 func onlyNamespace(repository *render.Repository, environment, folder string) (namespace string) {
-	for _, o := range repository.Judge(environment, nil, func(string) {}).Known() {
+	for _, o := range repository.Judge(environment, render.LoadOptions{}).Known() {
 		own := o.GetNamespace()
 		if o.GetKind() == "Namespace" {
 			own = o.GetName()

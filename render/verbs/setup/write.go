@@ -197,12 +197,12 @@ func (p *target) write(ctx context.Context, o Options, made *Result) (err error)
 	if len(made.Rendered) == 0 {
 		return nil
 	}
-	repository, err := render.Open(filepath.Join(p.top, filepath.FromSlash(p.prefix)), o.Kinds)
+	repository, err := render.Open(filepath.Join(p.top, filepath.FromSlash(p.prefix)), o.Kinds,
+		render.Options{Now: o.Now})
 	if err != nil {
 		return err
 	}
 	defer repository.Close()
-	repository.Now = o.Now
 	if o.Environment != "" && o.From == "" {
 		if made.Problems, err = p.render(ctx, repository, o.Environment); err == nil {
 			err = asError(made.Problems)

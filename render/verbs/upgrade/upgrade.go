@@ -38,9 +38,13 @@ func Run(repository *render.Repository, selection render.Selection, from, versio
 	}
 	watchdog.Expect(len(names))
 	for _, name := range names {
-		step := func(step string) { progress(name, step) }
-		repository := repository.Again(&memo.Memo{}) // both verdicts are on the same objects
-		before := repository.Judge(name, &render.By{Kubernetes: from}, step)
+		options := render.LoadOptions{Memo: &memo.Memo{}, // both verdicts are on the same objects
+			Progress: func(step string) { progress(name, step) }}
+		judge := func(version string) *render.Environment {
+			options.By = &render.By{Kubernetes: version}
+			return repository.Judge(name, options)
+		}
+		before := judge(from)
 		if _, hasJudge := before.Definitions(); !hasJudge {
 			found, _ := manifest.SplitProblems(before.Problems)
 			errs = append(errs, found...)
@@ -48,9 +52,9 @@ func Run(repository *render.Repository, selection render.Selection, from, versio
 		}
 		isAssumed := !before.DeclaresKubernetes()
 		if isAssumed { // a verdict without a version is one on all versions
-			before = repository.Judge(name, &render.By{Kubernetes: before.Kubernetes()}, step)
+			before = judge(before.Kubernetes())
 		}
-		after := repository.Judge(name, &render.By{Kubernetes: version}, step)
+		after := judge(version)
 		compared := &Environment{name, before.Kubernetes(), version, isAssumed, after.Coverage(),
 			compare.OfVerdicts(before, after)}
 		all = append(all, compared)

@@ -32,7 +32,7 @@ func Compare(ctx context.Context, c *cluster.Cluster, repository *render.Reposit
 	d := &compare.Diff{}
 	var renderings []*render.Rendering
 	for _, name := range names {
-		loaded := repository.Load(name, func(step string) { progress(name, step) })
+		loaded := repository.Load(name, render.LoadOptions{Progress: func(step string) { progress(name, step) }})
 		facts := compare.Facts{Name: name, Problems: loaded.Problems}
 		if loaded.Rendering != nil {
 			facts.Checker = loaded.Checker()
