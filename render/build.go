@@ -36,70 +36,66 @@ type built struct {
 	cluster func() charts.Cluster
 }
 
-// followed returns the deliveries of folders and sets whose objects are there to be judged.
-func (b *built) followed() []*Delivery { return b.root.followed() }
-
-// build builds the environment.
-func (in *input) build(repository *Repository) (b built, problems []manifest.Problem) {
-	defer fault.Keep(&problems, PlaceOf(in.name))
-	b.root = &Delivery{input: in, Looks: in.noted, postBuild: in.postBuild}
-	b.root.paths = kustomize.FindPaths(in.sources, in.folder)
-	objects, problems := in.buildObjects(b.root.paths)
-	if in.from.IsPlain() { // it may wait for its first objects
+// buildAll builds the folder of the entry, and follows the deliveries among its objects.
+func (d *Delivery) buildAll(repository *Repository) (b built, problems []manifest.Problem) {
+	defer fault.Keep(&problems, PlaceOf(d.name))
+	b.root = d
+	d.paths = kustomize.FindPaths(d.sources, d.folder)
+	objects, problems := d.buildObjects()
+	if d.from.IsPlain() { // it may wait for its first objects
 		problems = slices.DeleteFunc(problems, func(p manifest.Problem) bool {
 			return p.Code == manifest.NoObjects && p.Line == 0
 		})
 	}
-	b.root.setBuilt(objects)
+	d.setBuilt(objects)
 	if len(problems) == 0 {
-		b.local, problems = kustomize.LocalDefinitions(b.root.paths, objects)
+		b.local, problems = kustomize.LocalDefinitions(d.paths, objects)
 	}
-	defined, invalid := in.definitions(slices.Concat(objects, b.local))
+	defined, invalid := d.definitions(slices.Concat(objects, b.local))
 	b.local, problems = append(b.local, defined...), append(problems, invalid...)
-	if in.postBuild == nil && (IsFolder(in.name) || in.entry != "") {
-		problems = append(problems, b.root.substituteOwn()...)
-		in.postBuild = b.root.postBuild
+	if d.postBuild == nil && (IsFolder(d.name) || d.entry != "") {
+		problems = append(problems, d.substituteOwn()...)
 	}
-	objects = b.root.known()
-	for i, o := range in.postBuild.Applied(objects) {
-		b.root.objects[i].applied = o
+	for i, o := range d.postBuild.Applied(d.known()) {
+		d.objects[i].applied = o
 	}
 	b.undelivered = repository.undelivered
-	if in.from.Cluster != "" {
-		b.root.setBuilt(deliveringTo(in.from.Cluster, b.root.Applied()))
+	if d.from.Cluster != "" {
+		d.setBuilt(deliveringTo(d.from.Cluster, d.Applied()))
 	}
-	b.deliver(in, repository)
-	if in.from.Cluster != "" { // its own objects are in another one
-		objects = nil
-		b.root.setBuilt(nil)
+	b.deliver(repository)
+	if d.from.Cluster != "" { // its own objects are in another one
+		d.setBuilt(nil)
 	}
+	objects = d.known()
 	b.judges = definitionsIn(slices.Concat(objects, b.local))
-	if in.options.By != nil {
-		b.judges = standIn(in.options.By.Definitions, b.judges)
+	by := d.options.By
+	if by != nil {
+		b.judges = standIn(by.Definitions, b.judges)
 	}
-	b.checker, invalid = verdict.New(in.memo, in.kinds, in.kubernetes, b.judges)
-	b.checker.PostBuild, b.checker.RuntimeConfig = in.postBuild, in.runtimeConfig
-	b.checker.IsJudgedOnly, b.checker.IsRead = IsFolder(in.name), in.installed != ""
-	for _, d := range b.root.below() {
-		d.setNamespace(b.checker)
-		d.setRendered(b.checker)
+	b.checker, invalid = verdict.New(d.memo, d.kinds, d.kubernetes, b.judges)
+	b.checker.PostBuild, b.checker.RuntimeConfig = d.postBuild, d.runtimeConfig
+	b.checker.IsJudgedOnly, b.checker.IsRead = IsFolder(d.name), d.installed != ""
+	for _, below := range d.below() {
+		below.setNamespace(b.checker)
+		below.setRendered(b.checker)
 	}
-	if in.options.By != nil {
+	if by != nil {
 		b.checker.KeepCreated()
 	}
 	b.invalid = append(b.invalid, b.judgeInstalled(invalid)...)
-	kustomize.SetImages(b.root.paths, objects, b.checker.Default)
+	kustomize.SetImages(d.paths, objects, b.checker.Default)
 	for i, o := range objects {
-		b.root.objects[i].known = o
+		d.objects[i].known = o
 	}
 	return b, problems
 }
 
-// buildObjects builds the folder of paths. Objects that the memo has are the same ones.
-func (in *input) buildObjects(paths *kustomize.Paths) (objects []manifest.Object, problems []manifest.Problem) {
-	objects, problems = kustomize.Build(paths, in.shared)
+// buildObjects builds the folder. Objects that the memo has are the same ones.
+func (d *Delivery) buildObjects() (objects []manifest.Object, problems []manifest.Problem) {
+	objects, problems = kustomize.Build(d.paths, d.shared)
 	for i := range objects {
-		same := memo.Same(in.memo, objects[i].Unstructured)
+		same := memo.Same(d.memo, objects[i].Unstructured)
 		objects[i].Unstructured, objects[i].Written = same, same
 	}
 	return objects, problems

@@ -67,7 +67,7 @@ func (r *Repository) AddLooks(environment string, to *source.Looks) { r.looksAt(
 // these are all. A build may read more files if there are errors, charts in git that a controller installs, or
 // generators and transformers with files of their own.
 func (r *Repository) looksAt(name string, looks *source.Looks) (areAll bool) {
-	in, problems := readInput(r.Recording(looks), name, LoadOptions{})
+	in, problems := readEntry(r.Recording(looks), name, LoadOptions{})
 	if in.sources == nil || manifest.HasErrors(problems) {
 		return false
 	}

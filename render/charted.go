@@ -9,7 +9,7 @@ import (
 
 // followCharts follows the deliveries among the objects of charts, such as the Applications in a chart, and returns
 // their objects. Each delivery is followed once: a chart may install itself.
-func (b *built) followCharts(in *input, repository *Repository, charts []*Delivery) (all []manifest.Object) {
+func (b *built) followCharts(repository *Repository, charts []*Delivery) (all []manifest.Object) {
 	seen := map[manifest.ID]bool{}
 	isNew := func(o manifest.Object) bool {
 		id := o.ID()
@@ -24,21 +24,21 @@ func (b *built) followCharts(in *input, repository *Repository, charts []*Delive
 	for len(charts) > 0 {
 		chart := charts[0]
 		charts = charts[1:]
-		top := &Delivery{input: in}
+		top := &Delivery{input: b.root.input}
 		isKnown := func(o manifest.Object) bool { return !isNew(o) }
 		top.setBuilt(slices.DeleteFunc(slices.Clone(chart.Chart.Objects), isKnown))
 		if len(top.objects) == 0 {
 			continue
 		}
-		b.invalid = append(b.invalid, blameDeliveries(in.follow(repository, b.files, top))...)
+		b.invalid = append(b.invalid, blameDeliveries(top.follow(repository, b.files))...)
 		chart.stays = "a chart makes it"
 		for _, d := range top.Children {
 			d.Parent = chart
 			chart.Children = append(chart.Children, d)
 		}
 		releases := release.Find(slices.Concat(top.Applied(), top.delivered()))
-		origin := in.sourceOrigin(repository, b.root.Applied())
-		installed, problems := in.install(in.sources.FS, b.cluster, origin, releases)
+		origin := b.root.sourceOrigin(repository, b.root.Applied())
+		installed, problems := b.root.install(b.root.sources.FS, b.cluster, origin, releases)
 		b.invalid = append(b.invalid, blameDeliveries(problems)...)
 		b.releases = append(b.releases, releases...)
 		all = append(all, top.delivered()...)

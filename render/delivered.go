@@ -74,7 +74,7 @@ func (e *Environment) asWritten(o manifest.Object) manifest.Object {
 		return o
 	}
 	written := o.Copy()
-	for _, f := range e.followed() {
+	for _, f := range e.root.followed() {
 		if f.rendered != "" && f.isOf(o) {
 			f.PointTo(written, path.Join(tree.Folder, e.name, f.rendered))
 		}
@@ -94,19 +94,19 @@ func (d *Delivery) isOf(o manifest.Object) bool {
 
 // Delivers reports whether objects in a folder deliver other folders of the repository.
 func (r *Repository) Delivers(folder string) bool {
-	in, problems := readInput(r, folder, LoadOptions{})
+	root, problems := readEntry(r, folder, LoadOptions{})
 	if manifest.HasErrors(problems) {
 		return false
 	}
-	b, _ := in.build(r) // rendering reports the problems
-	return slices.ContainsFunc(b.followed(), func(f *Delivery) bool { return !f.isSet() && f.stays == "" })
+	_, _ = root.buildAll(r) // rendering reports the problems
+	return slices.ContainsFunc(root.followed(), func(f *Delivery) bool { return !f.isSet() && f.stays == "" })
 }
 
 // PlainCluster is PlainBuild for the entry of a cluster and its deliveries, which point to rendered/.
 func (r *Repository) PlainCluster(environment string) (objects []manifest.Object, err error) {
-	e := &Environment{}
-	e.input, _ = readInput(r, environment, LoadOptions{}) // rendering reports the problems
-	e.built, _ = e.build(r)
+	root, _ := readEntry(r, environment, LoadOptions{}) // rendering reports the problems
+	b, _ := root.buildAll(r)
+	e := &Environment{Name: environment, common: root.common, built: b}
 	for _, d := range e.written() {
 		all, err := plainObjects(d.sources, d.folder)
 		switch {
@@ -129,7 +129,7 @@ func (r *Repository) PlainCluster(environment string) (objects []manifest.Object
 // staying warns of the deliveries of a cluster that stay out of rendered/.
 func (e *Environment) staying() (warnings []manifest.Problem) {
 	var stay []string
-	for _, d := range e.followed() {
+	for _, d := range e.root.followed() {
 		if e.entry == "" || d.stays == "" {
 			continue
 		}

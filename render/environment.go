@@ -25,7 +25,7 @@ type Environment struct {
 	// Rendering is nil after an error, and of an environment that is judged only.
 	Rendering *Rendering
 
-	*input                      // nil if there is no such environment
+	*common                     // nil if there is no such environment
 	built                       // without a judge if kustomize cannot build the entry
 	objects  []manifest.Object  // the source objects, followed by their rendered objects
 	rendered []manifest.Object  // before the overrides
@@ -33,7 +33,7 @@ type Environment struct {
 }
 
 // IsThere reports whether the tree has the environment.
-func (e *Environment) IsThere() bool { return e.input != nil }
+func (e *Environment) IsThere() bool { return e.common != nil }
 
 // Deliveries returns the deliveries whose objects are there to be judged, the entry of the environment first.
 func (e *Environment) Deliveries() (known []*Delivery) {
@@ -85,7 +85,7 @@ func (e *Environment) LocateProblem(p manifest.Problem) manifest.Problem {
 		p.Subject = o.Delivery.Object()
 		p.Field = ""
 	}
-	located := locate(e.input, e.Paths(), p)
+	located := locate(e.root.input, e.Paths(), p)
 	located.Subject = o
 	return located
 }
@@ -95,7 +95,7 @@ func (e *Environment) Sources() *source.Sources {
 	if !e.IsThere() {
 		return nil
 	}
-	return e.sources
+	return e.root.sources
 }
 
 // Paths returns the build paths of the objects; nil if kustomize cannot build the environment.
@@ -107,7 +107,7 @@ func (e *Environment) Paths() *kustomize.Paths {
 }
 
 // Overrides returns the folder of the overrides, if there are any.
-func (e *Environment) Overrides() string { return e.overrides }
+func (e *Environment) Overrides() string { return e.root.overrides }
 
 // Rendered returns the rendered objects before the overrides.
 func (e *Environment) Rendered() []manifest.Object { return e.rendered }

@@ -36,16 +36,16 @@ type expanded struct {
 }
 
 // expand renders valid objects. Stored are the built objects with their defaults.
-func (in *input) expand(checker *verdict.Checker, built, stored []manifest.Object) (e expanded,
+func (c *common) expand(checker *verdict.Checker, built, stored []manifest.Object) (e expanded,
 	problems []manifest.Problem) {
 	e.sources, e.stored = make([]manifest.Object, len(built)), slices.Clone(stored)
 	for i, o := range built {
 		e.sources[i] = o
-		if in.isSource(o) {
-			e.sources[i] = in.withDefaults(o, stored[i])
+		if c.isSource(o) {
+			e.sources[i] = c.withDefaults(o, stored[i])
 		}
 	}
-	converted, problems := in.convert(checker, &e)
+	converted, problems := c.convert(checker, &e)
 	children, errs := make([][]manifest.Object, len(built)), make([]error, len(built))
 	var hangs atomic.Bool // a function that does not return takes a core
 	parallel.For(len(built), func(i int) {
@@ -53,7 +53,7 @@ func (in *input) expand(checker *verdict.Checker, built, stored []manifest.Objec
 		if hangs.Load() || !converted[i] {
 			return
 		}
-		e.sources[i], children[i], errs[i] = in.expandObject(checker, e.sources[i], e.stored[i])
+		e.sources[i], children[i], errs[i] = c.expandObject(checker, e.sources[i], e.stored[i])
 		if errors.Is(errs[i], registry.ErrHangs) {
 			hangs.Store(true)
 		}
@@ -66,16 +66,16 @@ func (in *input) expand(checker *verdict.Checker, built, stored []manifest.Objec
 }
 
 // isSource reports whether an object is of a kind that is rendered to others.
-func (in *input) isSource(o manifest.Object) bool { return in.kinds.Find(o.GroupVersionKind()) != nil }
+func (c *common) isSource(o manifest.Object) bool { return c.kinds.Find(o.GroupVersionKind()) != nil }
 
 // expandObject returns an object as it is committed, and its rendered objects.
-func (in *input) expandObject(checker *verdict.Checker, o, stored manifest.Object) (committed manifest.Object,
+func (c *common) expandObject(checker *verdict.Checker, o, stored manifest.Object) (committed manifest.Object,
 	rendered []manifest.Object, err error) {
-	if !in.isSource(stored) {
+	if !c.isSource(stored) {
 		return dropEmpty(checker, o), nil, nil
 	}
 	defer watchdog.Part(func() manifest.Problem { return manifest.Problem{Object: stored.String()} })()
-	result, err := in.kinds.Expand(stored.Unstructured)
+	result, err := c.kinds.Expand(stored.Unstructured)
 	if err != nil {
 		return o, nil, err
 	}
@@ -100,8 +100,8 @@ func (in *input) expandObject(checker *verdict.Checker, o, stored manifest.Objec
 // withDefaults returns a built object with the defaults of the fields that its kind names. The
 // API server would fill them in once, when it creates the object, and keep them when the environment
 // changes its defaults.
-func (in *input) withDefaults(o, stored manifest.Object) manifest.Object {
-	for _, name := range in.kinds.Find(o.GroupVersionKind()).KeepDefaults() {
+func (c *common) withDefaults(o, stored manifest.Object) manifest.Object {
+	for _, name := range c.kinds.Find(o.GroupVersionKind()).KeepDefaults() {
 		field := strings.Split(name, ".")
 		value, isSet, _ := unstructured.NestedFieldCopy(stored.Object, field...)
 		if own, _, _ := unstructured.NestedFieldNoCopy(o.Object, field...); isSet && own == nil {
@@ -123,15 +123,15 @@ func dropEmpty(checker *verdict.Checker, o manifest.Object) manifest.Object {
 
 // convert converts the source objects of e, and their stored versions, to the versions that are
 // rendered, and reports which have these.
-func (in *input) convert(checker *verdict.Checker, e *expanded) (are []bool, problems []manifest.Problem) {
+func (c *common) convert(checker *verdict.Checker, e *expanded) (are []bool, problems []manifest.Problem) {
 	errs := make([]error, len(e.stored))
 	are = make([]bool, len(e.stored))
 	for i, o := range e.stored {
 		are[i] = true
-		if !in.isSource(o) {
+		if !c.isSource(o) {
 			continue
 		}
-		converted, err := in.kinds.Convert(o.Unstructured)
+		converted, err := c.kinds.Convert(o.Unstructured)
 		errs[i] = err
 		if converted == nil {
 			are[i] = err == nil
@@ -184,50 +184,50 @@ type overridden struct {
 
 // override applies the overrides of the environment to the rendered objects, if there are all of these, and completes
 // their names.
-func (in *input) override(b built, from expanded) (o overridden, problems []manifest.Problem) {
+func (e *Environment) override(from expanded) (o overridden, problems []manifest.Problem) {
 	rendered := from.rendered
 	objects := rendered
-	o.paths = b.root.paths
-	if in.overrides != "" {
+	o.paths = e.root.paths
+	if e.root.overrides != "" {
 		result := kustomize.Overridden{}
 		if from.isWhole {
-			result, problems = kustomize.Override(b.root.paths, in.overrides, rendered)
+			result, problems = kustomize.Override(e.root.paths, e.root.overrides, rendered)
 		}
 		if !from.isWhole || manifest.HasErrors(problems) {
-			o.objects, _ = in.completeNames(rendered)
+			o.objects, _ = e.completeNames(rendered)
 			return o, problems
 		}
 		objects = slices.Concat(result.Unchanged, result.Changed)
-		for _, p := range contract.Overridden(in.kinds, rendered, objects) {
-			o.forbidden = append(o.forbidden, in.locateInOverrides(p))
+		for _, p := range contract.Overridden(e.kinds, rendered, objects) {
+			o.forbidden = append(o.forbidden, e.root.locateInOverrides(p))
 		}
-		_, invalid := verdict.New(nil, in.kinds, in.kubernetes, result.Changed)
+		_, invalid := verdict.New(nil, e.kinds, e.kubernetes, result.Changed)
 		o.forbidden = append(o.forbidden, invalid...)
 	}
-	named, invalid := in.completeNames(objects)
+	named, invalid := e.completeNames(objects)
 	o.objects = make([]manifest.Object, len(named))
 	o.forbidden = append(o.forbidden, invalid...)
 	for i := range named {
-		o.objects[i] = dropEmpty(b.checker, named[i])
+		o.objects[i] = dropEmpty(e.checker, named[i])
 		if o.objects[i].IsRendered() {
 			o.objects[i] = flux.Protect(o.objects[i]) // after the hash in the name, which must stay
 		}
 	}
 	o.areFinal = true
-	if in.options.NoWarnings || len(in.sources.Absent) > 0 {
+	if e.options.NoWarnings || len(e.root.sources.Absent) > 0 {
 		return o, nil
 	}
-	return o, kustomize.Ineffective(b.root.paths, in.overrides, b.root.known(), slices.Concat(rendered, o.objects))
+	return o, kustomize.Ineffective(e.root.paths, e.root.overrides, e.root.known(), slices.Concat(rendered, o.objects))
 }
 
 // completeNames gives immutable objects their final names, with a hash.
-func (in *input) completeNames(objects []manifest.Object) (named []manifest.Object, problems []manifest.Problem) {
+func (c *common) completeNames(objects []manifest.Object) (named []manifest.Object, problems []manifest.Problem) {
 	named = slices.Clone(objects)
 	errs := make([]error, len(objects))
 	parallel.For(len(objects), func(i int) {
-		if in.kinds.IsImmutable(named[i].Unstructured) {
+		if c.kinds.IsImmutable(named[i].Unstructured) {
 			named[i] = named[i].Copy()
-			errs[i] = in.kinds.HashName(named[i].Unstructured, named[i].Written)
+			errs[i] = c.kinds.HashName(named[i].Unstructured, named[i].Written)
 		}
 	})
 	return named, problemsOfErrors(objects, errs)
@@ -253,13 +253,13 @@ func OneObject(kinds *registry.Kinds, o manifest.Object) (RenderedObject, []mani
 	if problems = append(problems, refused...); manifest.HasErrors(problems) {
 		return RenderedObject{}, problems
 	}
-	in := &input{kinds: kinds}
-	expanded, found := in.expand(checker, objects, stored)
+	e := &Environment{common: &common{kinds: kinds}, built: built{root: &Delivery{}, checker: checker}}
+	expanded, found := e.expand(checker, objects, stored)
 	problems = append(problems, found...)
 	if manifest.HasErrors(found) {
 		return RenderedObject{}, problems
 	}
-	named, found := in.completeNames(expanded.rendered)
-	problems = append(problems, in.judgeRendered(checker, overridden{objects: named, forbidden: found})...)
+	named, found := e.completeNames(expanded.rendered)
+	problems = append(problems, e.judgeRendered(overridden{objects: named, forbidden: found})...)
 	return RenderedObject{expanded.sources[0], expanded.stored[0], named}, problems
 }

@@ -35,12 +35,12 @@ import (
 const maxFollowed = 2000
 
 // isOwn reports whether a folder is the environment itself, before or after the cluster moves in.
-func (in *input) isOwn(folder string) bool {
-	return folder == in.folder || folder == in.entry || folder == in.renderedFolder()
+func (c *common) isOwn(folder string) bool {
+	return folder == c.home || folder == c.entry || folder == c.renderedFolder()
 }
 
 // renderedFolder returns the folder of the rendered files, from the root.
-func (in *input) renderedFolder() string { return path.Join("/", tree.Folder, in.name) }
+func (c *common) renderedFolder() string { return path.Join("/", tree.Folder, c.name) }
 
 // following follows the deliveries of an environment to the folders of the repository.
 type following struct {
@@ -62,13 +62,12 @@ type following struct {
 // follow adds the deliveries among the applied objects of the entry, and among the objects that these deliver, from the
 // folders of the repository, whose files are files. A folder below rendered/ or in environments/ is an environment of
 // its own.
-func (in *input) follow(repository *Repository, files *source.FileSystem,
-	entry *Delivery) (problems []manifest.Problem) {
-	objects := entry.Applied()
-	f := &following{input: in, repository: repository, files: files, world: newWorld(objects, in),
+func (d *Delivery) follow(repository *Repository, files *source.FileSystem) (problems []manifest.Problem) {
+	objects := d.Applied()
+	f := &following{input: d.input, repository: repository, files: files, world: newWorld(objects, d.input),
 		have: map[manifest.ID]manifest.Object{}, artifacts: map[manifest.ID]*generated{},
-		origin:    in.sourceOrigin(repository, objects),
-		instances: sync.OnceValue(func() []manifest.Object { return in.instanceObjects(repository.instances()) })}
+		origin:    d.sourceOrigin(repository, objects),
+		instances: sync.OnceValue(func() []manifest.Object { return d.instanceObjects(repository.instances()) })}
 	ignore := ""
 	for _, o := range objects {
 		f.have[o.IDInNamespace()] = o
@@ -77,7 +76,7 @@ func (in *input) follow(repository *Repository, files *source.FileSystem,
 		}
 	}
 	f.artifact = files.InArtifact(ignore)
-	for level := []*Delivery{entry}; len(level) > 0 || len(f.waiting) > 0; {
+	for level := []*Delivery{d}; len(level) > 0 || len(f.waiting) > 0; {
 		own := f.world.own
 		var next []*Delivery
 		if len(level) == 0 {
@@ -100,15 +99,15 @@ func (in *input) follow(repository *Repository, files *source.FileSystem,
 			}
 			next = append(next, parent.Children...)
 		}
-		for _, d := range f.byValues(next) {
-			problems = append(problems, d.substitute(d.Place, f.world)...)
-			problems = append(problems, f.dropRepeated(d)...)
-			f.world.apply(d)
+		for _, below := range f.byValues(next) {
+			problems = append(problems, below.substitute(below.Place, f.world)...)
+			problems = append(problems, f.dropRepeated(below)...)
+			f.world.apply(below)
 		}
 		level = next
 	}
-	entry.nameMade()
-	entry.sync = f.world.sync
+	d.nameMade()
+	d.sync = f.world.sync
 	return append(problems, notFollowed(f.foreign)...)
 }
 
@@ -510,7 +509,7 @@ func (d *Delivery) refuse(field string, err error) []manifest.Problem {
 
 // sourceOrigin returns the facts that tell whether a source of an Application is the tree: git or, without it, an
 // Application that syncs the folder of the environment.
-func (in *input) sourceOrigin(repository *Repository, objects []manifest.Object) (origin application.Origin) {
+func (c *common) sourceOrigin(repository *Repository, objects []manifest.Object) (origin application.Origin) {
 	if repository.options.Origin != nil {
 		origin = repository.options.Origin()
 	}
@@ -519,7 +518,7 @@ func (in *input) sourceOrigin(repository *Repository, objects []manifest.Object)
 	}
 	for _, o := range objects {
 		for _, s := range application.Read(o).Sources {
-			if s.Path != "" && s.RepoURL != "" && in.isOwn(s.Folder()) {
+			if s.Path != "" && s.RepoURL != "" && c.isOwn(s.Folder()) {
 				origin.URLs = append(origin.URLs, s.RepoURL)
 			}
 		}
@@ -541,22 +540,18 @@ func (d *Delivery) build(files *source.FileSystem) []manifest.Problem {
 	if overlay.File != "" {
 		files = files.With(overlay.Others).With(map[string][]byte{overlay.File: overlay.Content})
 	}
-	child := *d.input
-	child.folder = d.Folder
-	child.overrides = ""
-	child.postBuild = nil
-	child.sources = source.Read(nil, d.shared, files, d.kinds.KustomizeConfig(), d.clusterOf, nil, d.Folder)
-	absent, isNoneKnown := child.sources.AbsentReasons()
+	sources := source.Read(nil, d.shared, files, d.kinds.KustomizeConfig(), d.clusterOf, nil, d.Folder)
+	absent, isNoneKnown := sources.AbsentReasons()
 	if isNoneKnown {
 		return d.notJudged(absent...)
 	}
 	d.unknown(absent...)
-	d.input = &child
+	d.input = &input{common: d.common, folder: d.Folder, sources: sources}
 	d.overlay = overlay
-	problems := slices.Concat(child.sources.Problems, child.sources.NumberProblems(), child.timeProblems())
-	if kustomize.HasSchema(child.sources) {
+	problems := slices.Concat(sources.Problems, sources.NumberProblems(), d.timeProblems())
+	if kustomize.HasSchema(sources) {
 		problems = append(problems, manifest.Problem{Code: manifest.InvalidKustomization,
-			File:    source.Relative(child.sources.Kustomizations[d.Folder].File),
+			File:    source.Relative(sources.Kustomizations[d.Folder].File),
 			Message: "openapi: render takes it only in the kustomization of an environment"})
 	}
 	problems = d.blame(problems)
@@ -575,7 +570,7 @@ func warning(o manifest.Object, message string) []manifest.Problem {
 
 func (d *Delivery) buildFolder() []manifest.Problem {
 	d.paths = kustomize.FindPaths(d.sources, d.Folder)
-	objects, problems := d.buildObjects(d.paths)
+	objects, problems := d.buildObjects()
 	problems = slices.DeleteFunc(problems, func(p manifest.Problem) bool { return p.Code == manifest.NoObjects })
 	objects = slices.Clone(objects)
 	isWhole := len(d.sources.Absent) == 0
@@ -603,7 +598,7 @@ func (d *Delivery) buildFolder() []manifest.Problem {
 
 // filesRead returns the source files of the environment and of followed folders, relative to the root.
 func (e *Environment) filesRead() []string {
-	files := e.sources.FS.FilesRead()
+	files := e.root.sources.FS.FilesRead()
 	if len(e.root.Children) > 0 {
 		files = append(files, e.files.FilesRead()...)
 	}

@@ -283,21 +283,21 @@ func checkFollowed(t *testing.T, root string, least int) {
 		t.Fatalf("no cluster: %v", err)
 	}
 	for _, name := range names {
-		in, problems := readInput(repository, name, LoadOptions{})
+		entry, problems := readEntry(repository, name, LoadOptions{})
 		if manifest.HasErrors(problems) {
 			t.Errorf("%s: %v", name, problems)
 			continue
 		}
-		b, _ := in.build(repository)
-		if len(b.followed()) < least {
-			t.Errorf("%s: %d folders are followed, want at least %d", name, len(b.followed()), least)
+		_, _ = entry.buildAll(repository)
+		if len(entry.followed()) < least {
+			t.Errorf("%s: %d folders are followed, want at least %d", name, len(entry.followed()), least)
 		}
 		artifact := t.TempDir()
 		if err := os.CopyFS(artifact, os.DirFS(root)); err != nil {
 			t.Fatal(err)
 		}
 		archive(t, artifact)
-		for _, f := range b.followed() {
+		for _, f := range entry.followed() {
 			if !f.IsFlux {
 				continue
 			}
@@ -320,7 +320,7 @@ func checkFollowed(t *testing.T, root string, least int) {
 				}
 			}
 		}
-		t.Logf("%s: %d folders", name, len(b.followed()))
+		t.Logf("%s: %d folders", name, len(entry.followed()))
 	}
 }
 
@@ -429,7 +429,7 @@ spec:
 		t.Fatal(err)
 	}
 	defer repository.Close()
-	in, _ := readInput(repository, "prod", LoadOptions{})
+	in, _ := readEntry(repository, "prod", LoadOptions{})
 	set := manifest.ID{Group: "argoproj.io", Kind: "ApplicationSet", Namespace: "argocd", Name: "web"}
 	if file, line := in.generated(set, "of", "a"); file != "environments/prod/list.yaml" || line != 6 {
 		t.Errorf("at %s:%d", file, line)

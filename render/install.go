@@ -50,23 +50,21 @@ func Delivers(o manifest.Object) bool { return release.Is(o) || folder.Delivers(
 // Install returns the objects that tools make by applied objects, with the folders and charts of a repository, which
 // may be at another revision, by their deliveries. Each object has the name of a file.
 func (e *Environment) Install(objects []manifest.Object, repository *Repository) ([]*Delivery, []manifest.Problem) {
-	in := e.input
-	b := &e.built
 	files := repository.fileSystem()
-	root := &Delivery{input: in}
+	root := &Delivery{input: e.root.input}
 	root.setBuilt(objects)
-	problems := in.follow(repository, files, root)
+	problems := root.follow(repository, files)
 	for _, d := range root.followed() {
-		d.setNamespace(b.checker)
+		d.setNamespace(e.checker)
 	}
-	installed, more := in.install(files, b.cluster, in.sourceOrigin(repository, objects),
+	installed, more := root.install(files, e.cluster, e.sourceOrigin(repository, objects),
 		release.Find(slices.Concat(objects, root.delivered())))
 	for _, r := range installed {
 		root.addChart(r)
 	}
 	for _, d := range root.charts() {
-		d.setNamespace(b.checker)
-		d.placeInChart(b.checker)
+		d.setNamespace(e.checker)
+		d.placeInChart(e.checker)
 	}
 	return root.below(), append(more, problems...)
 }
@@ -87,22 +85,22 @@ func (d *Delivery) placeInChart(checker *verdict.Checker) {
 }
 
 // deliver adds the objects that tools make of applied objects, and their CustomResourceDefinitions.
-func (b *built) deliver(in *input, repository *Repository) {
+func (b *built) deliver(repository *Repository) {
 	b.files = repository.fileSystem()
-	b.invalid = in.follow(repository, b.files, b.root)
+	b.invalid = b.root.follow(repository, b.files)
 	delivered := b.root.delivered()
 	b.addDefinitions(delivered)
 	defined := definitionsIn(slices.Concat(b.root.known(), b.local))
 	b.cluster = sync.OnceValue(func() charts.Cluster { // most environments have no releases
-		return in.clusterOf(in.sources.Kustomizations[in.folder], defined)
+		return b.root.clusterOf(b.root.sources.Kustomizations[b.root.folder], defined)
 	})
 	var judged []manifest.Object
 	for _, d := range b.root.open() {
 		judged = append(judged, d.withDefaults()...)
 	}
 	b.releases = release.Find(judged)
-	origin := in.sourceOrigin(repository, b.root.Applied())
-	installed, problems := in.install(in.sources.FS, b.cluster, origin, b.releases)
+	origin := b.root.sourceOrigin(repository, b.root.Applied())
+	installed, problems := b.root.install(b.root.sources.FS, b.cluster, origin, b.releases)
 	b.invalid = append(b.invalid, blameDeliveries(problems)...)
 	all := slices.Concat(b.root.known(), delivered)
 	charts := make([]*Delivery, 0, len(installed))
@@ -110,10 +108,10 @@ func (b *built) deliver(in *input, repository *Repository) {
 		charts = append(charts, b.root.addChart(r))
 		all = append(all, r.Objects...)
 	}
-	all = append(all, b.followCharts(in, repository, charts)...)
+	all = append(all, b.followCharts(repository, charts)...)
 	b.root.setUnset(all)
 	b.addDefinitions(all)
-	b.addDefinitions(in.otherDefinitions(repository, all))
+	b.addDefinitions(b.root.otherDefinitions(repository, all))
 }
 
 // addDefinitions adds the CustomResourceDefinitions among objects to local, unless there is one of the name.
@@ -132,12 +130,12 @@ func (b *built) addDefinitions(objects []manifest.Object) {
 
 // otherDefinitions returns the definitions in files of the repository that nothing delivers, or of this program, for
 // the kinds of objects, if they serve each version that an object has: others may be of another release of the tool.
-func (in *input) otherDefinitions(repository *Repository, objects []manifest.Object) (all []manifest.Object) {
+func (c *common) otherDefinitions(repository *Repository, objects []manifest.Object) (all []manifest.Object) {
 	found := map[schema.GroupKind]*unstructured.Unstructured{}
 	for _, o := range objects {
 		gvk := o.GroupVersionKind()
 		// most environments have no others, and reading the definitions takes time
-		if apiserver.IsGroup(gvk.Group) || in.kinds.Find(gvk) != nil {
+		if apiserver.IsGroup(gvk.Group) || c.kinds.Find(gvk) != nil {
 			continue
 		}
 		definition, _ := repository.undelivered(gvk)

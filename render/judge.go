@@ -21,24 +21,24 @@ import (
 
 // judge returns the built objects of the environment's own folder as the API server stores them, with defaults, and the
 // problems of the objects of all deliveries.
-func (in *input) judge(b built) (stored []manifest.Object, problems []manifest.Problem) {
-	problems = slices.Clone(b.invalid)
-	for _, d := range b.root.open() {
-		objects, found := d.checker(b.checker).Objects(d.known())
+func (e *Environment) judge() (stored []manifest.Object, problems []manifest.Problem) {
+	problems = slices.Clone(e.invalid)
+	for _, d := range e.root.open() {
+		objects, found := d.checker(e.checker).Objects(d.known())
 		if d.isEntry() {
 			stored = objects
 		}
 		if d.isSet() && !d.IsFlux { // the API server warns its controller alone
 			found = slices.DeleteFunc(found, func(p manifest.Problem) bool { return p.Code == manifest.APIWarning })
 		}
-		problems = append(problems, d.blame(slices.Concat(found, d.withoutNamespace(b.checker)))...)
+		problems = append(problems, d.blame(slices.Concat(found, d.withoutNamespace(e.checker)))...)
 		for _, p := range d.blame(d.ineffective) {
 			if p.Subject.Unstructured == nil || d.isWritten(p.Field) {
 				problems = append(problems, p)
 			}
 		}
 	}
-	return stored, append(problems, in.duplicates(tree.Layout(b.root.known(), b.checker.IsNamespaced))...)
+	return stored, append(problems, e.root.duplicates(tree.Layout(e.root.known(), e.checker.IsNamespaced))...)
 }
 
 // withoutNamespace returns the errors of objects that Flux cannot apply, as it knows no namespace for them
@@ -70,19 +70,19 @@ func (d *Delivery) withoutNamespace(checker *verdict.Checker) (problems []manife
 
 // judgeRendered returns the problems of rendered objects at their cause: in the overrides, if
 // these set the field, or else in the source object.
-func (in *input) judgeRendered(checker *verdict.Checker, o overridden) (problems []manifest.Problem) {
-	_, found := checker.Objects(o.objects)
+func (e *Environment) judgeRendered(o overridden) (problems []manifest.Problem) {
+	_, found := e.checker.Objects(o.objects)
 	refused, warned := manifest.SplitProblems(found)
-	causes := causes{in.kinds, checker, map[manifest.ID][]trial{}}
+	causes := causes{e.kinds, e.checker, map[manifest.ID][]trial{}}
 	known := map[string]bool{}
 	for _, p := range slices.Concat(refused, warned) {
 		original := p.Subject.Rendered
 		switch {
 		case original != nil && !isSameField(*original, p):
 			p.Object = original.String() // overrides use the name before the hash
-			blamed, ok := kustomize.BlameOverride(o.paths, in.overrides, p)
+			blamed, ok := kustomize.BlameOverride(o.paths, e.root.overrides, p)
 			if !ok {
-				blamed = in.locateInOverrides(p)
+				blamed = e.root.locateInOverrides(p)
 			}
 			problems = append(problems, blamed)
 		case !p.Subject.IsRendered():
@@ -112,7 +112,7 @@ func (e *Environment) admit(objects []manifest.Object) []manifest.Problem {
 	position := func(p manifest.Problem) string {
 		p = blameDeliveries([]manifest.Problem{p})[0]
 		p.Subject = p.Subject.Committed()
-		return e.input.locate(p).Position()
+		return e.root.locate(p).Position()
 	}
 	all := slices.Clone(own)
 	for _, d := range e.root.followed() {
@@ -126,14 +126,14 @@ func (e *Environment) admit(objects []manifest.Object) []manifest.Problem {
 			continue
 		}
 		problems[i].Subject = p.Subject.Committed()
-		if p.Subject.IsRendered() && p.Field != "" && e.input.locate(p).Line == 0 { // no source file has the field
+		if p.Subject.IsRendered() && p.Field != "" && e.root.locate(p).Line == 0 { // no source file has the field
 			problems[i] = blameSource(p, "")
 		}
 	}
-	if e.postBuild == nil || e.postBuild.Values == nil {
+	if e.root.postBuild == nil || e.root.postBuild.Values == nil {
 		return problems
 	}
-	return append(problems, e.duplicates(tree.Layout(own, e.checker.IsNamespaced))...)
+	return append(problems, e.root.duplicates(tree.Layout(own, e.checker.IsNamespaced))...)
 }
 
 func (in *input) duplicates(placed []tree.Placed) (problems []manifest.Problem) {

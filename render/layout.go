@@ -67,7 +67,7 @@ func (r *Rendering) count() int {
 // render lays the objects out and adds the warnings. It returns nil after an error.
 func (e *Environment) render(repository *Repository) *Rendering {
 	objects, files, problems := e.layOut()
-	index := tree.Index{KeepsOrder: e.sources.Kustomizations[e.folder].SortOptions != nil}
+	index := tree.Index{KeepsOrder: e.root.sources.Kustomizations[e.root.folder].SortOptions != nil}
 	if e.kubernetes != 0 {
 		index.Kubernetes = e.kubernetes.String()
 	}
@@ -86,10 +86,10 @@ func (e *Environment) render(repository *Repository) *Rendering {
 		Beside:      []tree.File{{Path: tree.FormerPage}, beside},
 		Index:       index,
 		Sources:     e.filesRead(),
-		CRLF:        e.sources.CRLF(),
-		PostBuild:   e.postBuild,
+		CRLF:        e.root.sources.CRLF(),
+		PostBuild:   e.root.postBuild,
 		Deliveries:  e.root.below(),
-		Charts:      e.sources.Charts,
+		Charts:      e.root.sources.Charts,
 
 		NameReferences: e.nameReferences(),
 	}
@@ -150,7 +150,7 @@ func (e *Environment) layOutOne(d *Delivery) (l laidOut) {
 		all[i] = all[i].Committed() // the sync of a cluster may have some values of its variables
 	}
 	placed := tree.Layout(all, e.checker.IsNamespaced)
-	l.problems = e.duplicates(placed)
+	l.problems = e.root.duplicates(placed)
 	if d.isEntry() {
 		sorted, unordered := e.order(placed)
 		placed = sorted
@@ -207,7 +207,7 @@ type yamlKey struct{ *unstructured.Unstructured }
 
 // yaml returns the YAML of an object. The memo keeps the YAML of source objects; rendered objects are
 // new in each rendering.
-func (in *input) yaml(o manifest.Object) ([]byte, error) {
+func (c *common) yaml(o manifest.Object) ([]byte, error) {
 	if o.IsRendered() {
 		return o.YAML()
 	}
@@ -215,7 +215,7 @@ func (in *input) yaml(o manifest.Object) ([]byte, error) {
 		content []byte
 		err     error
 	}
-	r := memo.Get(in.memo, yamlKey{o.Unstructured}, func() (r result) {
+	r := memo.Get(c.memo, yamlKey{o.Unstructured}, func() (r result) {
 		r.content, r.err = o.YAML()
 		return r
 	})

@@ -84,11 +84,11 @@ func (e *Environment) load(r *Repository, options LoadOptions) {
 		}
 	}
 	progress("reading")
-	in, problems := readInput(r, e.Name, options)
-	e.input = in
-	e.root = &Delivery{input: in, Looks: in.noted}
+	root, problems := readEntry(r, e.Name, options)
+	e.common = root.common
+	e.root = root
 	e.report(r.settingsProblems()) // which hide no other
-	absent, isNoneKnown := in.absent()
+	absent, isNoneKnown := root.absent()
 	e.root.unknown(absent...)
 	if isNoneKnown {
 		return
@@ -98,10 +98,8 @@ func (e *Environment) load(r *Repository, options LoadOptions) {
 		return
 	}
 	progress("building")
-	defer kustomize.Share(in.sources)()
-	b, problems := in.build(r)
-	e.root = b.root
-	e.root.unknown(absent...)
+	defer kustomize.Share(root.sources)()
+	b, problems := root.buildAll(r)
 	if len(absent) > 0 && manifest.HasErrors(problems) { // entries may need what is absent
 		return
 	}
@@ -125,24 +123,24 @@ func (e *Environment) load(r *Repository, options LoadOptions) {
 func (e *Environment) judgeAll(r *Repository, progress func(step string)) (areKnown bool) {
 	progress("validating")
 	e.objects = e.root.known()
-	stored, problems := e.judge(e.built)
+	stored, problems := e.judge()
 	e.report(problems)
 	progress("expanding")
 	expanded, problems := e.expand(e.checker, e.objects, e.withRefused(stored))
 	refused := e.refused()
 	e.report(slices.DeleteFunc(problems, func(p manifest.Problem) bool { return refused[p.Subject.ID()] }))
 	e.rendered = expanded.rendered
-	o, problems := e.override(e.built, expanded)
+	o, problems := e.override(expanded)
 	e.report(problems)
 	e.objects = slices.Concat(expanded.sources, o.objects)
 	admitted := expanded.sources
 	if o.areFinal { // otherwise an override may mend them
 		o.objects = e.valid(o.objects)
-		e.report(e.judgeRendered(e.checker, o))
+		e.report(e.judgeRendered(o))
 		admitted = e.objects
 	}
 	e.report(e.admit(e.valid(admitted)))
-	e.report(e.unlisted(r))
+	e.report(e.root.unlisted(r))
 	return expanded.isWhole && o.areFinal
 }
 

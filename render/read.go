@@ -40,21 +40,17 @@ const ClusterAnnotation = "gatehouse.example.com/cluster"
 // RuntimeConfigAnnotation is on the kustomization of an environment whose cluster serves beta versions.
 const RuntimeConfigAnnotation = apiserver.RuntimeConfigAnnotation
 
-// input is a repository environment.
-type input struct {
+// common is what all deliveries of an environment share.
+type common struct {
 	targetCluster
-	name      string
-	kinds     *registry.Kinds
-	folder    string // of its kustomization, from the root
-	overrides string // the folder of overrides, from the root; empty without overrides
-	entry     string // see ClusterAnnotation, from the root; empty without the annotation
-	sources   *source.Sources
-	noted     *source.Looks // the paths that sources looks at
-	memo      *memo.Memo
-	shared    *memo.Memo // of all environments
-	options   LoadOptions
-	from      entry.Entry
-
+	name    string
+	home    string // the folder of the environment, from the root
+	entry   string // see ClusterAnnotation, from the root; empty without the annotation
+	kinds   *registry.Kinds
+	memo    *memo.Memo
+	shared  *memo.Memo // of all environments
+	options LoadOptions
+	from    entry.Entry
 	known   settings.Cluster          // by the settings of the repository
 	isEntry func(cluster string) bool // whether another cluster has an environment of its own
 }
@@ -63,64 +59,77 @@ type input struct {
 type targetCluster struct {
 	kubernetes    apiserver.Version // zero for the newest
 	runtimeConfig apiserver.RuntimeConfig
-	postBuild     *flux.PostBuild // nil if Flux substitutes nothing
-	installed     string          // the file that says kubernetes in place of an annotation, see installedBy
+	installed     string // the file that says kubernetes in place of an annotation, see installedBy
 }
 
-// readInput reads the source files of an environment and checks them as far as that is possible
+// input has the source files of a folder that a tool builds.
+type input struct {
+	*common
+	folder    string // of the kustomization, from the root
+	overrides string // the folder of overrides of an environment, from the root; empty without overrides
+	sources   *source.Sources
+}
+
+// readEntry reads the source files of an environment and checks them as far as that is possible
 // before kustomize builds them.
-func readInput(repository *Repository, name string, options LoadOptions) (in *input, problems []manifest.Problem) {
+func readEntry(repository *Repository, name string, options LoadOptions) (root *Delivery, problems []manifest.Problem) {
 	defer fault.Keep(&problems, PlaceOf(name))
 	parallel.Ahead(func() { verdict.Prepare(repository.kinds) })
 	parallel.Ahead(kustomize.LoadSchemas)
 	files, noted := repository.fileSystem().Noting()
-	in = &input{name: name, noted: noted, kinds: repository.kinds, memo: cmp.Or(repository.options.Memo, options.Memo),
+	c := &common{name: name, kinds: repository.kinds, memo: cmp.Or(repository.options.Memo, options.Memo),
 		shared: cmp.Or(repository.options.Memo, repository.shared), options: options,
 		known: repository.Settings().Of(name), isEntry: repository.hasCluster}
+	in := &input{common: c}
+	root = &Delivery{input: in, Looks: noted}
+	c.from = repository.entryOf(name)
 	folder, _, err := files.Resolve(folderOf(name))
 	if err != nil {
-		return in, []manifest.Problem{{Code: manifest.MissingEnvironment,
+		return root, []manifest.Problem{{Code: manifest.MissingEnvironment,
 			File: source.Relative(folderOf(name)), Message: err.Error()}}
 	}
 	in.folder = folder
+	c.home = folder
 	folders := []string{}
-	in.from = repository.entryOf(name)
-	if in.from.IsChart {
+	overrides := path.Join(folder, overridesFolder)
+	switch {
+	case c.from.IsChart:
 		in.sources = &source.Sources{FS: files}
 		for _, file := range files.Files(folder) {
 			_, _ = files.ReadAny(file) // to note it
 		}
-		return in, nil
-	} else if in.from.IsByHand() {
-		files = withResources(files, in.from)
-	} else if IsFolder(name) && files.KustomizationFile(folder) == "" { // Flux writes one
+		return root, nil
+	case c.from.IsByHand():
+		files = withResources(files, c.from)
+	case IsFolder(name) && files.KustomizationFile(folder) == "": // Flux writes one
 		files = withKustomization(files, folder)
-	} else if overrides := path.Join(folder, overridesFolder); files.Exists(overrides) {
+	case files.Exists(overrides):
 		if files.KustomizationFile(overrides) == "" {
-			return in, []manifest.Problem{{Code: manifest.InvalidOverride,
+			return root, []manifest.Problem{{Code: manifest.InvalidOverride,
 				File:    path.Join(source.Relative(overrides), "kustomization.yaml"),
 				Message: "does not exist: write one of kind Component"}}
 		}
-		in.overrides, folders = overrides, []string{overrides}
+		in.overrides = overrides
+		folders = append(folders, overrides)
 	}
 	if entry := repository.Entry(name); entry != "" {
-		in.entry = path.Join("/", entry)
-		files = withKustomization(files, in.entry)
+		c.entry = path.Join("/", entry)
+		files = withKustomization(files, c.entry)
 	}
-	in.sources = source.Read(in.memo, in.shared, files, in.kinds.KustomizeConfig(), in.clusterOf,
+	in.sources = source.Read(c.memo, c.shared, files, c.kinds.KustomizeConfig(), c.clusterOf,
 		definitionFolders(folder), folder, folders...)
 	kubernetes := ""
 	if options.By != nil {
 		kubernetes = options.By.Kubernetes
 	}
-	in.targetCluster, problems = readTargetCluster(in.sources, folder, kubernetes, in.known)
-	if in.kubernetes == 0 && IsFolder(name) { // rendered files say what they were rendered for
-		in.kubernetes, in.installed = repository.installedBy(folder)
+	c.targetCluster, root.postBuild, problems = readTargetCluster(in.sources, folder, kubernetes, c.known)
+	if c.kubernetes == 0 && IsFolder(name) { // rendered files say what they were rendered for
+		c.kubernetes, c.installed = repository.installedBy(folder)
 	}
 	if !IsFolder(name) { // it is written
 		problems = append(problems, in.sources.AbsentProblems()...)
 	}
-	return in, slices.Concat(problems, in.sources.Problems, in.sources.NumberProblems(), in.timeProblems())
+	return root, slices.Concat(problems, in.sources.Problems, in.sources.NumberProblems(), in.timeProblems())
 }
 
 // absent returns the reasons why the objects of a folder are not all known, and whether none is.
@@ -149,14 +158,14 @@ func withKustomization(files *source.FileSystem, folder string) *source.FileSyst
 }
 
 // clusterOf returns the cluster that the charts of an environment with CustomResourceDefinitions are rendered for.
-func (in *input) clusterOf(environment *source.Kustomization, definitions []manifest.Object) charts.Cluster {
+func (c *common) clusterOf(environment *source.Kustomization, definitions []manifest.Object) charts.Cluster {
 	version := apiserver.Newest
 	text, _ := annotationOf(environment, tree.KubernetesAnnotation)
-	if v, err := apiserver.ParseVersion(cmp.Or(text, in.known.Kubernetes)); err == nil { // reported where it is read
+	if v, err := apiserver.ParseVersion(cmp.Or(text, c.known.Kubernetes)); err == nil { // reported where it is read
 		version = v
 	}
 	enabled, _ := annotationOf(environment, apiserver.RuntimeConfigAnnotation)
-	enabled = cmp.Or(enabled, in.known.RuntimeConfig)
+	enabled = cmp.Or(enabled, c.known.RuntimeConfig)
 	config, _ := version.ParseRuntimeConfig(enabled) // readRuntimeConfig reports the error
 	cluster := charts.Cluster{Kubernetes: version.String() + ".0"}
 	for _, kind := range version.Kinds() {
@@ -201,7 +210,7 @@ func locate(in *input, paths *kustomize.Paths, problem manifest.Problem) manifes
 }
 
 func (e *Environment) locate(p manifest.Problem) manifest.Problem {
-	return locate(e.input, e.root.paths, p)
+	return locate(e.root.input, e.root.paths, p)
 }
 
 // locate returns a problem with the file and line to change. It leaves a problem alone that has
@@ -274,7 +283,7 @@ func CheckKubernetes(text string) error {
 // readTargetCluster reads the cluster of the environment in a folder. Kubernetes, unless empty, is the version to
 // judge by instead of the environment's own. An annotation of the kustomization is nearer than the settings.
 func readTargetCluster(sources *source.Sources, folder, kubernetes string, known settings.Cluster) (c targetCluster,
-	problems []manifest.Problem) {
+	variables *flux.PostBuild, problems []manifest.Problem) {
 	c.kubernetes, _ = apiserver.ParseVersion(known.Kubernetes) // checked where they are read
 	read := func(name string, use func(value string) error) {
 		problems = append(problems, readAnnotation(sources, folder, name, use)...)
@@ -302,10 +311,10 @@ func readTargetCluster(sources *source.Sources, folder, kubernetes string, known
 		return nil
 	})
 	read(flux.Annotation, func(file string) (err error) {
-		c.postBuild, err = readPostBuild(sources.FS.ReadFile, folder, file)
+		variables, err = readPostBuild(sources.FS.ReadFile, folder, file)
 		return err
 	})
-	return c, problems
+	return c, variables, problems
 }
 
 // readAnnotation calls use with an annotation of the environment's kustomization, if it has that.

@@ -267,7 +267,7 @@ func (r *Repository) ownEnvironments() (names []string, err error) {
 // PlainBuild returns the objects in the output of `kustomize build` for a folder, which other tools apply.
 // folder is from the root, with a leading slash.
 func (r *Repository) PlainBuild(folder string) ([]manifest.Object, error) {
-	sources := source.Read(nil, nil, r.fileSystem(), nil, (&input{}).clusterOf, nil, folder)
+	sources := source.Read(nil, nil, r.fileSystem(), nil, (&common{}).clusterOf, nil, folder)
 	if manifest.HasErrors(sources.Problems) {
 		return nil, errors.New(sources.Problems[0].String())
 	}
@@ -297,22 +297,22 @@ type NeededChart struct {
 
 // Charts returns the charts of the kustomizations of an environment, without its problems.
 func (r *Repository) Charts(environment string) []source.Chart {
-	in, _ := readInput(r, environment, LoadOptions{})
-	if in.sources == nil {
+	root, _ := readEntry(r, environment, LoadOptions{})
+	if root.sources == nil {
 		return nil
 	}
-	return in.sources.Charts
+	return root.sources.Charts
 }
 
 // urlOf returns the URL of a HelmRepository in any environment, or "".
 func (r *Repository) urlOf(id manifest.ID) string {
 	environments, _ := r.Environments()
 	for _, environment := range environments {
-		in, _ := readInput(r, environment, LoadOptions{})
-		if in.sources == nil {
+		root, _ := readEntry(r, environment, LoadOptions{})
+		if root.sources == nil {
 			continue
 		}
-		for _, d := range in.sources.SourceDocuments(id) {
+		for _, d := range root.sources.SourceDocuments(id) {
 			if url := node.Text(d.Node(), "spec", "url"); url != "" && d.Name == id.Name &&
 				(d.Namespace == id.Namespace || d.Namespace == "") {
 				return strings.TrimRight(url, "/")
@@ -327,13 +327,12 @@ func (r *Repository) urlOf(id manifest.ID) string {
 func (r *Repository) NeededCharts(environment string, progress func(step string)) (all []NeededChart,
 	problems []manifest.Problem) {
 	progress("reading")
-	in, problems := readInput(r, environment, LoadOptions{})
-	e := &Environment{input: in}
-	e.root = &Delivery{input: in}
-	if in.sources != nil {
-		for _, c := range in.sources.Charts {
+	root, problems := readEntry(r, environment, LoadOptions{})
+	e := &Environment{Name: environment, common: root.common, built: built{root: root}}
+	if root.sources != nil {
+		for _, c := range root.sources.Charts {
 			if c.Repo != "" && c.Version != "" {
-				isThere := charts.IsThere(in.sources.FS, c.Local())
+				isThere := charts.IsThere(root.sources.FS, c.Local())
 				all = append(all, NeededChart{strings.TrimPrefix(c.Home, "/"), c.From(), isThere})
 			}
 		}
@@ -342,7 +341,7 @@ func (r *Repository) NeededCharts(environment string, progress func(step string)
 		return all, manifest.SortProblems(e.found)
 	}
 	progress("building")
-	b, problems := in.build(r)
+	b, problems := root.buildAll(r)
 	e.report(problems)
 	for _, needed := range b.releases {
 		if needed.Repository == "" {

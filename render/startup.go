@@ -26,7 +26,7 @@ func (e *Environment) deliveries(objects []manifest.Object) []warn.Delivery {
 	isOfFlux := func(o manifest.Object) bool { return folder.IsKustomization(o) || o.GetKind() == "HelmRelease" }
 	installed := map[manifest.ID][]*Delivery{}
 	applied := slices.Clone(objects)
-	for _, f := range e.followed() {
+	for _, f := range e.root.followed() {
 		id := f.InCluster.IDInNamespace()
 		folders[id] = append(folders[id], f)
 		applied = append(applied, f.whole()...)
@@ -125,14 +125,14 @@ func (e *Environment) startingCharts() []*Delivery {
 		}
 	}
 	isDefined := func(o manifest.Object) bool { return defined[o.GroupVersionKind().GroupKind()] }
-	empty := func() charts.Cluster { return e.clusterOf(e.sources.Kustomizations[e.folder], nil) }
+	empty := func() charts.Cluster { return e.clusterOf(e.root.sources.Kustomizations[e.root.folder], nil) }
 	all := e.root.charts()
 	for i, d := range all {
 		if !slices.ContainsFunc(d.Applied(), isDefined) {
 			continue
 		}
 		isThere := map[string]bool{}
-		starting, _ := e.install(e.sources.FS, empty, application.Origin{}, []release.Release{d.Chart.Release})
+		starting, _ := e.root.install(e.root.sources.FS, empty, application.Origin{}, []release.Release{d.Chart.Release})
 		for _, o := range starting[0].Objects {
 			isThere[o.Origin] = true
 		}

@@ -106,15 +106,15 @@ func (e *Environment) addKustomizations(to *warn.Input) {
 // unknownValues returns one warning about all objects with variables of unknown values.
 func (e *Environment) unknownValues(objects []manifest.Object) []manifest.Problem {
 	names := e.checker.Unjudged(objects)
-	if len(names) == 0 || e.postBuild.In != "" {
+	if len(names) == 0 || e.root.postBuild.In != "" {
 		return nil
 	}
-	k := e.sources.Kustomizations[e.folder]
+	k := e.root.sources.Kustomizations[e.root.folder]
 	return []manifest.Problem{{
 		Code:    manifest.InvalidAnnotation,
 		Warning: true,
 		File:    source.Relative(k.File),
-		Line:    e.sources.Line(k.File, "metadata", "annotations", flux.Annotation),
+		Line:    e.root.sources.Line(k.File, "metadata", "annotations", flux.Annotation),
 		Message: fmt.Sprintf("%s: fields with variables of Flux are not judged, as in %s: write the path of the file "+
 			"with the ConfigMaps of their values in place of %s",
 			flux.Annotation, manifest.FirstOf(3, names), flux.Unknown),
@@ -124,17 +124,17 @@ func (e *Environment) unknownValues(objects []manifest.Object) []manifest.Proble
 // lostNamespaces warns of charts in a namespace whose objects name none: kustomize leaves these alone, and a sync puts
 // them into its own namespace.
 func (e *Environment) lostNamespaces() (warnings []manifest.Problem) {
-	found := make([][]string, len(e.sources.Charts))
+	found := make([][]string, len(e.root.sources.Charts))
 	for _, o := range e.root.known() {
 		isNamespaced, _ := e.checker.IsNamespaced(o.GroupVersionKind())
 		path := e.root.paths.Find(o)
 		if path != nil && path.Document.FromChart && isNamespaced && o.GetNamespace() == "" {
-			if i := e.sources.ChartOf(path.Document); i >= 0 {
+			if i := e.root.sources.ChartOf(path.Document); i >= 0 {
 				found[i] = append(found[i], o.String())
 			}
 		}
 	}
-	for i, c := range e.sources.Charts {
+	for i, c := range e.root.sources.Charts {
 		if names := found[i]; len(names) > 0 && c.Namespace != "" && c.Namespace != metav1.NamespaceDefault {
 			warnings = append(warnings, manifest.Problem{Code: manifest.InvalidChart,
 				File: c.File, Line: node.Line(c.Node, "name"), Warning: true,

@@ -190,9 +190,9 @@ func (d *Delivery) setUnset(objects []manifest.Object) {
 }
 
 // isNamespaced reports whether an object has a namespace, as far as is known before charts are rendered.
-func (in *input) isNamespaced(o manifest.Object, w *world) bool {
+func (c *common) isNamespaced(o manifest.Object, w *world) bool {
 	gvk := o.GroupVersionKind()
-	if kind, isBuiltin := cmp.Or(in.kubernetes, apiserver.Newest).Lookup(gvk); isBuiltin {
+	if kind, isBuiltin := cmp.Or(c.kubernetes, apiserver.Newest).Lookup(gvk); isBuiltin {
 		return kind.IsNamespaced()
 	}
 	isNamespaced, isCustom := w.scopes[gvk.GroupKind()]
@@ -276,7 +276,7 @@ func (d *Delivery) substituteOwn() []manifest.Problem {
 }
 
 // syncs reports whether an object is the Kustomization that syncs the folder of the environment.
-func (in *input) syncs(o manifest.Object) bool {
+func (c *common) syncs(o manifest.Object) bool {
 	return folder.IsKustomization(o) &&
-		slices.ContainsFunc(folder.Places(o), func(p folder.Place) bool { return in.isOwn(p.Folder) })
+		slices.ContainsFunc(folder.Places(o), func(p folder.Place) bool { return c.isOwn(p.Folder) })
 }
