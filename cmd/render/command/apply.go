@@ -18,6 +18,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/cluster"
 	"example.com/gatehouse/render/verbs/cluster/apply"
+	"example.com/gatehouse/render/watchdog"
 )
 
 type applyFlags struct {
@@ -126,6 +127,7 @@ func (f *applyFlags) run(cmd *cobra.Command, r *applyReport, warnings []manifest
 		p.stop()
 		return r.end(warnings, err)
 	}
+	defer watchdog.Hold()()
 	ending.leaveSignals()
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()

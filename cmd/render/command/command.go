@@ -351,10 +351,12 @@ func printUpdate(cmd *cobra.Command, repository *render.Repository, update *rend
 	return printReport(cmd.OutOrStdout(), cmd.ErrOrStderr(), r)
 }
 
+// lock locks a repository for reading or for writing.
+type lock func(*render.Repository, context.Context) (unlock func(), err error)
+
 // inRepository opens a repository, takes the lock, if any, and calls do. The progress shows until do stops
 // it or returns. Help, version and completion skip the slow check of the kinds here.
-func inRepository(cmd *cobra.Command, kinds *registry.Kinds, root string,
-	lock func(*render.Repository, context.Context) (unlock func(), err error),
+func inRepository(cmd *cobra.Command, kinds *registry.Kinds, root string, lock lock,
 	do func(*render.Repository, *progress) error) error {
 	if err := kinds.Check(); err != nil {
 		return err
@@ -380,6 +382,19 @@ func inRepository(cmd *cobra.Command, kinds *registry.Kinds, root string,
 		defer unlock()
 	}
 	return do(repository, p)
+}
+
+// inRepository is inRepository with what the repository fetches. Base is the revision that a change is made from.
+func (f *fetching) inRepository(cmd *cobra.Command, kinds *registry.Kinds, root, base string, lock lock,
+	do func(*render.Repository, *progress) error) error {
+	return inRepository(cmd, kinds, root, lock, func(repository *render.Repository, p *progress) error {
+		repository, end, err := f.open(cmd, repository, base, p)
+		if err != nil {
+			return err
+		}
+		defer end()
+		return do(repository, p)
+	})
 }
 
 // originOf returns the facts of git about the place of a folder, at the first call. A change from a base is to become

@@ -129,14 +129,10 @@ func runDiff(cmd *cobra.Command, kinds *registry.Kinds, f diffFlags) error {
 		return err
 	}
 	f.All = f.All || f.base != "" && len(f.Names) == 0
-	return inRepository(cmd, kinds, f.root, (*render.Repository).RLock,
+	return f.inRepository(cmd, kinds, f.root, f.base, (*render.Repository).RLock,
 		func(repository *render.Repository, p *progress) error {
-			repository, end, err := f.open(cmd, repository, f.base, p)
-			if err != nil {
-				return err
-			}
-			defer end()
 			var d *compare.Diff
+			var err error
 			repository.Origin = originOf(cmd.Context(), repository.Dir(), f.base)
 			switch {
 			case f.live:
