@@ -53,6 +53,7 @@ type Change struct {
 	generator string            // see GeneratorOf
 	keptBy    *delivery.Setting // of the delivery; nil if it prunes the object
 	leftBy    *delivery.Setting // of the delivery; nil if it applies the change
+	fields    []FieldChange     // of a comparison
 }
 
 // Action is the kind of a change.

@@ -28,13 +28,6 @@ type index struct {
 	refused       func() map[manifest.ID]field.ErrorList
 	uses          func() (before, after Uses)
 	mentions      func() Mentions
-	fields        map[[2]manifest.ID]changed // by the objects before and after
-}
-
-// changed is a change with its fields.
-type changed struct {
-	Change
-	fields []FieldChange
 }
 
 // Side has the objects of an environment before a change, or after it.
@@ -78,7 +71,9 @@ func (d Differences) With(facts Facts) *Comparison {
 		return both.usesOf(&both.before), both.usesOf(&both.after)
 	})
 	both.mentions = sync.OnceValue(both.findMentions)
-	both.fields = map[[2]manifest.ID]changed{}
+	for i := range d.Changes {
+		d.Changes[i].fields = d.Changes[i].Fields()
+	}
 	return both
 }
 
@@ -132,22 +127,6 @@ func (both *Comparison) Unapplied(c Change) field.ErrorList {
 		return nil
 	}
 	return both.checker().ApplyErrors(manifest.Object{Unstructured: c.After})
-}
-
-// FieldsOf returns the changed fields of an object. Callers may change the list.
-func (both *Comparison) FieldsOf(c Change) []FieldChange {
-	var key [2]manifest.ID
-	for i, o := range []*unstructured.Unstructured{c.Before, c.After} {
-		if o != nil {
-			key[i] = IDOf(o)
-		}
-	}
-	known, ok := both.fields[key]
-	if !ok || known.Before != c.Before || known.After != c.After {
-		known = changed{c, c.Fields()}
-		both.fields[key] = known
-	}
-	return slices.Clone(known.fields)
 }
 
 // Keeps reports whether the API server keeps a removed field of an object, such as an allocated address.

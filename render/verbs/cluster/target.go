@@ -65,7 +65,7 @@ func (t Target) config() (*rest.Config, string, error) {
 	config, err := loader.ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err) && known == "" && files != "":
-		return nil, "", fmt.Errorf("KUBECONFIG names %s, with no cluster: correct it, or write --kubeconfig FILE",
+		return nil, "", fmt.Errorf("KUBECONFIG names %s, which has no cluster: correct it, or write --kubeconfig FILE",
 			kind.Visible(files))
 	case clientcmd.IsEmptyConfig(err) && known == "":
 		return nil, "", errors.New("which cluster? set KUBECONFIG, or write --kubeconfig FILE")
