@@ -66,7 +66,6 @@ func (r *reconciler) reconcile(ctx context.Context, owner kind.Object) (reconcil
 	return status.RequeueAt(decided.Wake, r.clock.Now()), nil
 }
 
-// readChildren reads the children of an object of the kind.
 func (r *reconciler) readChildren(ctx context.Context, from client.ObjectKey) (children []kind.Object, err error) {
 	for _, gvk := range setup.ObservedTypes(r.kind) {
 		ofType, err := r.cached.Children(ctx, gvk, from)

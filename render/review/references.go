@@ -85,7 +85,6 @@ func removedObjects(both *compare.Comparison) map[manifest.ID]bool {
 	return removed
 }
 
-// objectsOf returns the objects of a side.
 func objectsOf(s *compare.Side) (objects []manifest.Object) {
 	for _, o := range s.Objects {
 		objects = append(objects, manifest.Object{Unstructured: o, Written: o})

@@ -158,7 +158,6 @@ func untyped(objects []manifest.Object) []*unstructured.Unstructured {
 	return all
 }
 
-// warning returns a warning about a field of an object.
 func warning(o manifest.Object, field, format string, args ...any) manifest.Problem {
 	message := fmt.Sprintf(format, args...)
 	value := manifest.Value{}

@@ -43,7 +43,6 @@ const (
 // input is what a run has read, in bytes: of all files, and again by other environments.
 type input struct{ files, shared int64 }
 
-// of returns the limits of an input.
 func (l Limits) of(in input) Limits {
 	more := max(in.files-smallInput, 0)
 	return Limits{

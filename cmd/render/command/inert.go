@@ -93,7 +93,6 @@ func (l *line) isPlain(r rune) bool {
 	return ' ' <= r && r <= '~' || kind.Visible(string(r)) == string(r)
 }
 
-// add adds a character to the line.
 func (l *line) add(r rune) {
 	isSpace := r == ' ' || r == '\t'
 	switch {

@@ -67,7 +67,6 @@ func printSummary(w io.Writer, r report) {
 	}
 }
 
-// printProblems prints all problems.
 func printProblems(w io.Writer, problems []manifest.Problem) {
 	printCauses(w, causesOf([]found{{problems: problems}}, each))
 }

@@ -117,7 +117,6 @@ func reviewRelease(r rollout, runs kind.Sentence) kind.Effect {
 		Fields: r.told, Risk: risk}
 }
 
-// autoscalerOf returns the autoscaler of a workload, if any.
 func autoscalerOf(s *compare.Side, o *unstructured.Unstructured) (pod.Autoscaler, bool) {
 	scaler := s.Autoscalers[pod.WorkloadOf(o)]
 	if scaler == nil || pod.Number(o, 1, "spec", "replicas") <= 0 {

@@ -123,7 +123,6 @@ func (s *Snapshot) Close() {
 	s.reader = nil
 }
 
-// read returns the content of a blob.
 func (s *Snapshot) read(name string) (content []byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
