@@ -46,6 +46,15 @@ type templates struct {
 	all []podsecurity.Template
 }
 
+// Manifests returns the objects as they are in git.
+func (s *Side) Manifests() []manifest.Object {
+	objects := make([]manifest.Object, len(s.Objects))
+	for i, o := range s.Objects {
+		objects[i] = manifest.Object{Unstructured: o, Written: o}
+	}
+	return objects
+}
+
 // With makes the comparison of objects of an environment with what else is known of it.
 func (d Differences) With(facts Facts) *Comparison {
 	both := &Comparison{Differences: d, Facts: facts}
@@ -217,15 +226,11 @@ func Text(o *unstructured.Unstructured, path ...string) string {
 
 // Mutations returns the changes of the objects of a side by the MutatingAdmissionPolicies among them, by object.
 func (both *Comparison) Mutations(s *Side) map[manifest.ID]policy.Mutation {
-	objects := make([]manifest.Object, 0, len(s.Objects))
-	hasPolicy := false
-	for _, o := range s.Objects {
-		objects = append(objects, manifest.Object{Unstructured: o, Written: o})
-		hasPolicy = hasPolicy || o.GetKind() == "MutatingAdmissionPolicy"
-	}
-	if !hasPolicy {
+	isPolicy := func(o *unstructured.Unstructured) bool { return o.GetKind() == "MutatingAdmissionPolicy" }
+	if !slices.ContainsFunc(s.Objects, isPolicy) {
 		return nil
 	}
+	objects := s.Manifests()
 	checker := *both.checker()
 	checker.RuntimeConfig = "admissionregistration.k8s.io/v1beta1" // or else there were no such policies in git
 	all, _ := checker.Mutations(objects)

@@ -127,7 +127,6 @@ disk fails midway, the error lists the changed files; render again.`,
 	f.addFlags(cmd)
 	cmd.SetFlagErrorFunc(suggestFlag)
 	addVerbs(cmd, kinds, args)
-	checkTopics(cmd)
 	return cmd
 }
 
@@ -150,33 +149,6 @@ func (f *flags) addFlags(cmd *cobra.Command) {
 	addModeFlags(cmd, f)
 	f.fetching.addFlags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("fetch", "watch")
-}
-
-// checkTopics makes an unknown topic of help, or an unknown shell of completion, an error. cobra prints
-// the help of a command above it.
-func checkTopics(cmd *cobra.Command) {
-	cmd.InitDefaultHelpCmd()
-	cmd.InitDefaultCompletionCmd()
-	for _, c := range cmd.Commands() {
-		switch c.Name() {
-		case "help":
-			c.Args = func(_ *cobra.Command, args []string) error {
-				topic, rest, err := cmd.Find(args)
-				if err == nil && len(rest) > 0 {
-					err = unknownCommand(topic, rest[0], "render help lists the commands")
-				}
-				return err
-			}
-		case "completion":
-			c.Args = func(c *cobra.Command, args []string) error {
-				if len(args) > 0 {
-					return unknownCommand(c, args[0], "write bash, fish, powershell or zsh")
-				}
-				return nil
-			}
-			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
-		}
-	}
 }
 
 // unknownCommand returns the error of an unknown command below another one. The hint is for a name that
