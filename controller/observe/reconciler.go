@@ -36,7 +36,6 @@ type reconciler struct {
 	hung sync.Map
 }
 
-// reconcile keeps the status of an object of the kind.
 func (r *reconciler) reconcile(ctx context.Context, owner kind.Object) (reconcile.Result, error) {
 	if owner.GetDeletionTimestamp() != nil || r.isHung(owner) {
 		return reconcile.Result{}, nil

@@ -69,7 +69,6 @@ func (k *Kinds) problems() error {
 	return errors.Join(errs...)
 }
 
-// check checks the kind by itself.
 func (e *entry) check() {
 	e.checkScheme()
 	if e.IsConverted() {

@@ -204,7 +204,6 @@ func (c *Checker) refusals(version apiserver.Version, objects []manifest.Object,
 	return all
 }
 
-// judgeEach calls judge for the index of each object.
 func judgeEach(objects []manifest.Object, judge func(i int) []manifest.Problem) [][]manifest.Problem {
 	found := make([][]manifest.Problem, len(objects))
 	parallel.For(len(objects), func(i int) {

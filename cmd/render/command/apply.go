@@ -72,7 +72,6 @@ was applied.`,
 	return cmd
 }
 
-// addApplyFlags adds the common flags of apply and delete.
 func addApplyFlags(cmd *cobra.Command, f *applyFlags) {
 	addEnvironmentFlags(cmd, &f.Environment, &f.root)
 	_ = cmd.MarkFlagRequired("env")

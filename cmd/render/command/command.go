@@ -130,7 +130,6 @@ disk fails midway, the error lists the changed files; render again.`,
 	return cmd
 }
 
-// addVerbs adds the commands below render.
 func addVerbs(cmd *cobra.Command, kinds *registry.Kinds, args []string) {
 	cobra.EnableCommandSorting = false // the most used ones come first
 	cmd.AddCommand(newDiffCommand(kinds), newExplainCommand(kinds), newInitCommand(kinds), newFetchCommand(kinds),

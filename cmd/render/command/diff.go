@@ -242,7 +242,6 @@ func requireRoutine(errOut io.Writer, r review.Routine) error {
 	return nil
 }
 
-// foundIn returns the problems of all environments.
 func foundIn(d *compare.Diff) (all []found) {
 	for _, e := range d.Environments {
 		all = append(all, found{e.Name, e.Problems})

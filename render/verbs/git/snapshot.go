@@ -168,7 +168,6 @@ func (r *Repository) newBlobReader(ctx context.Context) (*blobReader, error) {
 	return b, commandError(ctx, catFile, "", err)
 }
 
-// read returns the content of an object.
 func (b *blobReader) read(id string) ([]byte, error) {
 	if _, err := io.WriteString(b.in, id+"\n"); err != nil {
 		return nil, err
@@ -192,7 +191,6 @@ func (b *blobReader) read(id string) ([]byte, error) {
 	return content[:size], nil
 }
 
-// close ends git, and returns its error.
 func (b *blobReader) close() error {
 	_ = b.in.Close()
 	_, _ = io.Copy(io.Discard, b.out) // so that git ends

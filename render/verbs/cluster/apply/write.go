@@ -82,7 +82,6 @@ func (r *run) applySteps(ctx context.Context, steps []*plan.Step) ([]manifest.Pr
 	return nil, nil
 }
 
-// write applies an object.
 func (r *run) write(ctx context.Context, s *plan.Step) (Action, error) {
 	manager := owner.Manager(r.Environment)
 	if !r.ForceConflicts && !s.IsCreatedOnce() {
