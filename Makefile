@@ -97,9 +97,10 @@ portable: ## Type-check all code and tests for Windows and macOS
 	go tool -modfile=test/controlplane/go.mod typecheck -platform windows/amd64 $$(go list -f '{{.ImportPath}} {{.Imports}} {{.TestImports}} {{.XTestImports}}' ./... | sed '/test\/apiserver/d; s/ .*//')
 
 .PHONY: lint
-lint: ## Run golangci-lint, and actionlint on the workflows
+lint: ## Run golangci-lint, a linter of assignments, and actionlint on the workflows
 	@# Without shellcheck and pyflakes, which not every machine has. golangci-lint needs another yaml: hence two modules.
 	go tool -modfile=test/tools/actionlint/go.mod actionlint -shellcheck= -pyflakes= .github/workflows/*.yaml render/verbs/setup/ci/github.yaml
+	go run ./test/reading $$(git ls-files '*.go' | sed '/_test\.go$$/d; /\/testdata\//d; /zz_generated/d')
 	$(TOOL) golangci-lint run ./...
 	cd release && go tool -modfile=../test/tools/go.mod golangci-lint run ./...
 	cd examples/customcluster && go tool -modfile=../../test/tools/go.mod golangci-lint run ./...

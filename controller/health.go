@@ -35,7 +35,6 @@ type failure struct {
 	err         error
 }
 
-// handleError records an error of a watch.
 func (w *watches) handleError(ctx context.Context, r *toolscache.Reflector, err error) {
 	toolscache.DefaultWatchErrorHandler(ctx, r, err)
 	if errors.Is(err, io.EOF) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {

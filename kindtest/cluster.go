@@ -57,7 +57,6 @@ func NewCluster[T any, P pointer[T]](t testing.TB, k kind.Kind, object P, others
 	return c
 }
 
-// setOwner sets or replaces the source object.
 func (c *Cluster[T]) setOwner(object kind.Object) {
 	c.t.Helper()
 	source := toUnstructured(c.t, c.kind.GVK(), object)
@@ -191,7 +190,6 @@ func (c *Cluster[T]) decide() observe.Decision {
 	return decided
 }
 
-// typed returns the source object as the Go type of the kind.
 func (c *Cluster[T]) typed() kind.Object {
 	object := c.kind.New()
 	convert(c.t, c.owner.Object, object)

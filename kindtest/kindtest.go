@@ -113,7 +113,6 @@ func newKinds(t testing.TB, k kind.Kind, others []kind.Kind) *registry.Kinds {
 	return kinds
 }
 
-// failOnErrors fails the test if any of the problems is an error.
 func failOnErrors(t testing.TB, problems []manifest.Problem) {
 	t.Helper()
 	if errs := errorMessages(problems); len(errs) > 0 {
@@ -121,7 +120,6 @@ func failOnErrors(t testing.TB, problems []manifest.Problem) {
 	}
 }
 
-// errorMessages returns the messages of the errors among problems.
 func errorMessages(problems []manifest.Problem) (all []string) {
 	failures, _ := manifest.SplitProblems(problems)
 	for _, p := range failures {
@@ -194,7 +192,6 @@ func Golden[C []byte | string | []*unstructured.Unstructured](t testing.TB, path
 	}
 }
 
-// yamlOf returns objects in YAML.
 func yamlOf(t testing.TB, objects []*unstructured.Unstructured) string {
 	t.Helper()
 	texts := make([]string, len(objects))

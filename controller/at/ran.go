@@ -43,7 +43,6 @@ func (s *snapshot) hasRan(digest string) bool {
 	return slices.ContainsFunc(s.ran, func(entry string) bool { return digestOf(entry) == digest })
 }
 
-// digestOf returns the digest in an entry of ran.
 func digestOf(entry string) string {
 	digest, _, _ := strings.Cut(entry, "@")
 	return digest

@@ -36,7 +36,6 @@ type reconciler struct {
 	hung sync.Map
 }
 
-// reconcile keeps the status of an object of the kind.
 func (r *reconciler) reconcile(ctx context.Context, owner kind.Object) (reconcile.Result, error) {
 	if owner.GetDeletionTimestamp() != nil || r.isHung(owner) {
 		return reconcile.Result{}, nil
@@ -66,7 +65,6 @@ func (r *reconciler) reconcile(ctx context.Context, owner kind.Object) (reconcil
 	return status.RequeueAt(decided.Wake, r.clock.Now()), nil
 }
 
-// readChildren reads the children of an object of the kind.
 func (r *reconciler) readChildren(ctx context.Context, from client.ObjectKey) (children []kind.Object, err error) {
 	for _, gvk := range setup.ObservedTypes(r.kind) {
 		ofType, err := r.cached.Children(ctx, gvk, from)

@@ -68,7 +68,6 @@ func NewCache(controllers []Controller) cache.NewCacheFunc {
 	}
 }
 
-// newInformer returns a new informer, and records it.
 func (o *objects) newInformer(source toolscache.ListerWatcher, object runtime.Object, resync time.Duration,
 	indexers toolscache.Indexers) toolscache.SharedIndexInformer {
 	indexers[byOwner] = o.ownersOf

@@ -88,7 +88,6 @@ func (s *starter) checkList(ctx context.Context, gvk schema.GroupVersionKind, na
 	return s.mgr.GetAPIReader().List(ctx, list, client.InNamespace(namespace), client.Limit(1))
 }
 
-// start adds a controller to the manager.
 func (s *starter) start(ctx context.Context, c Controller) error {
 	cached := Cached{
 		objects: s.mgr.GetCache().(*objects), kind: c.Kind, label: c.Kind.Label(),

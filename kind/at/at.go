@@ -148,7 +148,6 @@ func expand(at *cnatv1alpha1.At) ([]kind.Object, error) {
 	}}, nil
 }
 
-// command returns the command of the container.
 func command(spec cnatv1alpha1.AtSpec) []string {
 	return []string{"sh", "-c", pod.Literal(spec.Command)}
 }

@@ -120,7 +120,6 @@ func newRun(at *cnatv1alpha1.At, rendered *unstructured.Unstructured) *run {
 	return r
 }
 
-// hasStarted reports whether a status has a recorded start of a digest.
 func hasStarted(status cnatv1alpha1.AtStatus, digest string) bool {
 	isRun := status.Run != nil && status.Run.Digest == digest && status.Phase != cnatv1alpha1.AtPending
 	return digest != "" && (isRun || slices.Contains(status.Ran, digest))

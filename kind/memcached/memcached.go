@@ -191,7 +191,6 @@ func exporterContainer(spec cachev1alpha1.MemcachedSpec) corev1.Container {
 	}
 }
 
-// tcpProbe returns a probe that connects to a port.
 func tcpProbe(port string, periodSeconds int32) *corev1.Probe {
 	return &corev1.Probe{
 		ProbeHandler:  corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString(port)}},

@@ -69,7 +69,6 @@ func (k *Kinds) problems() error {
 	return errors.Join(errs...)
 }
 
-// check checks the kind by itself.
 func (e *entry) check() {
 	e.checkScheme()
 	if e.IsConverted() {
@@ -108,7 +107,6 @@ func (e *entry) checkScheme() {
 		"AddToScheme does not add the types of all groups: have it call metav1.AddToGroupVersion(scheme, %s)", group)
 }
 
-// checkChildren checks the Children and the Gate.
 func (e *entry) checkChildren() {
 	children := e.Children()
 	e.addIf(len(children) == 0, "Children is empty: list the kinds of the objects that Expand returns")

@@ -111,7 +111,6 @@ func copyOf(owner kind.Object) kind.Object {
 	return copied
 }
 
-// prefixed prefixes each part of an error with a title.
 func prefixed(title string, err error) error {
 	all := Errors(err)
 	for i := range all {
@@ -173,7 +172,6 @@ func toUnstructured(o kind.Object, m *measure) (*unstructured.Unstructured, erro
 	return u, nil
 }
 
-// isNil reports whether an object is nil or a nil pointer.
 func isNil(o kind.Object) bool {
 	return o == nil || reflect.ValueOf(o).Kind() == reflect.Pointer && reflect.ValueOf(o).IsNil()
 }

@@ -37,7 +37,6 @@ func (e *entry) checkOwner(owner kind.Object, digest string) {
 		"Digest returns %q, not sha256: and 64 hexadecimal digits: have it return the result of kind.DigestOf", digest)
 }
 
-// checkChild checks a rendered object of owner.
 func (e *entry) checkChild(u *unstructured.Unstructured, owner kind.Object) {
 	gk := u.GroupVersionKind().GroupKind()
 	name := kindAndName(u)

@@ -79,7 +79,6 @@ func (v View) Warnings() ([]kind.Warning, error) {
 	})
 }
 
-// typed returns the objects as the Go type of the kind.
 func (v View) typed() []kind.Rendered[kind.Object] {
 	typed := make([]kind.Rendered[kind.Object], len(v.Objects))
 	for i, o := range v.Objects {

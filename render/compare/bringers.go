@@ -18,7 +18,6 @@ type Move struct {
 	From, To manifest.ID
 }
 
-// add adds objects of a delivery.
 func (b bringers) add(objects []manifest.Object, by manifest.ID) {
 	for _, o := range objects {
 		id := o.IDInNamespace()
@@ -36,7 +35,6 @@ func (b bringers) addRepeated(objects []manifest.Object, by manifest.ID) {
 	}
 }
 
-// last returns the last delivery of an object.
 func (b bringers) last(object manifest.ID) manifest.ID {
 	if by := b[object]; len(by) > 0 {
 		return by[len(by)-1]

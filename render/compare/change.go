@@ -53,6 +53,7 @@ type Change struct {
 	generator string            // see GeneratorOf
 	keptBy    *delivery.Setting // of the delivery; nil if it prunes the object
 	leftBy    *delivery.Setting // of the delivery; nil if it applies the change
+	fields    []FieldChange     // of a comparison
 }
 
 // Action is the kind of a change.
@@ -94,7 +95,6 @@ func (c Change) Object() manifest.Object {
 // Delivers reports whether a tool may make other objects by the object.
 func (c Change) Delivers() bool { return render.Delivers(c.Object()) }
 
-// changes compares objects before and after.
 func changes(kinds *registry.Kinds, before, after []manifest.Object) (changes []Change,
 	unchanged []*unstructured.Unstructured) {
 	old := map[manifest.ID][]manifest.Object{} // several deliveries may have an object

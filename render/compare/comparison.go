@@ -119,7 +119,7 @@ type Facts struct {
 	NameReferences []references.Configured
 }
 
-// Comparison is an environment before and after a change. It never changes. One goroutine at a time uses it.
+// Comparison is an environment before and after a change. It never changes.
 type Comparison struct {
 	Differences
 	Facts

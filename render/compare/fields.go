@@ -59,8 +59,11 @@ func (f FieldChange) Starts() iter.Seq[string] {
 }
 
 // Fields returns the changed fields of the object in the order of their paths, with masked values of
-// Secrets. Of an added object it returns all fields.
+// Secrets. Of an added object it returns all fields. Callers may change the list.
 func (c Change) Fields() []FieldChange {
+	if c.fields != nil {
+		return slices.Clone(c.fields)
+	}
 	var f fields
 	was, is := manifest.MaskSecrets(c.Before, c.After)
 	f.compareMaps(nil, content(was), content(is))

@@ -28,13 +28,6 @@ type index struct {
 	refused       func() map[manifest.ID]field.ErrorList
 	uses          func() (before, after Uses)
 	mentions      func() Mentions
-	fields        map[[2]manifest.ID]changed // by the objects before and after
-}
-
-// changed is a change with its fields.
-type changed struct {
-	Change
-	fields []FieldChange
 }
 
 // Side has the objects of an environment before a change, or after it.
@@ -51,6 +44,15 @@ type Side struct {
 type templates struct {
 	of  *unstructured.Unstructured
 	all []podsecurity.Template
+}
+
+// Manifests returns the objects as they are in git.
+func (s *Side) Manifests() []manifest.Object {
+	objects := make([]manifest.Object, len(s.Objects))
+	for i, o := range s.Objects {
+		objects[i] = manifest.Object{Unstructured: o, Written: o}
+	}
+	return objects
 }
 
 // With makes the comparison of objects of an environment with what else is known of it.
@@ -78,7 +80,9 @@ func (d Differences) With(facts Facts) *Comparison {
 		return both.usesOf(&both.before), both.usesOf(&both.after)
 	})
 	both.mentions = sync.OnceValue(both.findMentions)
-	both.fields = map[[2]manifest.ID]changed{}
+	for i := range d.Changes {
+		d.Changes[i].fields = d.Changes[i].Fields()
+	}
 	return both
 }
 
@@ -132,22 +136,6 @@ func (both *Comparison) Unapplied(c Change) field.ErrorList {
 		return nil
 	}
 	return both.checker().ApplyErrors(manifest.Object{Unstructured: c.After})
-}
-
-// FieldsOf returns the changed fields of an object. Callers may change the list.
-func (both *Comparison) FieldsOf(c Change) []FieldChange {
-	var key [2]manifest.ID
-	for i, o := range []*unstructured.Unstructured{c.Before, c.After} {
-		if o != nil {
-			key[i] = IDOf(o)
-		}
-	}
-	known, ok := both.fields[key]
-	if !ok || known.Before != c.Before || known.After != c.After {
-		known = changed{c, c.Fields()}
-		both.fields[key] = known
-	}
-	return slices.Clone(known.fields)
 }
 
 // Keeps reports whether the API server keeps a removed field of an object, such as an allocated address.
@@ -238,15 +226,11 @@ func Text(o *unstructured.Unstructured, path ...string) string {
 
 // Mutations returns the changes of the objects of a side by the MutatingAdmissionPolicies among them, by object.
 func (both *Comparison) Mutations(s *Side) map[manifest.ID]policy.Mutation {
-	objects := make([]manifest.Object, 0, len(s.Objects))
-	hasPolicy := false
-	for _, o := range s.Objects {
-		objects = append(objects, manifest.Object{Unstructured: o, Written: o})
-		hasPolicy = hasPolicy || o.GetKind() == "MutatingAdmissionPolicy"
-	}
-	if !hasPolicy {
+	isPolicy := func(o *unstructured.Unstructured) bool { return o.GetKind() == "MutatingAdmissionPolicy" }
+	if !slices.ContainsFunc(s.Objects, isPolicy) {
 		return nil
 	}
+	objects := s.Manifests()
 	checker := *both.checker()
 	checker.RuntimeConfig = "admissionregistration.k8s.io/v1beta1" // or else there were no such policies in git
 	all, _ := checker.Mutations(objects)

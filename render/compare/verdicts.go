@@ -63,7 +63,6 @@ func OfVerdicts(before, after *render.Environment) *Verdicts {
 	return v
 }
 
-// without returns the problems that are not among others.
 func without(problems, others []manifest.Problem) []manifest.Problem {
 	known := map[string]bool{}
 	for _, p := range others {

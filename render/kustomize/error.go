@@ -161,7 +161,6 @@ func idIn(message string) (id manifest.ID, ok bool) {
 	return manifest.ID{}, false
 }
 
-// idOf returns the ID in a match of resID.
 func idOf(match []string) manifest.ID {
 	return manifest.ID{Kind: match[1], Name: match[2], Namespace: strings.TrimSuffix(match[3], "[noNs]")}
 }

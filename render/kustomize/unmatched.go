@@ -76,7 +76,6 @@ func unmatchedTargets(paths *Paths, overrides string, built, rendered []manifest
 	return warnings
 }
 
-// newCandidates returns built objects as candidates.
 func newCandidates(objects []manifest.Object) []buildpath.Candidate {
 	candidates := make([]buildpath.Candidate, len(objects))
 	for i, o := range objects {

@@ -117,6 +117,15 @@ type ID struct {
 	Name      string `json:"name"`
 }
 
+// Untyped returns objects without their links.
+func Untyped(objects []Object) []*unstructured.Unstructured {
+	all := make([]*unstructured.Unstructured, len(objects))
+	for i, o := range objects {
+		all[i] = o.Unstructured
+	}
+	return all
+}
+
 // ID returns the object's ID, without a namespace if the object has no metadata.namespace.
 func (o Object) ID() ID {
 	return ID{o.GroupVersionKind().Group, o.GetKind(), o.GetNamespace(), o.GetName()}

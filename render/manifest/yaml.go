@@ -39,7 +39,6 @@ func (w *writer) mapping(content map[string]any, indent int, isItem bool) {
 	}
 }
 
-// list writes the items of a list.
 func (w *writer) list(content []any, indent int, isItem bool) {
 	for i, item := range content {
 		w.start(indent, isItem && i == 0)

@@ -80,5 +80,6 @@ func (m *Memo) Forget(hasFailed bool) {
 func (m *Memo) Clear() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.values, m.least = nil, 0
+	m.values = nil
+	m.least = 0
 }

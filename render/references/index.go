@@ -231,7 +231,6 @@ var ofMesh = regexp.MustCompile(`^(http-envoy|linkerd-|dapr|istio|vault-agent)`)
 // IsOfMesh reports whether a port or a container has the name of one that a program adds to Pods.
 func IsOfMesh(name string) bool { return ofMesh.MatchString(name) }
 
-// fieldsOfItems returns the values of fields of the items of a list.
 func fieldsOfItems(o manifest.Object, list []string, fields ...string) (values []string) {
 	Visit(o.Object, list, nil, func(item map[string]any, _ []string) {
 		for _, field := range fields {

@@ -115,7 +115,7 @@ var generated = []string{
 func ownFields(both *compare.Comparison, c compare.Change, risks []guards.Risk) (fields []compare.FieldChange,
 	owner manifest.ID) {
 	o := c.Object().Unstructured
-	fields = slices.DeleteFunc(both.FieldsOf(c), func(f compare.FieldChange) bool {
+	fields = slices.DeleteFunc(c.Fields(), func(f compare.FieldChange) bool {
 		return slices.ContainsFunc(generated, f.IsIn) ||
 			c.Action() != compare.Changed && slices.Contains(identity, f.Path)
 	})

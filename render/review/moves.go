@@ -60,7 +60,6 @@ func reviewed(all []*compare.Comparison) (rest []*compare.Comparison, moves map[
 	return rest, moves
 }
 
-// idsOf returns the objects with an action.
 func idsOf(e *compare.Comparison, action compare.Action) sets.Set[manifest.ID] {
 	ids := sets.Set[manifest.ID]{}
 	for _, c := range e.Changes {

@@ -38,7 +38,7 @@ func isKnown(both *compare.Comparison, c compare.Change, isChange bool, e effect
 	}
 	told := 0
 	paths := sets.New(e.Fields...)
-	for _, f := range both.FieldsOf(c) {
+	for _, f := range c.Fields() {
 		if !f.IsWithin(paths) {
 			continue
 		}

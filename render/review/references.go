@@ -24,7 +24,7 @@ func reviewReferences(both *compare.Comparison) (effects []effect.Effect) {
 	}
 	removed := removedObjects(both)
 	visitAll := func(s *compare.Side, visit func(o manifest.Object, b broken, what, risk kind.Sentence)) {
-		objects := objectsOf(s)
+		objects := s.Manifests()
 		in := references.NewIndex(objects, both.NameReferences...)
 		for _, o := range objects {
 			visitBroken(in, o, removed, func(b broken, what, risk kind.Sentence) { visit(o, b, what, risk) })
@@ -83,12 +83,4 @@ func removedObjects(both *compare.Comparison) map[manifest.ID]bool {
 		}
 	}
 	return removed
-}
-
-// objectsOf returns the objects of a side.
-func objectsOf(s *compare.Side) (objects []manifest.Object) {
-	for _, o := range s.Objects {
-		objects = append(objects, manifest.Object{Unstructured: o, Written: o})
-	}
-	return objects
 }

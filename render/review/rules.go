@@ -64,7 +64,7 @@ func review(both *compare.Comparison, c compare.Change) (effects []kind.Effect) 
 		}
 	}
 	if by := compare.LeftBy(c); by != nil && !isCovered {
-		return append(reviewTreatments(both, c), sayLeft(*by, c))
+		return append(reviewTreatments(c), sayLeft(*by, c))
 	}
 	effects = slices.DeleteFunc(ruleOf(o)(both, c), func(e kind.Effect) bool {
 		return e.Type == "" || isCovered && slices.Contains(coveredTypes, e.Type)
@@ -74,7 +74,7 @@ func review(both *compare.Comparison, c compare.Change) (effects []kind.Effect) 
 			What: kind.Say("server-side apply refuses it: %s", reason(errs)),
 			Risk: "Flux fails to apply it, and other tools where they use server-side apply"})
 	}
-	return append(effects, reviewTreatments(both, c)...)
+	return append(effects, reviewTreatments(c)...)
 }
 
 func ruleOf(o *unstructured.Unstructured) rule {

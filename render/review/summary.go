@@ -100,7 +100,7 @@ func imagesOf(both *compare.Comparison) sets.Set[string] {
 		if c.Action() != compare.Changed {
 			continue
 		}
-		for _, field := range both.FieldsOf(c) {
+		for _, field := range c.Fields() {
 			if strings.HasSuffix(field.Path, ".image") && field.After != nil {
 				images.Insert(*field.After)
 			}

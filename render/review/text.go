@@ -75,7 +75,6 @@ func (t *text) add(same []EnvironmentReview) {
 	}
 }
 
-// riskLines returns a line for each risk of an object.
 func (e EnvironmentReview) riskLines(nameOf func(manifest.ID) string) map[manifest.ID][]string {
 	lines := map[manifest.ID][]string{}
 	for _, found := range e.Effects {

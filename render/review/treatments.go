@@ -88,14 +88,14 @@ var treatments = map[delivery.Treatment]struct{ begins, ends [2]kind.Sentence }{
 }
 
 // reviewTreatments returns the effects of annotations and labels by which a tool treats an object in another way.
-func reviewTreatments(both *compare.Comparison, c compare.Change) (effects []kind.Effect) {
+func reviewTreatments(c compare.Change) (effects []kind.Effect) {
 	if c.Action() != compare.Changed {
 		return nil
 	}
 	was := compare.Settings(c, c.Before)
 	is := compare.Settings(c, c.After)
 	add := func(s delivery.Setting, words [2]kind.Sentence) {
-		e := kind.Effect{Type: effect.ObjectTreated, What: "changes " + effect.SayChangeOf(both.FieldsOf(c), s.Path),
+		e := kind.Effect{Type: effect.ObjectTreated, What: "changes " + effect.SayChangeOf(c.Fields(), s.Path),
 			Fields: []string{s.Path}}
 		for i, said := range words {
 			switch {

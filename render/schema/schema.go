@@ -24,11 +24,7 @@ type jsonSchema = map[string]any
 // File returns a JSON Schema for editors. It checks objects of the kinds, and accepts all others. It has no content if
 // an environment of some objects has neither definitions nor objects of these kinds.
 func File(kinds *registry.Kinds, objects []manifest.Object) (tree.File, error) {
-	all := make([]*unstructured.Unstructured, len(objects))
-	for i, o := range objects {
-		all[i] = o.Unstructured
-	}
-	content, err := editorSchema(kinds.Views(kind.Environment{All: all}, nil))
+	content, err := editorSchema(kinds.Views(kind.Environment{All: manifest.Untyped(objects)}, nil))
 	return tree.File{Path: tree.SchemaFile, Content: content}, err
 }
 

@@ -41,7 +41,6 @@ func (f *folder) discard(c change) {
 	}
 }
 
-// commit makes a change atomically.
 func (f *folder) commit(c change) error {
 	if c.staged != "" {
 		return f.failure(c.File, f.dir.Rename(c.staged, c.Path))

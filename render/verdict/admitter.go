@@ -33,7 +33,6 @@ func (c *Checker) admitter() *admitter {
 	return &admitter{Checker: c, versions: sync.OnceValue(c.servedVersions)}
 }
 
-// servedVersions returns the versions of all kinds.
 func (c *Checker) servedVersions() runtime.EquivalentResourceRegistry {
 	versions := runtime.NewEquivalentResourceRegistry()
 	for _, kind := range c.kubernetes.Kinds() {

@@ -114,7 +114,8 @@ func New(m *memo.Memo, kinds *registry.Kinds, kubernetes apiserver.Version,
 // the problems of all.
 func (c *Checker) Objects(objects []manifest.Object) (valid []manifest.Object, problems []manifest.Problem) {
 	stored := make([]*unstructured.Unstructured, len(objects))
-	applied, leave := c.substitute(objects), c.kubernetes.Enter()
+	applied := c.substitute(objects)
+	leave := c.kubernetes.Enter()
 	found := judgeEach(objectsOf(applied), func(i int) (problems []manifest.Problem) {
 		stored[i], problems = c.judgeSubstituted(objects[i], applied[i])
 		return problems
@@ -190,7 +191,8 @@ func (c *Checker) refusals(version apiserver.Version, objects []manifest.Object,
 	judge func(other *Checker, i int) []manifest.Problem) map[refusal]bool {
 	defer version.Enter()()
 	by := *c
-	by.kubernetes, by.created = version, nil
+	by.kubernetes = version
+	by.created = nil
 	all := map[refusal]bool{}
 	for _, i := range indexes {
 		for _, p := range judgeEach(objects[i:i+1], func(int) []manifest.Problem { return judge(&by, i) })[0] {
@@ -202,7 +204,6 @@ func (c *Checker) refusals(version apiserver.Version, objects []manifest.Object,
 	return all
 }
 
-// judgeEach calls judge for the index of each object.
 func judgeEach(objects []manifest.Object, judge func(i int) []manifest.Problem) [][]manifest.Problem {
 	found := make([][]manifest.Problem, len(objects))
 	parallel.For(len(objects), func(i int) {

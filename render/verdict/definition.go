@@ -207,7 +207,6 @@ func (k *customKind) specFields(version string) map[string]apiextensions.JSONSch
 	return s.OpenAPIV3Schema.Properties["spec"].Properties
 }
 
-// compile compiles the schema of a version of a definition.
 func compile(definition *apiextensions.CustomResourceDefinition, gvk apischema.GroupVersionKind,
 	kubernetes apiserver.Version) (c compiled, err error) {
 	definition = kubernetes.WithoutFormats(definition).(*apiextensions.CustomResourceDefinition)
@@ -240,7 +239,6 @@ func compile(definition *apiextensions.CustomResourceDefinition, gvk apischema.G
 	return c, err
 }
 
-// isNamespaced reports whether the objects of a definition are in namespaces.
 func isNamespaced(definition *apiextensions.CustomResourceDefinition) bool {
 	return definition.Spec.Scope == apiextensions.NamespaceScoped
 }

@@ -69,7 +69,6 @@ func withSecrets(o, other manifest.Object) manifest.Object {
 	return o
 }
 
-// objectsOf returns the objects of results.
 func objectsOf(results []flux.Result) []manifest.Object {
 	objects := make([]manifest.Object, len(results))
 	for i := range results {
@@ -150,7 +149,6 @@ func (c *Checker) nameVariables(o manifest.Object, problems []manifest.Problem) 
 // longestExample bounds the text that a remedy repeats.
 const longestExample = 100
 
-// substitutionProblems returns the problems of the substitution itself.
 func substitutionProblems(values *flux.PostBuild, o manifest.Object,
 	applied flux.Result) (problems []manifest.Problem) {
 	missing := applied.Missing

@@ -54,7 +54,6 @@ func knots(all []*step) (found []knot) {
 	return found
 }
 
-// waitsForOthers reports whether a step waits for steps of other groups.
 func (s *step) waitsForOthers() bool {
 	return slices.ContainsFunc(s.waits, func(l link) bool { return l.to != nil && l.to.group != s.group })
 }

@@ -57,7 +57,6 @@ func unknownResources(in Input) (warnings []manifest.Problem) {
 	return warnings
 }
 
-// texts returns the texts of a list.
 func texts(list any) (all []string) {
 	items, _ := list.([]any)
 	for _, item := range items {

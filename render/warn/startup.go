@@ -162,7 +162,6 @@ func (s *startup) add(d *Delivery) {
 	}
 }
 
-// namespaceID is the IDInNamespace of a Namespace.
 func namespaceID(name string) manifest.ID {
 	return manifest.ID{Kind: "Namespace", Namespace: "default", Name: name}
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"example.com/gatehouse/kind"
@@ -130,7 +129,8 @@ func ofKinds(in Input) (warnings []manifest.Problem) {
 			rendered[source] = append(rendered[source], o)
 		}
 	}
-	for _, v := range in.Kinds.Views(kind.Environment{All: untyped(in.Objects), Now: in.Now}, untyped(in.Local)) {
+	environment := kind.Environment{All: manifest.Untyped(in.Objects), Now: in.Now}
+	for _, v := range in.Kinds.Views(environment, manifest.Untyped(in.Local)) {
 		found, err := v.Warnings()
 		if err != nil {
 			warnings = append(warnings, manifest.Problem{Code: manifest.RunFailed, Message: err.Error()})
@@ -150,15 +150,6 @@ func ofKinds(in Input) (warnings []manifest.Problem) {
 	return warnings
 }
 
-func untyped(objects []manifest.Object) []*unstructured.Unstructured {
-	all := make([]*unstructured.Unstructured, len(objects))
-	for i, o := range objects {
-		all[i] = o.Unstructured
-	}
-	return all
-}
-
-// warning returns a warning about a field of an object.
 func warning(o manifest.Object, field, format string, args ...any) manifest.Problem {
 	message := fmt.Sprintf(format, args...)
 	value := manifest.Value{}

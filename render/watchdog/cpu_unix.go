@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// ownCPUTime returns the CPU time of the process.
 func ownCPUTime() time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {

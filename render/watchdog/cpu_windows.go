@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// ownCPUTime returns the CPU time of the process.
 func ownCPUTime() time.Duration {
 	var created, exited, kernel, user syscall.Filetime
 	process, err := syscall.GetCurrentProcess()

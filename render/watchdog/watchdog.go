@@ -43,7 +43,6 @@ const (
 // input is what a run has read, in bytes: of all files, and again by other environments.
 type input struct{ files, shared int64 }
 
-// of returns the limits of an input.
 func (l Limits) of(in input) Limits {
 	more := max(in.files-smallInput, 0)
 	return Limits{
@@ -129,8 +128,8 @@ func Again() {
 	dog.read = nil
 }
 
-// Hold keeps the watchdog from ending the process in the middle of a write until release. What a write takes is not
-// part of the run's usage.
+// Hold keeps the watchdog from ending the process until release: in the middle of a write, or at work with a cluster,
+// which the repository does not steer. What that takes is not part of the run's usage.
 func Hold() (release func()) {
 	dog.Lock()
 	defer dog.Unlock()
@@ -158,13 +157,6 @@ func Read(file string, size int) {
 	}
 	dog.now.cpu = max(dog.now.cpu, cpuTime())
 	checkLimits()
-}
-
-// Receive adds bytes of a program that the repository does not steer, such as an API server, to the input of the run.
-func Receive(size int) {
-	dog.Lock()
-	defer dog.Unlock()
-	dog.files += int64(size)
 }
 
 // Share adds the bytes of a file that an environment reads, whether or not another one has read it before.

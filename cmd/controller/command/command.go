@@ -83,7 +83,6 @@ func newCommand(controllers []setup.Controller, kinds *registry.Kinds) *cobra.Co
 	return cmd
 }
 
-// describe describes the controller for its help.
 func describe(kinds *registry.Kinds) string {
 	text := "Write the status of each object that is " + kinds.String() + ", from the state of its\nrendered objects."
 	for i := range kinds.All {

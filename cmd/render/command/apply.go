@@ -18,6 +18,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/cluster"
 	"example.com/gatehouse/render/verbs/cluster/apply"
+	"example.com/gatehouse/render/watchdog"
 )
 
 type applyFlags struct {
@@ -71,7 +72,6 @@ was applied.`,
 	return cmd
 }
 
-// addApplyFlags adds the common flags of apply and delete.
 func addApplyFlags(cmd *cobra.Command, f *applyFlags) {
 	addEnvironmentFlags(cmd, &f.Environment, &f.root)
 	_ = cmd.MarkFlagRequired("env")
@@ -126,6 +126,7 @@ func (f *applyFlags) run(cmd *cobra.Command, r *applyReport, warnings []manifest
 		p.stop()
 		return r.end(warnings, err)
 	}
+	defer watchdog.Hold()()
 	ending.leaveSignals()
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()

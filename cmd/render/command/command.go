@@ -127,11 +127,9 @@ disk fails midway, the error lists the changed files; render again.`,
 	f.addFlags(cmd)
 	cmd.SetFlagErrorFunc(suggestFlag)
 	addVerbs(cmd, kinds, args)
-	checkTopics(cmd)
 	return cmd
 }
 
-// addVerbs adds the commands below render.
 func addVerbs(cmd *cobra.Command, kinds *registry.Kinds, args []string) {
 	cobra.EnableCommandSorting = false // the most used ones come first
 	cmd.AddCommand(newDiffCommand(kinds), newExplainCommand(kinds), newInitCommand(kinds), newFetchCommand(kinds),
@@ -150,33 +148,6 @@ func (f *flags) addFlags(cmd *cobra.Command) {
 	addModeFlags(cmd, f)
 	f.fetching.addFlags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("fetch", "watch")
-}
-
-// checkTopics makes an unknown topic of help, or an unknown shell of completion, an error. cobra prints
-// the help of a command above it.
-func checkTopics(cmd *cobra.Command) {
-	cmd.InitDefaultHelpCmd()
-	cmd.InitDefaultCompletionCmd()
-	for _, c := range cmd.Commands() {
-		switch c.Name() {
-		case "help":
-			c.Args = func(_ *cobra.Command, args []string) error {
-				topic, rest, err := cmd.Find(args)
-				if err == nil && len(rest) > 0 {
-					err = unknownCommand(topic, rest[0], "render help lists the commands")
-				}
-				return err
-			}
-		case "completion":
-			c.Args = func(c *cobra.Command, args []string) error {
-				if len(args) > 0 {
-					return unknownCommand(c, args[0], "write bash, fish, powershell or zsh")
-				}
-				return nil
-			}
-			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
-		}
-	}
 }
 
 // unknownCommand returns the error of an unknown command below another one. The hint is for a name that
@@ -239,16 +210,11 @@ func renderOnce(cmd *cobra.Command, kinds *registry.Kinds, f flags, look func(na
 		}
 		defer remove()
 	}
-	from := opening{root: root, lock: lock, look: look, memo: f.memo}
+	from := opening{root: root, base: f.since, lock: lock, look: look, memo: f.memo}
 	if root != f.root {
 		from.copyOf = cmp.Or(f.root, ".")
 	}
-	return inRepository(cmd, kinds, from, func(repository *render.Repository, p *progress) error {
-		repository, end, err := f.open(cmd, repository, f.since, p)
-		if err != nil {
-			return err
-		}
-		defer end()
+	return f.inRepository(cmd, kinds, from, func(repository *render.Repository, p *progress) error {
 		if f.output == "github" {
 			folder := folderInWorkspace(repository.Dir())
 			ending.report(func(problem manifest.Problem) {
@@ -354,7 +320,7 @@ func printUpdate(cmd *cobra.Command, repository *render.Repository, update *rend
 type opening struct {
 	root   string // of --root, or empty
 	copyOf string // the folder in git, if root is a copy of its index
-	base   string // the revision that a change is made from, if a flag names it
+	base   string // the revision that a change is made from, if a flag names one
 	lock   func(*render.Repository, context.Context) (unlock func(), err error)
 	look   func(name string) // see render.Options, as memo
 	memo   *memo.Memo
@@ -393,6 +359,19 @@ func inRepository(cmd *cobra.Command, kinds *registry.Kinds, o opening,
 		defer unlock()
 	}
 	return do(repository, p)
+}
+
+// inRepository is inRepository with what the repository fetches.
+func (f *fetching) inRepository(cmd *cobra.Command, kinds *registry.Kinds, o opening,
+	do func(*render.Repository, *progress) error) error {
+	return inRepository(cmd, kinds, o, func(repository *render.Repository, p *progress) error {
+		repository, end, err := f.open(cmd, repository, o.base, p)
+		if err != nil {
+			return err
+		}
+		defer end()
+		return do(repository, p)
+	})
 }
 
 // originOf returns the facts of git about the place of a folder, at the first call. A change from a base is to become

@@ -43,13 +43,8 @@ Exit codes: 0 success; 2 error.`,
 
 func runCoverage(cmd *cobra.Command, kinds *registry.Kinds, f coverageFlags) error {
 	f.All = f.All || len(f.Names) == 0
-	return inRepository(cmd, kinds, opening{root: f.root, lock: (*render.Repository).RLock},
+	return f.inRepository(cmd, kinds, opening{root: f.root, lock: (*render.Repository).RLock},
 		func(repository *render.Repository, p *progress) error {
-			repository, end, err := f.open(cmd, repository, "", p)
-			if err != nil {
-				return err
-			}
-			defer end()
 			update, err := render.NewUpdate(cmd.Context(), repository, f.Selection, p.stepOf)
 			if err != nil {
 				return err

@@ -129,14 +129,10 @@ func runDiff(cmd *cobra.Command, kinds *registry.Kinds, f diffFlags) error {
 		return err
 	}
 	f.All = f.All || f.base != "" && len(f.Names) == 0
-	return inRepository(cmd, kinds, opening{root: f.root, base: f.base, lock: (*render.Repository).RLock},
+	return f.inRepository(cmd, kinds, opening{root: f.root, base: f.base, lock: (*render.Repository).RLock},
 		func(repository *render.Repository, p *progress) error {
-			repository, end, err := f.open(cmd, repository, f.base, p)
-			if err != nil {
-				return err
-			}
-			defer end()
 			var d *compare.Diff
+			var err error
 			switch {
 			case f.live:
 				d, err = diffLive(cmd, repository, f, p)
@@ -245,7 +241,6 @@ func requireRoutine(errOut io.Writer, r review.Routine) error {
 	return nil
 }
 
-// foundIn returns the problems of all environments.
 func foundIn(d *compare.Diff) (all []found) {
 	for _, e := range d.Environments {
 		all = append(all, found{e.Name, e.Problems})

@@ -56,7 +56,6 @@ func (e *end) leaveSignals() {
 	}
 }
 
-// stops stops a progress at the end.
 func (e *end) stops(p *progress) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -71,12 +71,7 @@ build the environment, explain prints its errors and the answer.`,
 }
 
 func runExplain(cmd *cobra.Command, kinds *registry.Kinds, f explainFlags, args []string) error {
-	return inRepository(cmd, kinds, opening{root: f.root}, func(repository *render.Repository, p *progress) error {
-		repository, end, err := f.open(cmd, repository, "", p)
-		if err != nil {
-			return err
-		}
-		defer end()
+	return f.inRepository(cmd, kinds, opening{root: f.root}, func(repository *render.Repository, p *progress) error {
 		q, err := f.question(repository, args)
 		if err != nil {
 			return err

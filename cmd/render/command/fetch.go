@@ -169,12 +169,8 @@ func runFetch(cmd *cobra.Command, kinds *registry.Kinds, f fetchFlags) error {
 	if f.vendor {
 		lock = (*render.Repository).Lock
 	}
-	return inRepository(cmd, kinds, opening{root: f.root, lock: lock}, func(repository *render.Repository, p *progress) error {
-		repository, end, err := f.open(cmd, repository, "", p)
-		if err != nil {
-			return err
-		}
-		defer end()
+	return f.inRepository(cmd, kinds, opening{root: f.root, lock: lock}, func(repository *render.Repository,
+		p *progress) error {
 		if f.vendor {
 			result, err := pull.Run(cmd.Context(), f.fetcher, repository, f.Selection, p.step)
 			p.stop()

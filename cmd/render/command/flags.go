@@ -122,7 +122,6 @@ func addClusterFlags(cmd *cobra.Command, target *cluster.Target) {
 		})
 }
 
-// completeVersions completes the minor versions of Kubernetes.
 func completeVersions(*cobra.Command, []string, string) (versions []string, _ cobra.ShellCompDirective) {
 	for _, v := range apiserver.Versions() {
 		versions = append(versions, v.String())

@@ -61,13 +61,8 @@ Exit codes: 0 success; 2 error.`,
 
 func runImages(cmd *cobra.Command, kinds *registry.Kinds, f imagesFlags) error {
 	f.All = f.All || len(f.Names) == 0
-	return inRepository(cmd, kinds, opening{root: f.root, lock: (*render.Repository).RLock},
+	return f.inRepository(cmd, kinds, opening{root: f.root, base: f.base, lock: (*render.Repository).RLock},
 		func(repository *render.Repository, p *progress) error {
-			repository, end, err := f.open(cmd, repository, f.base, p)
-			if err != nil {
-				return err
-			}
-			defer end()
 			d, err := diff.Run(cmd.Context(), repository, f.Selection, f.base, p.stepOf)
 			if err != nil {
 				return err

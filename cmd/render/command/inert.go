@@ -93,7 +93,6 @@ func (l *line) isPlain(r rune) bool {
 	return ' ' <= r && r <= '~' || kind.Visible(string(r)) == string(r)
 }
 
-// add adds a character to the line.
 func (l *line) add(r rune) {
 	isSpace := r == ' ' || r == '\t'
 	switch {
@@ -117,7 +116,6 @@ func escapeText(r rune) string {
 	return kind.Visible(string(r))
 }
 
-// escapeJSON escapes a character of a text in JSON.
 func escapeJSON(r rune) (escaped string) {
 	for _, unit := range utf16.Encode([]rune{r}) {
 		escaped += fmt.Sprintf(`\u%04x`, unit)

@@ -67,7 +67,6 @@ func printSummary(w io.Writer, r report) {
 	}
 }
 
-// printProblems prints all problems.
 func printProblems(w io.Writer, problems []manifest.Problem) {
 	printCauses(w, causesOf([]found{{problems: problems}}, each))
 }
@@ -120,7 +119,6 @@ func (p *progress) step(doing string) {
 	p.bar.Describe(kind.Visible(doing))
 }
 
-// stepOf shows the current step for an environment.
 func (p *progress) stepOf(environment, step string) { p.step(environment + ": " + step) }
 
 // pause hides the progress while show prints something else.
@@ -197,7 +195,6 @@ func printAnnotation(w io.Writer, p manifest.Problem, folder string) {
 	fmt.Fprintf(w, "::%s %s::%s\n", command, strings.Join(properties, ","), commandData(p.Message))
 }
 
-// commandData escapes text for the data of a workflow command.
 func commandData(text string) string {
 	var data strings.Builder
 	fmt.Fprint(&inert{to: &data, escape: escapeText},

@@ -66,13 +66,8 @@ Exit codes: 0 no differences; 1 differences; 2 error.`,
 }
 
 func runUpgrade(cmd *cobra.Command, kinds *registry.Kinds, f upgradeFlags) error {
-	return inRepository(cmd, kinds, opening{root: f.root, lock: (*render.Repository).RLock},
+	return f.inRepository(cmd, kinds, opening{root: f.root, lock: (*render.Repository).RLock},
 		func(repository *render.Repository, p *progress) error {
-			repository, end, err := f.open(cmd, repository, "", p)
-			if err != nil {
-				return err
-			}
-			defer end()
 			all, errs, err := upgrade.Run(repository, f.Selection, f.from, f.kubernetes, p.stepOf)
 			if err != nil {
 				return err

@@ -29,8 +29,6 @@ func TestWrongCommandLinesHaveHints(t *testing.T) {
 		{"diff --basis x", `unknown flag: --basis: did you mean "--base"?`},
 		{"--nothing-like-it", `unknown flag: --nothing-like-it`},
 		{"version prod", `unknown command "prod" for "render version"`},
-		{"help dif", `unknown command "dif" for "render": did you mean "diff"?`},
-		{"completion ksh", `unknown command "ksh" for "render completion": write bash, fish, powershell or zsh`},
 		{"-x", "unknown shorthand flag: 'x' in -x"},
 		{"version -o yaml", `invalid argument "yaml" for "-o, --output" flag: use text or json`},
 		{"", "which environment? write --env NAME, or --all: there are prod and staging"},

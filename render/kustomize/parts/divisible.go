@@ -117,7 +117,6 @@ func otherFiles(p *buildpath.Paths, k *source.Kustomization) (files []string) {
 	return files
 }
 
-// ownConfigurations returns the configurations in the source of a kustomization.
 func ownConfigurations(k *source.Kustomization) []string {
 	return filter(k.Configurations, func(entry string) bool { return entry != source.ConfigurationFile })
 }

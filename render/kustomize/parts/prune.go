@@ -120,7 +120,6 @@ func (p *pruning) keepFile(file string) bool {
 	return true
 }
 
-// filter returns the items to keep, or nil.
 func filter[T any](list []T, keep func(T) bool) (kept []T) {
 	for _, item := range list {
 		if keep(item) {

@@ -51,7 +51,7 @@ func Review(both *compare.Comparison, c compare.Change) (effects []kind.Effect) 
 		add("converts objects by a webhook",
 			"without it the API server reads and writes no object of another version than the stored one")
 	}
-	for _, f := range both.FieldsOf(c) {
+	for _, f := range c.Fields() {
 		name := strings.ToLower(strings.ReplaceAll(f.Path, "-", ""))
 		if strings.HasSuffix(name, "preserveunknownfields") && ptr.Deref(f.Before, "") == "true" {
 			add(kind.Say("drops unknown fields: %s is no longer true", f.Path),

@@ -170,9 +170,9 @@ func showsAll(both *compare.Comparison, c compare.Change, f compare.FieldChange)
 var digest = regexp.MustCompile(`sha256:[0-9a-f]{32,}`)
 
 // lostDigests returns the risks of fields that lose the digest of an image, in values of charts for example.
-func lostDigests(both *compare.Comparison, c compare.Change) (risks []Risk) {
+func lostDigests(c compare.Change) (risks []Risk) {
 	count := func(text string) int { return len(digest.FindAllString(text, -1)) }
-	for _, f := range both.FieldsOf(c) {
+	for _, f := range c.Fields() {
 		isDigest := strings.HasSuffix(strings.ToLower(f.Path), "digest")
 		isLost := f.Before != nil && f.After != nil && count(*f.After) < count(*f.Before)
 		isLost = isLost || isDigest && f.Before != nil && f.After == nil && count(*f.Before) > 0

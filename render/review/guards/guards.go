@@ -225,9 +225,9 @@ func Risks(both *compare.Comparison, c compare.Change) (risks []Risk) {
 		rows = slices.Concat(rows, privileges, ofPodsByName)
 	}
 	if !hasPods && c.Before != nil {
-		risks = lostDigests(both, c)
+		risks = lostDigests(c)
 	}
-	for _, f := range leaves(both, c) {
+	for _, f := range leaves(c) {
 		for _, g := range rows {
 			if risk, isDecided := g.judge(both, c, f); isDecided {
 				if risk != "" && (c.Before != nil || !g.limits) {
@@ -282,13 +282,13 @@ func guardsOf(both *compare.Comparison, c compare.Change) []guard {
 
 // leaves returns the changed fields. In place of a removed branch it has the fields below, and it adds them to
 // a branch in another order or in place of a text. A removed item of a list stays whole.
-func leaves(both *compare.Comparison, c compare.Change) (all []compare.FieldChange) {
+func leaves(c compare.Change) (all []compare.FieldChange) {
 	removed := sets.Set[string]{}
 	replaced := sets.Set[string]{}
 	isBranch := func(text *string) bool {
 		return text != nil && (strings.HasPrefix(*text, "{") || strings.HasPrefix(*text, "["))
 	}
-	for _, f := range both.FieldsOf(c) {
+	for _, f := range c.Fields() {
 		if f.After == nil && isBranch(f.Before) && !strings.HasSuffix(f.Path, "]") {
 			removed.Insert(f.Path)
 			continue
@@ -302,13 +302,13 @@ func leaves(both *compare.Comparison, c compare.Change) (all []compare.FieldChan
 		return all
 	}
 	was := map[string]string{}
-	for _, f := range both.FieldsOf(compare.Change{After: c.Before}) {
+	for _, f := range (compare.Change{After: c.Before}).Fields() {
 		was[f.Path] = *f.After
 		if f.IsWithin(removed) {
 			all = append(all, compare.FieldChange{Path: f.Path, Before: f.After})
 		}
 	}
-	for _, f := range both.FieldsOf(compare.Change{After: c.After}) {
+	for _, f := range (compare.Change{After: c.After}).Fields() {
 		if f.IsWithin(replaced) && was[f.Path] != *f.After {
 			all = append(all, f)
 		}

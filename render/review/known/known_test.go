@@ -180,7 +180,7 @@ func isOrdinary(t *testing.T, row, object string, edit []string) bool {
 	w := change(t, object, edit)
 	for _, c := range w.Changes {
 		ofOthers := c.InstalledBy.Name != "" || strings.HasPrefix(row, "names") && c.Action() == compare.Replaced
-		for _, f := range w.FieldsOf(c) {
+		for _, f := range c.Fields() {
 			if !ofOthers && f.Path != "metadata.name" && !Is(w, c, f) {
 				return false
 			}
@@ -237,7 +237,7 @@ func TestReplicasWithAMinimumAreUnknown(t *testing.T) {
 		"{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, metadata: {name: b, namespace: ns}, spec: {}}":                   false,
 	} {
 		w := change(t, four+other, []string{"replicas: 4", fewer})
-		if got := Is(w, w.Changes[0], w.FieldsOf(w.Changes[0])[0]); got != want {
+		if got := Is(w, w.Changes[0], w.Changes[0].Fields()[0]); got != want {
 			t.Errorf("%s: %t", other, got)
 		}
 	}
@@ -248,12 +248,12 @@ func TestOtherObjectsAreUnknown(t *testing.T) {
 	const policy = `{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: a}, spec: {replicas: 2, image: "web:1.2.0", description: a, status: a}, status: {ready: true}}`
 	for _, e := range [][]string{{"replicas: 2", "replicas: 3"}, {"web:1.2.0", "web:1.3.0"}, {"description: a", "description: b"}, {"status: a", "status: b"}, {"ready: true", "ready: false"}} {
 		w := change(t, policy, e)
-		if Is(w, w.Changes[0], w.FieldsOf(w.Changes[0])[0]) {
+		if Is(w, w.Changes[0], w.Changes[0].Fields()[0]) {
 			t.Errorf("%q is known", e)
 		}
 	}
 	w := changes.Between(t, "", deployment)
-	for _, f := range w.FieldsOf(w.Changes[0]) {
+	for _, f := range w.Changes[0].Fields() {
 		if Is(w, w.Changes[0], f) {
 			t.Errorf("%s of a new object is known", f.Path)
 		}
@@ -267,7 +267,7 @@ func TestVersionsOfSharedChartsNeedAllReleases(t *testing.T) {
 	for others, want := range map[string]bool{user: true, user + strings.Replace(user, "name: r", "name: q", 1): false, "": false} {
 		w := change(t, shared+others+service, []string{"tag: 1.2.0", "tag: 1.3.0", "port: 80", "port: 81"})
 		for _, c := range w.Changes {
-			if c.Object().GetKind() == "OCIRepository" && Is(w, c, w.FieldsOf(c)[0]) != want {
+			if c.Object().GetKind() == "OCIRepository" && Is(w, c, c.Fields()[0]) != want {
 				t.Errorf("%s: not %t", others, want)
 			}
 		}

@@ -22,7 +22,7 @@ func ReviewConfig(both *compare.Comparison, c compare.Change) (effects []kind.Ef
 	before, after := both.Uses()
 	was := before[c.Object().IDInNamespace()]
 	is := after[c.Object().IDInNamespace()]
-	if len(is) == 0 || !slices.ContainsFunc(both.FieldsOf(c), func(f compare.FieldChange) bool {
+	if len(is) == 0 || !slices.ContainsFunc(c.Fields(), func(f compare.FieldChange) bool {
 		return !f.IsIn("metadata")
 	}) {
 		return effects

@@ -97,7 +97,7 @@ func rolloutOf(both *compare.Comparison, before, after *unstructured.Unstructure
 
 // compareTemplates adds the differences of the templates to a rollout.
 func (r *rollout) compareTemplates(both *compare.Comparison, before, after *unstructured.Unstructured) {
-	all := both.FieldsOf(compare.Change{Before: before, After: after})
+	all := (compare.Change{Before: before, After: after}).Fields()
 	was := both.Templates(before)
 	var fields []compare.FieldChange
 	var short []kind.Sentence

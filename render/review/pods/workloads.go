@@ -117,7 +117,6 @@ func reviewRelease(r rollout, runs kind.Sentence) kind.Effect {
 		Fields: r.told, Risk: risk}
 }
 
-// autoscalerOf returns the autoscaler of a workload, if any.
 func autoscalerOf(s *compare.Side, o *unstructured.Unstructured) (pod.Autoscaler, bool) {
 	scaler := s.Autoscalers[pod.WorkloadOf(o)]
 	if scaler == nil || pod.Number(o, 1, "spec", "replicas") <= 0 {
@@ -145,9 +144,9 @@ func ReviewRun(both *compare.Comparison, c compare.Change) []kind.Effect {
 	case c.Before == nil && replicas(c.After) > 0:
 		return []kind.Effect{{Type: kind.RunAtOnce, What: "runs at once" + runs, Risk: risk, Fields: told}}
 	case delivery.RunsAgain(c.Before):
-		return reviewNextRun(both, c, runs)
+		return reviewNextRun(c, runs)
 	case c.Before != nil && isAgain && replicas(c.Before) > 0:
-		return []kind.Effect{{Type: kind.RunAtOnce, What: "changes " + effect.SayChangeOf(both.FieldsOf(c), ttl),
+		return []kind.Effect{{Type: kind.RunAtOnce, What: "changes " + effect.SayChangeOf(c.Fields(), ttl),
 			Risk: runsAgain, Fields: []string{ttl}}}
 	case c.Before == nil && c.After.GetKind() == "Job":
 		return []kind.Effect{{Type: kind.RunSuspended, What: "is suspended, and would run" + runs, Fields: told}}
@@ -168,11 +167,11 @@ const runsAgain = "it runs again at each sync after its end: " + ttl +
 
 // reviewNextRun returns the effect of a change of a Job that a sync creates again after its end. A Job that has not
 // ended keeps its Pods.
-func reviewNextRun(both *compare.Comparison, c compare.Change, runs kind.Sentence) []kind.Effect {
+func reviewNextRun(c compare.Change, runs kind.Sentence) []kind.Effect {
 	if replicas(c.After) == 0 {
 		return []kind.Effect{{Type: kind.RunSuspended, What: "is suspended: its Pods are stopped, unless it is done"}}
 	}
-	fields := slices.DeleteFunc(both.FieldsOf(c), func(f compare.FieldChange) bool { return !f.IsIn("spec") })
+	fields := slices.DeleteFunc(c.Fields(), func(f compare.FieldChange) bool { return !f.IsIn("spec") })
 	if len(fields) == 0 {
 		return nil
 	}

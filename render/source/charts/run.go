@@ -261,7 +261,8 @@ func (r *run) locate() {
 // read records that an action reads keys of a value, and returns the value: with its address, if it has one, as a
 // method may need that.
 func (r *run) read(i int, value reflect.Value, more ...any) reflect.Value {
-	r.last, r.chains[i].isRun = i, true
+	r.last = i
+	r.chains[i].isRun = true
 	c := r.chains[i]
 	keys := slices.Clone(c.keys)
 	for _, key := range more {

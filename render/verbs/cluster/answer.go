@@ -45,23 +45,20 @@ func Messages(err error) (messages []string) {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Details != nil {
 		for _, cause := range status.Status().Details.Causes {
-			if cause.Type == metav1.CauseTypeFieldManagerConflict {
-				messages = append(messages, conflictMessage(cause))
+			if cause.Type != metav1.CauseTypeFieldManagerConflict {
+				continue
 			}
+			// Its own message is like `conflict with "kubectl-edit" using apps/v1 at 2026-01-01T00:00:00Z`.
+			manager, _, _ := strings.Cut(strings.TrimPrefix(cause.Message, "conflict with "), " using ")
+			messages = append(messages, fmt.Sprintf("%s: %s changed this field: remove it from the environment to "+
+				"leave it to that manager, or take it back with --force-conflicts",
+				strings.TrimPrefix(cause.Field, "."), manager))
 		}
 	}
-	if len(messages) > 0 {
-		return messages
+	if len(messages) == 0 {
+		messages = []string{WithRemedy(err).Error()}
 	}
-	return []string{WithRemedy(err).Error()}
-}
-
-// conflictMessage names the field and its manager. The API server's own message is like
-// `conflict with "kubectl-edit" using apps/v1 at 2026-01-01T00:00:00Z`.
-func conflictMessage(cause metav1.StatusCause) string {
-	manager, _, _ := strings.Cut(strings.TrimPrefix(cause.Message, "conflict with "), " using ")
-	return fmt.Sprintf("%s: %s changed this field: remove it from the environment to leave it to that manager, or "+
-		"take it back with --force-conflicts", strings.TrimPrefix(cause.Field, "."), manager)
+	return messages
 }
 
 // Messages of the API server to users who lack a right, and about a missing namespace.

@@ -50,8 +50,16 @@ func New(config *rest.Config, name string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	connected := &Cluster{Client: c, Discovery: discovery, Name: name}
-	return connected, connected.readVersion()
+	info, err := discovery.ServerVersion()
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := version.ParseGeneric(info.GitVersion)
+	if err != nil {
+		return nil, fmt.Errorf("version of the API server: %w", err)
+	}
+	minor := fmt.Sprintf("%d.%d", parsed.Major(), parsed.Minor())
+	return &Cluster{Client: c, Discovery: discovery, Name: name, version: minor}, nil
 }
 
 // GetVersion returns the live object in an API version, or nil if it does not exist.
@@ -96,19 +104,6 @@ func ForEach(ctx context.Context, n int, do func(ctx context.Context, i int) err
 		})
 	}
 	return group.Wait()
-}
-
-func (c *Cluster) readVersion() error {
-	info, err := c.Discovery.ServerVersion()
-	if err != nil {
-		return err
-	}
-	parsed, err := version.ParseGeneric(info.GitVersion)
-	if err != nil {
-		return fmt.Errorf("version of the API server: %w", err)
-	}
-	c.version = fmt.Sprintf("%d.%d", parsed.Major(), parsed.Minor())
-	return nil
 }
 
 // VersionWarnings warns of a Kubernetes that is too old for render, or that differs from the version

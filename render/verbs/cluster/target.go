@@ -6,17 +6,14 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net/http"
 	"os"
 	"slices"
-	"strings"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render"
-	"example.com/gatehouse/render/watchdog"
 )
 
 // Target selects a cluster as kubectl does. The zero Target is the current context of the files
@@ -35,7 +32,6 @@ func (t Target) Connect(warnings io.Writer) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.Wrap(countAnswers)
 	config.QPS = -1 // the API server limits requests by priority and fairness
 	config.WarningHandlerWithContext = nil
 	config.WarningHandler = rest.NewWarningWriter(warnings, rest.WarningWriterOptions{Deduplicate: true})
@@ -65,11 +61,12 @@ func (t Target) Contexts() []string {
 func (t Target) config() (*rest.Config, string, error) {
 	loader := t.loader()
 	known := kind.Visible(render.ListNames(t.Contexts()))
+	files := os.Getenv(clientcmd.RecommendedConfigPathEnvVar)
 	config, err := loader.ClientConfig()
 	switch {
-	case clientcmd.IsEmptyConfig(err) && known == "" && t.missing() != "":
-		return nil, "", fmt.Errorf("KUBECONFIG names %s, which does not exist: correct it, or write --kubeconfig FILE",
-			kind.Visible(t.missing()))
+	case clientcmd.IsEmptyConfig(err) && known == "" && files != "":
+		return nil, "", fmt.Errorf("KUBECONFIG names %s, which has no cluster: correct it, or write --kubeconfig FILE",
+			kind.Visible(files))
 	case clientcmd.IsEmptyConfig(err) && known == "":
 		return nil, "", errors.New("which cluster? set KUBECONFIG, or write --kubeconfig FILE")
 	case clientcmd.IsEmptyConfig(err):
@@ -83,45 +80,4 @@ func (t Target) config() (*rest.Config, string, error) {
 		name = fmt.Sprintf("context %s (%s)", context, config.Host)
 	}
 	return config, kind.Visible(name), nil
-}
-
-// missing returns a file that KUBECONFIG names, if none of these files is there.
-func (t Target) missing() string {
-	if t.Kubeconfig != "" || os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
-		return ""
-	}
-	files := clientcmd.NewDefaultClientConfigLoadingRules().Precedence
-	isThere := func(name string) bool {
-		_, err := os.Stat(name)
-		return err == nil
-	}
-	if len(files) == 0 || slices.ContainsFunc(files, isThere) {
-		return ""
-	}
-	return strings.Join(files, " and ")
-}
-
-// countAnswers counts what the API server sends as input of the run: the work on it is in proportion.
-func countAnswers(of http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(request *http.Request) (*http.Response, error) {
-		response, err := of.RoundTrip(request)
-		if err == nil {
-			response.Body = countedBody{response.Body}
-		}
-		return response, err
-	})
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-// RoundTrip implements http.RoundTripper.
-func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return r(request) }
-
-type countedBody struct{ io.ReadCloser }
-
-// Read implements io.Reader.
-func (b countedBody) Read(into []byte) (int, error) {
-	n, err := b.ReadCloser.Read(into)
-	watchdog.Receive(n)
-	return n, err
 }

@@ -31,7 +31,7 @@ func TestConnectErrorsNameClusterAndRemedy(t *testing.T) {
 		want        []string
 	}{
 		"no kubeconfig":           {"", Target{}, []string{"which cluster? set KUBECONFIG, or write --kubeconfig FILE"}},
-		"a missing kubeconfig":    {filepath.Join(dir, "none"), Target{}, []string{"KUBECONFIG names " + filepath.Join(dir, "none") + ", which does not exist"}},
+		"a missing kubeconfig":    {filepath.Join(dir, "none"), Target{}, []string{"KUBECONFIG names " + filepath.Join(dir, "none") + ", which has no cluster"}},
 		"a missing file":          {"", Target{Kubeconfig: filepath.Join(dir, "none")}, []string{"none: no such file"}},
 		"a broken file":           {broken, Target{}, []string{"read the kubeconfig", "broken"}},
 		"no current context":      {file, Target{}, []string{"which cluster? write --context NAME: there are", "shop"}},

@@ -71,7 +71,6 @@ func Ask(repository *render.Repository, q Question, progress func(step string)) 
 // explainers explain the objects of an environment, and then of its deliveries.
 type explainers []explainer
 
-// objects returns all objects.
 func (all explainers) objects() (objects []manifest.Object) {
 	for _, e := range all {
 		objects = append(objects, e.Objects...)
@@ -139,7 +138,6 @@ func (e explainer) removedPaths() (removed []kustomize.Path) {
 	return removed
 }
 
-// explainRendered explains the object of a rendered file.
 func (all explainers) explainRendered(file string) ([]Explanation, error) {
 	var files []string
 	for _, e := range all {

@@ -358,7 +358,6 @@ func referenceOf(o manifest.Object) Reference {
 	return Reference{o.GetAPIVersion(), o.GetKind(), o.GetNamespace(), o.GetName(), o.File}
 }
 
-// findReference returns the reference to an object with its file.
 func (e explainer) findReference(o manifest.Object) Reference {
 	i := slices.IndexFunc(e.Objects, func(p manifest.Object) bool { return p.Unstructured == o.Unstructured })
 	if i >= 0 {

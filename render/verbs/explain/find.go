@@ -48,7 +48,6 @@ func kindQueryOf(text string, objects []manifest.Object) kindQuery {
 	return q
 }
 
-// matches reports whether a kind is the one of the query.
 func (q kindQuery) matches(gvk schema.GroupVersionKind) bool {
 	if version := strings.TrimSuffix(gvk.Version+"."+gvk.Group, "."); q.qualifier != "" && q.qualifier != gvk.Group &&
 		q.qualifier != version {

@@ -99,7 +99,6 @@ func (o *Origin) IsOther(revision string) bool {
 	return !slices.Contains(own, revision) && (len(own) > 1 || isTag || o.isBranch(revision))
 }
 
-// isBranch reports whether the clone or a remote has a branch.
 func (o *Origin) isBranch(name string) bool {
 	return slices.ContainsFunc(o.known(), func(ref string) bool {
 		_, ofRemote, _ := strings.Cut(strings.TrimPrefix(ref, "refs/remotes/"), "/")

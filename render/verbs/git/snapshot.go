@@ -123,7 +123,6 @@ func (s *Snapshot) Close() {
 	s.reader = nil
 }
 
-// read returns the content of a blob.
 func (s *Snapshot) read(name string) (content []byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,7 +168,6 @@ func (r *Repository) newBlobReader(ctx context.Context) (*blobReader, error) {
 	return b, commandError(ctx, catFile, "", err)
 }
 
-// read returns the content of an object.
 func (b *blobReader) read(id string) ([]byte, error) {
 	if _, err := io.WriteString(b.in, id+"\n"); err != nil {
 		return nil, err
@@ -193,7 +191,6 @@ func (b *blobReader) read(id string) ([]byte, error) {
 	return content[:size], nil
 }
 
-// close ends git, and returns its error.
 func (b *blobReader) close() error {
 	_ = b.in.Close()
 	_, _ = io.Copy(io.Discard, b.out) // so that git ends

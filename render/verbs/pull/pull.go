@@ -174,7 +174,6 @@ func (p *puller) fetch(chart *charts.Locked, from fetched.Source) ([]byte, error
 	return p.fetcher.ReadFile(strings.TrimPrefix(files.Path, "/"+fetched.Folder+"/"))
 }
 
-// take lists a file.
 func (p *puller) take(file string, in *[]string) {
 	if !p.done[file] {
 		p.done[file] = true

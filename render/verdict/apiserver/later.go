@@ -86,7 +86,6 @@ func (v Version) WithoutFormats(decoded kind.Object) kind.Object {
 	return definition
 }
 
-// dropNumberFormats drops the formats of numbers in a schema.
 func dropNumberFormats(s *apiextensions.JSONSchemaProps) {
 	if s == nil {
 		return

@@ -48,7 +48,6 @@ var gates = struct {
 
 func init() { gates.changed = sync.NewCond(&gates) }
 
-// setGates sets the gates to a version.
 func setGates(v Version) {
 	makeCompiler()
 	emulated := utilversion.MajorMinor(1, uint(v))

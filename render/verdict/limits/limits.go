@@ -102,7 +102,6 @@ func (n *namespace) check(o manifest.Object) (problems []manifest.Problem) {
 	return []manifest.Problem{p}
 }
 
-// requestOf returns the request of an object.
 func requestOf(o manifest.Object) (r request, ok bool) {
 	r.field = "spec"
 	r.lasting = 1

@@ -75,7 +75,6 @@ func Check(objects []manifest.Object, kinds Kinds,
 	return problems
 }
 
-// newEvaluation returns the evaluation of the policies of a kind.
 func newEvaluation(objects []manifest.Object, kinds Kinds, kind string) *evaluation {
 	e := &evaluation{Kinds: kinds, objects: objects}
 	if e.policies = e.boundPolicies(kind); len(e.policies) > 0 {
@@ -130,7 +129,6 @@ func (e *evaluation) boundPolicies(kind string) (bound []*policy) {
 	return bound
 }
 
-// ofKind returns the objects of a kind.
 func (e *evaluation) ofKind(group, kind string) (found []manifest.Object) {
 	for _, o := range e.objects {
 		if o.GetKind() == kind && o.GroupVersionKind().Group == group {
@@ -146,7 +144,6 @@ func (e *evaluation) readAdmitted(o manifest.Object, into any) bool {
 	return err == nil && runtime.DefaultUnstructuredConverter.FromUnstructured(admitted.Object, into) == nil
 }
 
-// definedNamespaces returns the Namespaces of the environment.
 func (e *evaluation) definedNamespaces() namespaces {
 	defined := namespaces{}
 	for _, o := range e.ofKind(corev1.GroupName, "Namespace") {

@@ -68,7 +68,6 @@ func (r *request) isOfPolicy() bool {
 // AddAnnotation ignores annotations for the audit log.
 func (r *request) AddAnnotation(string, string) error { return nil }
 
-// judge returns the objections of all policies to an object.
 func (e *evaluation) judge(o manifest.Object) (objections []objection) {
 	r := e.newRequest(o, func() (runtime.Object, error) { return e.Admit(o) })
 	if r.isOfPolicy() {

@@ -121,7 +121,8 @@ func (m mutator) mutate(o manifest.Object) (result Mutation) {
 	if reflect.DeepEqual(before, after) {
 		return result
 	}
-	result.Before, result.After = before, after
+	result.Before = before
+	result.After = after
 	for i := range hooks {
 		alone, _ := m.run(o, hooks[i:i+1])
 		ofOthers, _ := m.run(o, slices.Delete(slices.Clone(hooks), i, i+1))

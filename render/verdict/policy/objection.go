@@ -22,7 +22,6 @@ type objection struct {
 // actions are all actions, most severe first.
 var actions = []admissionv1.ValidationAction{admissionv1.Deny, admissionv1.Warn, admissionv1.Audit}
 
-// mostSevere returns the most severe of some actions.
 func mostSevere(of []admissionv1.ValidationAction) admissionv1.ValidationAction {
 	for _, action := range actions {
 		if slices.Contains(of, action) {

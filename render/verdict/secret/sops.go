@@ -61,7 +61,6 @@ func HasEncrypted(content any) bool {
 	})
 }
 
-// mayBeEncrypted reports whether a text has an encrypted value in it.
 func mayBeEncrypted(text string) bool { return strings.Contains(text, "ENC[AES256_GCM,") }
 
 // plainPaths returns the paths of the values that are neither encrypted nor empty.

@@ -2,13 +2,12 @@
 // environment. Every error that a dry run can find stops a run before its first write.
 //
 // ssa.ResourceManager writes with --force-conflicts only: it takes the fields of other managers,
-// stops at the first error, and deletes without preconditions.
+// deletes without preconditions, and waits without the reasons of objects that are not ready.
 package apply
 
 import (
 	"context"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"time"
@@ -73,52 +72,33 @@ const (
 type run struct {
 	Options
 
-	cluster         *cluster.Cluster
-	keepStartedPods bool
-	inventory       *inventory.Inventory
-	others          map[manifest.ID]string // the environments of objects in other inventories
-	hasBegun        bool                   // to write
+	cluster   *cluster.Cluster
+	isDelete  bool
+	inventory *inventory.Inventory
+	others    map[manifest.ID]string // the environments of objects in other inventories
+	hasBegun  bool                   // to write
 }
 
-func newRun(ctx context.Context, c *cluster.Cluster, options Options) (*run, error) {
-	own, others, err := inventory.Open(ctx, c, options.Environment, options.Repository)
-	if err != nil {
-		return nil, cluster.WithRemedy(err)
-	}
-	r := &run{Options: options, cluster: c, inventory: own, others: others}
-	if own.IsUnfinished() && !options.DryRun {
-		return r, r.takeOver(ctx)
-	}
-	return r, nil
+// Apply applies an environment, and deletes the objects that it applied before and no longer
+// has. A problem that is an error means that nothing was written, that the run stopped halfway, or
+// that an object is not ready.
+func Apply(ctx context.Context, c *cluster.Cluster, objects []manifest.Object,
+	options Options) ([]manifest.Problem, error) {
+	r := &run{Options: options, cluster: c}
+	problems, err := r.apply(ctx, objects)
+	return problems, r.explain(ctx, err)
 }
 
-// takeOver ends another run that is under way, or died: from here on it begins no request. It waits
-// for its last ones, so that the plan of this run knows their effects.
-func (r *run) takeOver(ctx context.Context) error {
-	r.Progress("waiting for the last requests of another run")
-	if err := r.begin(ctx, nil); err != nil {
-		return r.end(ctx, err)
-	}
-	select {
-	case <-ctx.Done():
-		return r.end(ctx, ctx.Err())
-	case <-time.After(requestTimeout):
-		return nil
-	}
+// Delete deletes the objects that an environment applied; git may lack the environment. A problem
+// that is an error means that nothing was deleted, or that an object is not gone in time.
+func Delete(ctx context.Context, c *cluster.Cluster, options Options) ([]manifest.Problem, error) {
+	r := &run{Options: options, cluster: c, isDelete: true}
+	problems, err := r.apply(ctx, nil)
+	return problems, r.explain(ctx, err)
 }
 
-// requestTimeout limits the time from a check of the inventory to the end of the write that it allows.
-var requestTimeout = 15 * time.Second
-
-// begin adds objects to the inventory and claims it, before the first write of the run.
-func (r *run) begin(ctx context.Context, ids map[manifest.ID]bool) error {
-	err := r.inventory.Begin(ctx, ids)
-	r.hasBegun = err == nil
-	return err
-}
-
-// end adds advice to the error of a run, or to its interruption.
-func (r *run) end(ctx context.Context, err error) error {
+// explain adds advice to the error of a run, or to its interruption.
+func (r *run) explain(ctx context.Context, err error) error {
 	err = cluster.WithRemedy(err)
 	switch cause := context.Cause(ctx); {
 	case cause != nil:
@@ -129,37 +109,17 @@ func (r *run) end(ctx context.Context, err error) error {
 	return err
 }
 
-// Apply applies an environment, and deletes the objects that it applied before and no longer
-// has. A problem that is an error means that nothing was written, that the run stopped halfway, or
-// that an object is not ready.
-func Apply(ctx context.Context, c *cluster.Cluster, objects []manifest.Object,
-	options Options) ([]manifest.Problem, error) {
-	r, err := newRun(ctx, c, options)
-	if err != nil {
-		return nil, err
-	}
-	r.keepStartedPods = true
-	problems, err := r.apply(ctx, objects)
-	return problems, r.end(ctx, err)
-}
-
-// Delete deletes the objects that an environment applied; git may lack the environment. A problem
-// that is an error means that nothing was deleted, or that an object is not gone in time.
-func Delete(ctx context.Context, c *cluster.Cluster, options Options) ([]manifest.Problem, error) {
-	r, err := newRun(ctx, c, options)
-	if err != nil {
-		return nil, err
-	}
-	if !r.inventory.Exists() {
-		return nil, fmt.Errorf("nothing of environment %s was applied by render apply to %s", r.Environment, c.Name)
-	}
-	problems, err := r.apply(ctx, nil)
-	return problems, r.end(ctx, err)
-}
-
 // apply plans, and carries out a plan without errors.
 func (r *run) apply(ctx context.Context, objects []manifest.Object) ([]manifest.Problem, error) {
-	labelNamespaces(objects)
+	if err := r.open(ctx); err != nil {
+		return nil, err
+	}
+	for _, o := range objects { // the API server sets the label anyway, and records no manager of no fields
+		if ssautils.IsNamespace(o.Unstructured) {
+			ssautils.SetCommonMetadata([]*unstructured.Unstructured{o.Unstructured},
+				map[string]string{corev1.LabelMetadataName: o.GetName()}, nil)
+		}
+	}
 	p, problems, err := plan.New(ctx, r.cluster, objects, plan.Options{
 		Progress: r.Progress, Force: r.ForceConflicts,
 		Manager: func(*unstructured.Unstructured) string { return owner.Manager(r.Environment) },
@@ -179,22 +139,57 @@ func (r *run) apply(ctx context.Context, objects []manifest.Object) ([]manifest.
 		for _, s := range p.Steps {
 			r.Done(Change{s.ID(), s.Action})
 		}
-		r.reportRemovals(removals)
+		for _, o := range removals {
+			r.report(o)
+		}
 		return all, nil
 	}
 	more, err := r.carryOut(ctx, p, removals)
 	return slices.Concat(problems, more, problemsOf(removals)), err
 }
 
-// labelNamespaces adds the label that the API server sets anyway: it records no field manager for
-// an object without fields.
-func labelNamespaces(objects []manifest.Object) {
-	for _, o := range objects {
-		if ssautils.IsNamespace(o.Unstructured) {
-			ssautils.SetCommonMetadata([]*unstructured.Unstructured{o.Unstructured},
-				map[string]string{corev1.LabelMetadataName: o.GetName()}, nil)
-		}
+// requestTimeout limits the time from a check of the inventory to the end of the write that it allows.
+var requestTimeout = 15 * time.Second
+
+// open reads the inventory. It ends another run that is under way, or died: from here on that begins no request. It
+// waits for the last ones, so that the plan of this run knows their effects.
+func (r *run) open(ctx context.Context) (err error) {
+	r.inventory, r.others, err = inventory.Open(ctx, r.cluster, r.Environment, r.Repository)
+	switch {
+	case err != nil:
+		return err
+	case r.isDelete && !r.inventory.Exists():
+		return fmt.Errorf("nothing of environment %s was applied by render apply to %s", r.Environment, r.cluster.Name)
+	case r.DryRun || !r.inventory.IsUnfinished():
+		return nil
 	}
+	r.Progress("waiting for the last requests of another run")
+	if err := r.begin(ctx, nil); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(requestTimeout):
+		return nil
+	}
+}
+
+// begin adds objects to the inventory and claims it, before the first write of the run.
+func (r *run) begin(ctx context.Context, ids map[manifest.ID]bool) error {
+	err := r.inventory.Begin(ctx, ids)
+	r.hasBegun = err == nil
+	return err
+}
+
+// permitted calls write, unless another run took over.
+func (r *run) permitted(ctx context.Context, write func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	if err := r.inventory.Check(ctx); err != nil {
+		return err
+	}
+	return write(ctx)
 }
 
 // carryOut applies, prunes and waits. Its problems are the reasons why it stopped halfway, and the
@@ -210,21 +205,22 @@ func (r *run) carryOut(ctx context.Context, p *plan.Plan, removals []*removal) (
 	if err := r.remove(ctx, removals); err != nil {
 		return nil, err
 	}
-	maps.Copy(ids, keptIDs(removals))
-	awaited := r.awaitAll(p.Steps, removals)
-	if !r.Wait {
-		awaited = nil
+	for _, o := range removals {
+		if o.isKept {
+			ids[o.id] = true
+		}
 	}
-	if len(p.Steps) > 0 {
-		if err := r.inventory.End(ctx, ids); err != nil {
+	endsLast := r.Wait && len(p.Steps) == 0 // a deletion lists its objects until they are gone
+	if !endsLast {
+		if err := r.inventory.End(ctx, ids); err != nil || !r.Wait {
 			return nil, err
 		}
-		return r.wait(ctx, awaited), nil
 	}
-	if problems := r.wait(ctx, awaited); len(problems) > 0 || ctx.Err() != nil {
-		return problems, nil //nolint:nilerr // the inventory still lists the objects, for another run to await
+	problems := r.wait(ctx, r.awaitAll(p.Steps, removals))
+	if endsLast && len(problems) == 0 && ctx.Err() == nil {
+		return nil, r.inventory.End(ctx, ids)
 	}
-	return nil, r.inventory.End(ctx, ids)
+	return problems, nil
 }
 
 // Read returns the objects in rendered/ENVIRONMENT, if that is up to date, without those that deliveries bring. It

@@ -17,13 +17,29 @@ import (
 	"example.com/gatehouse/render/verbs/cluster"
 )
 
-// keepIfNeeded keeps a Namespace or CustomResourceDefinition that still has dependents. The API
-// server would delete them with it, although no inventory of this environment lists them.
+// keepIfNeeded keeps a Namespace or CustomResourceDefinition that still has dependents, except for leaving ones. The
+// API server would delete them with it, although no inventory of this environment lists them.
 func (r *run) keepIfNeeded(ctx context.Context, o *removal, leaving map[manifest.ID]bool) {
 	if o.live == nil || o.live.GetDeletionTimestamp() != nil {
 		return
 	}
-	dependents, err := r.findDependents(ctx, o.live, leaving)
+	kinds, namespace, err := r.dependentKinds(o.live)
+	var dependents []string
+	for _, gvk := range kinds {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+		if err == nil {
+			err = client.IgnoreNotFound(r.cluster.List(ctx, list, client.InNamespace(namespace)))
+		}
+		for _, d := range list.Items {
+			id := manifest.ID{Group: gvk.Group, Kind: gvk.Kind, Namespace: d.Namespace, Name: d.Name}
+			isAutomatic := automatic[manifest.ID{Group: gvk.Group, Kind: gvk.Kind}] ||
+				automatic[manifest.ID{Group: gvk.Group, Kind: gvk.Kind, Name: d.Name}]
+			if !leaving[id] && !isAutomatic && d.DeletionTimestamp == nil && len(d.OwnerReferences) == 0 {
+				dependents = append(dependents, id.String())
+			}
+		}
+	}
 	slices.Sort(dependents)
 	const most = 3
 	switch {
@@ -33,29 +49,6 @@ func (r *run) keepIfNeeded(ctx context.Context, o *removal, leaving map[manifest
 		o.keep(fmt.Sprintf("there is %s, which this environment does not delete; run this again when that is gone",
 			manifest.FirstOf(most, dependents)), true)
 	}
-}
-
-// findDependents names the objects in a Namespace, or of the kind of a CustomResourceDefinition,
-// except for objects that are leaving.
-func (r *run) findDependents(ctx context.Context, live *unstructured.Unstructured,
-	leaving map[manifest.ID]bool) (names []string, err error) {
-	kinds, namespace, err := r.dependentKinds(live)
-	for _, gvk := range kinds {
-		list := &metav1.PartialObjectMetadataList{}
-		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-		if err := client.IgnoreNotFound(r.cluster.List(ctx, list, client.InNamespace(namespace))); err != nil {
-			return nil, err
-		}
-		for _, o := range list.Items {
-			id := manifest.ID{Group: gvk.Group, Kind: gvk.Kind, Namespace: o.Namespace, Name: o.Name}
-			isAutomatic := automatic[manifest.ID{Group: gvk.Group, Kind: gvk.Kind}] ||
-				automatic[manifest.ID{Group: gvk.Group, Kind: gvk.Kind, Name: o.Name}]
-			if !leaving[id] && !isAutomatic && o.DeletionTimestamp == nil && len(o.OwnerReferences) == 0 {
-				names = append(names, id.String())
-			}
-		}
-	}
-	return names, err
 }
 
 // dependentKinds returns the kinds of possible dependents, and their namespace if they have one.

@@ -45,33 +45,26 @@ func (r *removal) keep(reason string, isTemporary bool) {
 }
 
 // planRemovals decides about the listed objects that are not in ids, in deletion order.
-func (r *run) planRemovals(ctx context.Context, ids map[manifest.ID]bool) ([]*removal, error) {
-	var removals []*removal
+func (r *run) planRemovals(ctx context.Context, ids map[manifest.ID]bool) (removals []*removal, err error) {
 	for id := range r.inventory.IDs {
 		if !ids[id] {
 			removals = append(removals, &removal{id: id})
 		}
 	}
-	if len(removals) == 0 {
-		return nil, nil
-	}
-	r.Progress("looking at objects to delete")
 	slices.SortFunc(removals, func(a, b *removal) int { return plan.CompareIDs(b.id, a.id) })
-	err := cluster.ForEach(ctx, len(removals), func(ctx context.Context, i int) error {
-		err := r.removeOne(ctx, removals[i], client.DryRunAll)
-		if err != nil && !cluster.IsFatal(err) {
-			removals[i].problem = &manifest.Problem{Code: manifest.ClusterRefused,
-				Object: removals[i].id.String(), Message: cluster.Messages(err)[0]}
-			return nil
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
 	leaving := map[manifest.ID]bool{}
 	for _, o := range removals {
-		leaving[o.id] = o.live != nil
+		r.Progress("looking at " + kind.Visible(o.id.String()))
+		err := r.removeOne(ctx, o, client.DryRunAll)
+		switch {
+		case err == nil:
+			leaving[o.id] = o.live != nil
+		case cluster.IsFatal(err):
+			return nil, err
+		default:
+			o.problem = &manifest.Problem{Code: manifest.ClusterRefused, Object: o.id.String(),
+				Message: cluster.Messages(err)[0]}
+		}
 	}
 	for _, o := range removals {
 		r.keepIfNeeded(ctx, o, leaving)
@@ -88,55 +81,27 @@ func problemsOf(removals []*removal) (problems []manifest.Problem) {
 	return problems
 }
 
-// keptIDs returns the objects that stay in the inventory.
-func keptIDs(removals []*removal) map[manifest.ID]bool {
-	kept := map[manifest.ID]bool{}
-	for _, o := range removals {
-		if o.isKept {
-			kept[o.id] = true
-		}
-	}
-	return kept
-}
-
-func (r *run) reportRemovals(removals []*removal) {
-	for _, o := range removals {
-		if o.live != nil {
-			r.Done(Change{o.id, Deleted})
-		}
+// report reports a deletion, unless the object stays.
+func (r *run) report(o *removal) {
+	if o.live != nil {
+		r.Done(Change{o.id, Deleted})
 	}
 }
 
 // remove deletes objects, except for Namespaces and CustomResourceDefinitions that became needed.
 func (r *run) remove(ctx context.Context, removals []*removal) error {
 	for _, o := range removals {
+		if o.live != nil {
+			r.Progress("deleting " + kind.Visible(o.id.String()))
+			r.keepIfNeeded(ctx, o, nil)
+		}
 		if o.live == nil {
 			continue
 		}
-		if err := context.Cause(ctx); err != nil {
-			return err
+		if err := r.permitted(ctx, func(ctx context.Context) error { return r.removeOne(ctx, o) }); err != nil {
+			return fmt.Errorf("delete %s: %w", o.id, err)
 		}
-		r.Progress("deleting " + kind.Visible(o.id.String()))
-		if r.keepIfNeeded(ctx, o, nil); o.live == nil {
-			continue
-		}
-		if err := r.removeChecked(ctx, o); err != nil {
-			return err
-		}
-		r.reportRemovals([]*removal{o})
-	}
-	return nil
-}
-
-// removeChecked deletes an object, unless another run took over.
-func (r *run) removeChecked(ctx context.Context, o *removal) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	if err := r.inventory.Check(ctx); err != nil {
-		return err
-	}
-	if err := r.removeOne(ctx, o); err != nil {
-		return fmt.Errorf("delete %s: %w", o.id, err)
+		r.report(o)
 	}
 	return nil
 }
@@ -177,10 +142,14 @@ func (r *run) refuseDelete(live *unstructured.Unstructured) (reason string, isTe
 	others := slices.DeleteFunc(slices.Clone(appliers), func(other string) bool {
 		return other == owner.Manager(r.Environment)
 	})
+	// The cluster records no manager of a ServiceAccount, for example, with nothing but a name.
+	hasManagers := slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Subresource == ""
+	})
 	tool := owner.Of(live)
 	kept := delivery.Keeping(delivery.Settings(live, delivery.Flux, delivery.Argo))
 	switch {
-	case len(others) == len(appliers) && hasManagedFields(live):
+	case len(others) == len(appliers) && hasManagers:
 		return "this environment did not apply it", false
 	case len(others) > 0:
 		return strings.Join(others, " and ") + " applied it, too", false
@@ -188,18 +157,10 @@ func (r *run) refuseDelete(live *unstructured.Unstructured) (reason string, isTe
 		return "it belongs to " + tool, false
 	case kept != nil:
 		return kept.Key + " is " + kept.Value, false
-	case r.keepStartedPods && isStartedPod(r.Kinds, live):
+	case !r.isDelete && isStartedPod(r.Kinds, live):
 		return "it runs; apply again when it has ended, or delete it with kubectl to stop it", true
 	}
 	return "", false
-}
-
-// hasManagedFields reports whether the cluster records the managers of an object. It records none
-// of a ServiceAccount, for example, with nothing but a name.
-func hasManagedFields(live *unstructured.Unstructured) bool {
-	return slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
-		return entry.Subresource == ""
-	})
 }
 
 // gateOf returns the scheduling gate of a rendered Pod; empty for other objects.

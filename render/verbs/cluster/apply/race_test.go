@@ -149,7 +149,7 @@ func TestRunStopsOnceAnotherTakesOver(t *testing.T) {
 	var once sync.Once
 	done, wrong := w.apply(namespace+configMapRange(0, 3, "a"), func(o *Options) {
 		o.Progress = func(step string) {
-			if step == "applying 3 of kind ConfigMap" {
+			if strings.HasPrefix(step, "applying ConfigMap") {
 				once.Do(func() { w.takeOver("eve\x1b@laptop") })
 			}
 		}

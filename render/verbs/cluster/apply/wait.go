@@ -50,7 +50,6 @@ func (r *run) awaitAll(applied []*plan.Step, removals []*removal) (all []*awaite
 }
 
 // wait waits until each object is ready, gone or failed. Its problems name the others.
-// ssa.ResourceManager's WaitForSet reports neither progress nor the message of a status.
 func (r *run) wait(ctx context.Context, all []*awaited) (problems []manifest.Problem) {
 	pending := all
 	immediately := true
@@ -71,23 +70,19 @@ func (r *run) wait(ctx context.Context, all []*awaited) (problems []manifest.Pro
 			return len(pending) == 0, nil
 		})
 	for _, w := range all {
-		if w.status != status.CurrentStatus {
-			problems = append(problems, w.problem(r.Timeout))
+		prefix := fmt.Sprintf("is not ready after %s: ", r.Timeout)
+		switch {
+		case w.status == status.CurrentStatus:
+			continue
+		case w.status == status.FailedStatus:
+			prefix = "failed: "
+		case w.isRemoval:
+			prefix = fmt.Sprintf("is not gone after %s: ", r.Timeout)
 		}
+		problems = append(problems, manifest.Problem{Code: manifest.ClusterRefused,
+			File: w.file, Object: w.id.String(), Message: prefix + w.message})
 	}
 	return problems
-}
-
-func (w *awaited) problem(timeout time.Duration) manifest.Problem {
-	prefix := fmt.Sprintf("is not ready after %s: ", timeout)
-	switch {
-	case w.status == status.FailedStatus:
-		prefix = "failed: "
-	case w.isRemoval:
-		prefix = fmt.Sprintf("is not gone after %s: ", timeout)
-	}
-	return manifest.Problem{Code: manifest.ClusterRefused,
-		File: w.file, Object: w.id.String(), Message: prefix + w.message}
 }
 
 // observe returns the progress of an object. Live is nil if the cluster lacks the object.

@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	utilwait "k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/cluster"
@@ -38,15 +38,16 @@ func (r *run) applyPlan(ctx context.Context, p *plan.Plan) (problems []manifest.
 	}
 	p.IsSettling = true
 	const immediately = true
+	isDeferred := func(s *plan.Step) bool { return s.Deferred != nil }
+	isJudged := func(s *plan.Step) bool { return s.Deferred == nil }
 	err = utilwait.PollUntilContextTimeout(ctx, settlingInterval, min(settlingTime, r.Timeout), immediately,
 		func(context.Context) (isOver bool, err error) {
-			_, deferred := splitDeferred(rest)
+			deferred := slices.DeleteFunc(slices.Clone(rest), isJudged)
 			if problems, err = p.Judge(ctx, deferred); err != nil || len(problems) > 0 {
 				return true, err
 			}
-			ready, deferred := splitDeferred(rest)
-			rest = deferred
-			problems, err = r.applySteps(ctx, ready)
+			problems, err = r.applySteps(ctx, slices.DeleteFunc(slices.Clone(rest), isDeferred))
+			rest = slices.DeleteFunc(deferred, isJudged)
 			return len(rest) == 0 || len(problems) > 0, err
 		})
 	if !utilwait.Interrupted(err) || ctx.Err() != nil {
@@ -58,68 +59,34 @@ func (r *run) applyPlan(ctx context.Context, p *plan.Plan) (problems []manifest.
 	return problems, nil
 }
 
-func splitDeferred(steps []*plan.Step) (ready, deferred []*plan.Step) {
+// applySteps applies objects in order, as the library does. It stops at the first problem.
+func (r *run) applySteps(ctx context.Context, steps []*plan.Step) ([]manifest.Problem, error) {
 	for _, s := range steps {
-		if s.Deferred != nil {
-			deferred = append(deferred, s)
-		} else {
-			ready = append(ready, s)
-		}
-	}
-	return ready, deferred
-}
-
-// applySteps applies objects kind by kind, several of one kind at a time. It stops after a kind with
-// problems.
-func (r *run) applySteps(ctx context.Context, steps []*plan.Step) (problems []manifest.Problem, err error) {
-	for len(steps) > 0 && len(problems) == 0 && err == nil {
-		gvk := steps[0].GroupVersionKind()
-		n := slices.IndexFunc(steps, func(s *plan.Step) bool { return s.GroupVersionKind() != gvk })
-		if n < 0 {
-			n = len(steps)
-		}
-		r.Progress(fmt.Sprintf("applying %d of kind %s", n, gvk.Kind))
-		actions := make([]Action, n)
-		refusals := make([]error, n)
-		err = cluster.ForEach(ctx, n, func(ctx context.Context, i int) (err error) {
-			actions[i], err = r.write(ctx, steps[i])
-			if err != nil && !cluster.IsFatal(err) {
-				refusals[i] = err
-				err = nil
-			}
-			return err
-		})
-		for i, s := range steps[:n] {
+		action := Unchanged
+		if r.ForceConflicts || s.IsPending() { // with --force-conflicts it takes unchanged objects from kubectl, too
+			r.Progress("applying " + kind.Visible(s.String()))
+			err := r.permitted(ctx, func(ctx context.Context) (err error) {
+				action, err = r.write(ctx, s)
+				return err
+			})
 			switch {
-			case refusals[i] != nil:
-				problems = append(problems, cluster.Explain(s.Object, refusals[i])...)
-			case actions[i] != "":
-				r.Done(Change{s.ID(), actions[i]})
+			case err == nil:
+			case cluster.IsFatal(err):
+				return nil, err
+			default:
+				return cluster.Explain(s.Object, err), nil
 			}
 		}
-		steps = steps[n:]
+		r.Done(Change{s.ID(), action})
 	}
-	return problems, err
+	return nil, nil
 }
 
-// write applies a changed object, unless another run took over. With --force-conflicts it also
-// takes unchanged objects from kubectl.
 func (r *run) write(ctx context.Context, s *plan.Step) (Action, error) {
-	if !r.ForceConflicts && !s.IsPending() {
-		return Unchanged, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	if err := r.inventory.Check(ctx); err != nil {
-		return "", err
-	}
 	manager := owner.Manager(r.Environment)
 	if !r.ForceConflicts && !s.IsCreatedOnce() {
-		if err := r.cluster.Apply(ctx, client.ApplyConfigurationFromUnstructured(s.DeepCopy()),
-			client.FieldOwner(manager)); err != nil {
-			return "", err
-		}
-		return s.Action, nil
+		return s.Action, r.cluster.Apply(ctx, client.ApplyConfigurationFromUnstructured(s.DeepCopy()),
+			client.FieldOwner(manager))
 	}
 	options := ssa.ApplyOptions{IfNotPresentSelector: delivery.FluxSelector(delivery.CreatedOnce)}
 	if r.ForceConflicts {

@@ -19,6 +19,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/verbs/cluster"
 	"example.com/gatehouse/render/verbs/cluster/plan"
+	"example.com/gatehouse/render/watchdog"
 )
 
 // Compare renders environments and compares them with a cluster. If one cannot be rendered, it
@@ -60,6 +61,7 @@ func Compare(ctx context.Context, c *cluster.Cluster, repository *render.Reposit
 // reported as pruned from another.
 func compareAll(ctx context.Context, c *cluster.Cluster, kinds *registry.Kinds, renderings []*render.Rendering,
 	progress func(environment, step string)) (compared []*compare.Comparison, err error) {
+	watchdog.Hold() // to the end: the cluster decides the rest of the work
 	known := map[manifest.ID]bool{}
 	for _, r := range renderings {
 		for _, o := range everyObject(r) {

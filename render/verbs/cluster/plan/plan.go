@@ -134,10 +134,7 @@ func (p *Plan) Judge(ctx context.Context, steps []*Step) (problems []manifest.Pr
 }
 
 func (p *Plan) judge(ctx context.Context, s *Step) error {
-	s.Action = ""
-	s.Deferred = nil
-	s.problems = nil
-	s.DryRun = nil
+	*s = Step{Object: s.Object}
 	err := p.ask(ctx, s)
 	switch {
 	case s.Live == nil:
@@ -164,13 +161,12 @@ func (p *Plan) judge(ctx context.Context, s *Step) error {
 func DropEncrypted(objects []manifest.Object, consequence string) (readable []manifest.Object,
 	warnings []manifest.Problem) {
 	for _, o := range objects {
-		if manifest.IsEncrypted(o.Unstructured) {
-			warnings = append(warnings, manifest.Problem{Code: manifest.ClusterDiffers,
-				File: o.File, Object: o.String(),
-				Message: "SOPS encrypted it, and " + consequence, Warning: true})
-		} else {
+		if !manifest.IsEncrypted(o.Unstructured) {
 			readable = append(readable, o)
+			continue
 		}
+		warnings = append(warnings, manifest.Problem{Code: manifest.ClusterDiffers, Warning: true,
+			File: o.File, Object: o.String(), Message: "SOPS encrypted it, and " + consequence})
 	}
 	return readable, warnings
 }
