@@ -147,7 +147,7 @@ func readChart(content []byte) (name, version string, err error) {
 	return c.Name(), c.Metadata.Version, nil
 }
 
-// get returns the content at a URL, with the credentials of a repository if it is on the same server.
+// get returns the content at a URL, with the credentials of a repository, if there is one, on the same server.
 func (f *Fetcher) get(ctx context.Context, repository, at *url.URL) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {

@@ -117,18 +117,34 @@ func (f *Fetcher) All() []fetched.Files {
 	return all
 }
 
+type result struct {
+	files fetched.Files
+	err   error
+}
+
 // Fetch implements fetched.Fetcher.
 func (f *Fetcher) Fetch(from fetched.Source) (fetched.Files, error) {
-	type result struct {
-		files fetched.Files
-		err   error
-	}
 	r := memo.Get(&f.once, from, func() (r result) {
-		if r.files, r.err = f.fetch(from); r.err != nil {
+		if from.IsBase {
+			r.files, r.err = f.fetchEntry(from)
+		} else {
+			r.files, r.err = f.fetchOnce(from)
+		}
+		if r.err != nil {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			f.failed = append(f.failed, Failure{from, r.err.Error()})
 		}
+		return r
+	})
+	return r.files, r.err
+}
+
+// fetchOnce is fetch, once in a run: several bases may be in one repository.
+func (f *Fetcher) fetchOnce(from fetched.Source) (fetched.Files, error) {
+	type key fetched.Source
+	r := memo.Get(&f.once, key(from), func() (r result) {
+		r.files, r.err = f.fetch(from)
 		return r
 	})
 	return r.files, r.err
@@ -151,7 +167,9 @@ func (f *Fetcher) locate(from fetched.Source) (*url.URL, error) {
 	switch {
 	case from.IsGit && !isHTTP && u.Scheme != "ssh":
 		return nil, fmt.Errorf("%s is no URL of git: write https:// or ssh://", from.Repository)
-	case !from.IsGit && u.Scheme != ociScheme && (!isHTTP || from.Chart == ""):
+	case from.IsFile && !isHTTP:
+		return nil, fmt.Errorf("%s is no URL of a file: write https://", from.Repository)
+	case !from.IsGit && !from.IsFile && u.Scheme != ociScheme && (!isHTTP || from.Chart == ""):
 		return nil, fmt.Errorf("%s is no URL of charts: write https:// or oci://", from.Repository)
 	case from.Chart != "" && !word.MatchString(from.Chart):
 		return nil, fmt.Errorf("%q is no name of a chart", from.Chart)
@@ -185,6 +203,8 @@ func (f *Fetcher) fetch(from fetched.Source) (files fetched.Files, err error) {
 	switch {
 	case from.IsGit:
 		content, resolved, err = f.getCommit(ctx, from, u)
+	case from.IsFile:
+		content, err = f.getFile(ctx, from, u)
 	case isOCI:
 		content, resolved, err = f.getLayer(ctx, from)
 	default:
@@ -193,6 +213,8 @@ func (f *Fetcher) fetch(from fetched.Source) (files fetched.Files, err error) {
 	switch {
 	case err != nil:
 		return files, err
+	case from.IsFile:
+		return f.keepFile(from, content, nameOfFile(u.Path))
 	case from.Chart == "":
 		return f.keepTree(from, content, resolved)
 	}
@@ -233,7 +255,12 @@ const archiveFile = "archive.tar"
 
 // treeName returns the name of the folder of a tree: of its repository, as messages have it.
 func treeName(from fetched.Source) string {
-	name := strings.TrimSuffix(path.Base(strings.TrimRight(from.Repository, "/")), ".git")
+	return nameOfFile(strings.TrimSuffix(strings.TrimRight(from.Repository, "/"), ".git"))
+}
+
+// nameOfFile returns the last name of a path, or "files" if that is no name for the cache.
+func nameOfFile(at string) string {
+	name := path.Base(at)
 	if !word.MatchString(name) || name == archiveFile {
 		return "files"
 	}

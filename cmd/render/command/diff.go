@@ -24,6 +24,7 @@ import (
 	"example.com/gatehouse/render/verbs/cluster"
 	"example.com/gatehouse/render/verbs/cluster/live"
 	"example.com/gatehouse/render/verbs/diff"
+	"example.com/gatehouse/render/verbs/images"
 	"example.com/gatehouse/render/verbs/page"
 )
 
@@ -148,6 +149,10 @@ func runDiff(cmd *cobra.Command, kinds *registry.Kinds, f diffFlags) error {
 			}
 			if err != nil {
 				return err
+			}
+			if f.fetcher != nil {
+				p.step("asking the registries of new images")
+				images.Ask(d, f.fetcher)
 			}
 			p.stop()
 			return printDifferences(cmd, d, repository.Now, f)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -204,7 +205,8 @@ func printFetched(cmd *cobra.Command, r fetchReport, output string) (err error) 
 		err = printJSON(cmd.OutOrStdout(), r)
 	} else {
 		for _, files := range r.Fetched {
-			fmt.Fprintf(cmd.OutOrStdout(), "%s -> %s %s\n", files.Source, files.Resolved, files.Digest)
+			to := strings.TrimSpace(files.Resolved + " " + files.Digest)
+			fmt.Fprintf(cmd.OutOrStdout(), "%s -> %s\n", files.Source, to)
 		}
 		for _, failure := range r.NotFetched {
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", failure.Source, failure.Error)

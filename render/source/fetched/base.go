@@ -1,0 +1,107 @@
+package fetched
+
+import (
+	"net/url"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Base is a folder in a git repository that an entry of a kustomization names.
+type Base struct {
+	Source
+	// Folder is its path in the repository.
+	Folder string
+	// HasSubmodules reports whether kustomize fetches the submodules of the repository, too.
+	HasSubmodules bool
+}
+
+var (
+	gitUser = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9-]*@`)
+	gitHub  = regexp.MustCompile(`(?i)^github\.com[/:]`)
+)
+
+// BaseOf returns the base that an entry names, if kustomize takes it for one: see NewRepoSpecFromURL in
+// api/internal/git/repospec.go. The repository ends before _git/NAME/, //, after .git or, without these, after two
+// names.
+func BaseOf(entry string) (base Base, is bool) {
+	entry, query, _ := strings.Cut(entry, "?")
+	if rest, isForced := cutFold(entry, "git::"); isForced {
+		entry = rest
+	}
+	scheme := ""
+	for _, known := range []string{"ssh://", "https://", "http://"} {
+		if rest, is := cutFold(entry, known); is {
+			scheme = known
+			entry = rest
+			break
+		}
+	}
+	user := gitUser.FindString(entry)
+	entry = entry[len(user):]
+	isShort := scheme == "" // as ssh has it: user@host:path
+	isOfGitHub := gitHub.MatchString(entry)
+	end := strings.Index(entry, "/")
+	if colon := strings.Index(entry, ":"); isShort && colon > 0 && (end < 0 || colon < end) {
+		end = colon
+	}
+	if end <= 0 || isShort && user == "" && !isOfGitHub {
+		return base, false
+	}
+	host := entry[:end]
+	switch {
+	case isOfGitHub && (scheme == "ssh://" || user != ""):
+		scheme = "ssh://"
+		host = "github.com"
+	case isOfGitHub:
+		scheme = "https://"
+		host = "github.com"
+	case isShort:
+		scheme = "ssh://"
+	}
+	repository, folder := splitBase(entry[end+1:])
+	folder = path.Clean(strings.TrimPrefix(folder, "/"))
+	if repository == "" || folder == ".." || strings.HasPrefix(folder, "../") {
+		return base, false
+	}
+	base = Base{Source{Repository: scheme + user + host + "/" + repository, IsGit: true}, folder, true}
+	if values, err := url.ParseQuery(query); err == nil {
+		base.Version = values.Get("version")
+		if ref := values.Get("ref"); ref != "" {
+			base.Version = ref
+		}
+		if has, err := strconv.ParseBool(values.Get("submodules")); err == nil {
+			base.HasSubmodules = has
+		}
+	}
+	return base, true
+}
+
+// splitBase splits a path into that of a repository, empty without one, and that of a folder in it.
+func splitBase(name string) (repository, folder string) {
+	const ofAzure = "_git/"
+	if before, after, is := strings.Cut(name, ofAzure); is {
+		repository, folder, _ = strings.Cut(after, "/")
+		return before + ofAzure + repository, folder
+	}
+	if before, after, is := strings.Cut(name, "//"); is {
+		return before, after
+	}
+	if before, after, is := strings.Cut(name, ".git"); is {
+		return before + ".git", after
+	}
+	names := strings.SplitN(name, "/", 3)
+	if len(names) < 2 {
+		return "", ""
+	}
+	return names[0] + "/" + names[1], strings.Join(names[2:], "")
+}
+
+// cutFold is strings.CutPrefix for letters of any case.
+func cutFold(text, prefix string) (rest string, is bool) {
+	if len(text) < len(prefix) || !strings.EqualFold(text[:len(prefix)], prefix) {
+		return text, false
+	}
+	return text[len(prefix):], true
+}
