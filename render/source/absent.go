@@ -120,9 +120,12 @@ func (r folderReader) fetch(f loadField, name string, entry *yaml.Node) error {
 
 // loadFetched reads the kustomization again, with the paths of fetched entries.
 func (k *Kustomization) loadFetched() {
-	content := encode(k.root)
 	k.Kustomization = types.Kustomization{}
-	if err := k.Unmarshal(content); err != nil {
+	content, err := yaml.Marshal(k.root)
+	if err == nil {
+		err = k.Unmarshal(content)
+	}
+	if err != nil {
 		k.problems.add(k.File, 0, "%v", err)
 	}
 	k.standIn = encode(k.Kustomization)

@@ -391,8 +391,12 @@ func (i Installer) inSource(r Release) Release {
 		return r
 	}
 	from, reason := folder.SourceOf(r.source)
-	r.isElsewhere = from.IsGit && i.Origin.Elsewhere(application.Source{RepoURL: from.Repository,
-		TargetRevision: cmp.Or(from.Version, from.Range)}) != ""
+	revision := cmp.Or(from.Version, from.Range)
+	if valueAt(r.source, "spec", "ref") == nil {
+		revision = "" // its master may be our main
+	}
+	r.isElsewhere = from.IsGit &&
+		i.Origin.Elsewhere(application.Source{RepoURL: from.Repository, TargetRevision: revision}) != ""
 	switch {
 	case !r.isElsewhere && i.hasChart(r.Folder), !i.Files.IsFetching():
 		return r
