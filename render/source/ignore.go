@@ -28,7 +28,9 @@ type ignoring struct {
 func (f *FileSystem) InArtifact(ignore string) *FileSystem { return f.inArtifact("", ignore) }
 
 // InFetched is InArtifact for the source that has a fetched folder.
-func (f *FileSystem) InFetched(folder string) *FileSystem { return f.inArtifact(fetched.Top(folder), "") }
+func (f *FileSystem) InFetched(folder string) *FileSystem {
+	return f.inArtifact(fetched.Top(folder), "")
+}
 
 func (f *FileSystem) inArtifact(top, ignore string) *FileSystem {
 	artifact := f.With(nil)
