@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"path"
 
 	"github.com/distribution/reference"
@@ -71,10 +70,7 @@ func (f *Fetcher) Image(name string, needsPlatforms bool) (image fetched.Image, 
 	if err == nil && needsPlatforms {
 		image.Platforms, err = platformsOf(ctx, repository, at)
 	}
-	if err != nil {
-		err = fmt.Errorf("%s: %w", name, reason(err))
-	}
-	return image, err
+	return image, reason(err)
 }
 
 func resolve(ctx context.Context, in *remote.Repository, at string) (digest string, err error) {

@@ -24,7 +24,6 @@ import (
 	"example.com/gatehouse/render/verbs/cluster"
 	"example.com/gatehouse/render/verbs/cluster/live"
 	"example.com/gatehouse/render/verbs/diff"
-	"example.com/gatehouse/render/verbs/images"
 	"example.com/gatehouse/render/verbs/page"
 )
 
@@ -150,10 +149,7 @@ func runDiff(cmd *cobra.Command, kinds *registry.Kinds, f diffFlags) error {
 			if err != nil {
 				return err
 			}
-			if f.fetcher != nil {
-				p.step("asking the registries of new images")
-				images.Ask(d, f.fetcher)
-			}
+			f.askForImages(cmd.ErrOrStderr(), d, p)
 			p.stop()
 			return printDifferences(cmd, d, repository.Now, f)
 		})

@@ -1,6 +1,9 @@
 package images
 
 import (
+	"maps"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"example.com/gatehouse/kind/pod"
@@ -10,10 +13,10 @@ import (
 )
 
 // Ask asks the registries of the images that a change adds to Pods. What they answer becomes a fact of the comparisons;
-// an image whose registry does not answer stays unknown.
-func Ask(d *compare.Diff, registry fetched.Registry) {
+// it returns why nothing is known of the others.
+func Ask(d *compare.Diff, registry fetched.Registry) (unknown []string) {
 	if d.Base == "" {
-		return
+		return nil
 	}
 	all, _ := List(d)
 	isNew := map[string]bool{}
@@ -30,29 +33,29 @@ func Ask(d *compare.Diff, registry fetched.Registry) {
 			for _, t := range e.PodChanges(c) {
 				for _, p := range pod.Programs(&t.Is.Spec) {
 					if isNew[p.Image] {
-						needsPlatforms[p.Image] = needsPlatforms[p.Image] || t.Is.Spec.NodeSelector[corev1.LabelArchStable] != ""
+						isSelected := t.Is.Spec.NodeSelector[corev1.LabelArchStable] != ""
+						needsPlatforms[p.Image] = needsPlatforms[p.Image] || isSelected
 					}
 				}
 			}
 		}
 	}
-	names := make([]string, 0, len(needsPlatforms))
-	for name := range needsPlatforms {
-		names = append(names, name)
-	}
-	answers := make([]*fetched.Image, len(names))
+	names := slices.Sorted(maps.Keys(needsPlatforms))
+	answers := make([]fetched.Image, len(names))
+	errs := make([]error, len(names))
 	parallel.Some(len(names), len(names), func(n int) {
-		if image, err := registry.Image(names[n], needsPlatforms[names[n]]); err == nil {
-			answers[n] = &image
-		}
+		answers[n], errs[n] = registry.Image(names[n], needsPlatforms[names[n]])
 	})
 	found := map[string]fetched.Image{}
-	for n, answer := range answers {
-		if answer != nil {
-			found[names[n]] = *answer
+	for n, name := range names {
+		if errs[n] == nil {
+			found[name] = answers[n]
+		} else {
+			unknown = append(unknown, name+": "+errs[n].Error())
 		}
 	}
 	for _, e := range d.Environments {
 		e.Images = found
 	}
+	return unknown
 }
