@@ -117,10 +117,13 @@ type Facts struct {
 	// PostBuild has the values of variables in the objects after the change, if Flux substitutes any.
 	PostBuild *flux.PostBuild
 	// Images are new images as their registries have them; none of those that were not asked or gave no answer.
-	Images map[string]fetched.Image
+	Images map[string]Image
 	// NameReferences are the fields that configurations of kustomize know to name objects after the change.
 	NameReferences []references.Configured
 }
+
+// Image is an image as its registry has it.
+type Image = fetched.Image
 
 // Comparison is an environment before and after a change. It never changes. One goroutine at a time uses it.
 type Comparison struct {

@@ -177,7 +177,7 @@ func reason(err error) error {
 	var of *url.Error
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("no whole answer in %s", maxOne)
+		return fmt.Errorf("no answer in %s, or no whole one in %s", maxWait, maxOne)
 	case errors.As(err, &of):
 		return of.Err
 	}

@@ -162,21 +162,31 @@ func (f *Fetcher) locate(from fetched.Source) (*url.URL, error) {
 	if err := f.trust.check(from, u); err != nil { // also of what the cache has
 		return nil, err
 	}
-	isHTTP := u.Scheme == "https" || u.Scheme == "http"
+	if err := checkScheme(from, u.Scheme); err != nil {
+		return nil, err
+	}
 	_, hasPassword := u.User.Password()
 	switch {
-	case from.IsGit && !isHTTP && u.Scheme != "ssh":
-		return nil, fmt.Errorf("%s is no URL of git: write https:// or ssh://", from.Repository)
-	case from.IsFile && !isHTTP:
-		return nil, fmt.Errorf("%s is no URL of a file: write https://", from.Repository)
-	case !from.IsGit && !from.IsFile && u.Scheme != ociScheme && (!isHTTP || from.Chart == ""):
-		return nil, fmt.Errorf("%s is no URL of charts: write https:// or oci://", from.Repository)
 	case from.Chart != "" && !word.MatchString(from.Chart):
 		return nil, fmt.Errorf("%q is no name of a chart", from.Chart)
 	case hasPassword, u.User != nil && u.Scheme != "ssh":
 		return nil, fmt.Errorf("%s has a password or a user: remove it, and log in by helm or git", u.Redacted())
 	}
 	return u, nil
+}
+
+// checkScheme returns an error for a protocol that does not serve a source.
+func checkScheme(from fetched.Source, scheme string) error {
+	isHTTP := scheme == "https" || scheme == "http"
+	switch {
+	case from.IsGit && !isHTTP && scheme != "ssh":
+		return fmt.Errorf("%s is no URL of git: write https:// or ssh://", from.Repository)
+	case from.IsFile && !isHTTP:
+		return fmt.Errorf("%s is no URL of a file: write https://", from.Repository)
+	case !from.IsGit && !from.IsFile && scheme != ociScheme && (!isHTTP || from.Chart == ""):
+		return fmt.Errorf("%s is no URL of charts: write https:// or oci://", from.Repository)
+	}
+	return nil
 }
 
 func (f *Fetcher) fetch(from fetched.Source) (files fetched.Files, err error) {

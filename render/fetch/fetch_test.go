@@ -368,3 +368,28 @@ func TestNamesAreThoseOfDeliveries(t *testing.T) {
 		t.Errorf("by HTTP: %v", names.plain)
 	}
 }
+
+// Sources that are fetched side by side keep their own digests.
+func TestTheCacheIsWrittenSideBySide(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	cache := t.TempDir()
+	f := fetcherFor(t, cache, &Trust{Base: named()})
+	var all sync.WaitGroup
+	source := func(n int) fetched.Source { return fetched.Source{Repository: fmt.Sprint("https://example.com/", n)} }
+	for n := range 300 {
+		all.Go(func() {
+			if err := f.cache.remember(source(n), known{Digest: digestOf([]byte(fmt.Sprint(n)))}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for n := range 300 {
+		if got := f.cache.find(source(n)).Digest; got != digestOf([]byte(fmt.Sprint(n))) {
+			t.Errorf("%d has %s", n, got)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(cache, "*-*")); len(left) > 0 {
+		t.Errorf("the cache has %v", left)
+	}
+}

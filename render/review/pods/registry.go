@@ -11,7 +11,6 @@ import (
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/review/effect"
 	"example.com/gatehouse/render/review/image"
-	"example.com/gatehouse/render/source/fetched"
 	"example.com/gatehouse/render/verdict/podsecurity"
 )
 
@@ -31,7 +30,7 @@ func reviewImages(both *compare.Comparison, is *podsecurity.Template) (effects [
 }
 
 // registryRisk returns the risk of an image, on nodes of an architecture if one is asked for.
-func registryRisk(name string, found fetched.Image, architecture string) kind.Sentence {
+func registryRisk(name string, found compare.Image, architecture string) kind.Sentence {
 	_, digest, isPinned := strings.Cut(name, "@")
 	isFor := func(platform string) bool { return strings.HasSuffix(platform, "/"+architecture) }
 	switch {

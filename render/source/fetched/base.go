@@ -1,6 +1,7 @@
 package fetched
 
 import (
+	"cmp"
 	"net/url"
 	"path"
 	"regexp"
@@ -27,9 +28,26 @@ var (
 // names.
 func BaseOf(entry string) (base Base, is bool) {
 	entry, query, _ := strings.Cut(entry, "?")
-	if rest, isForced := cutFold(entry, "git::"); isForced {
-		entry = rest
+	host, within := splitHost(entry)
+	repository, folder := splitBase(within)
+	folder = path.Clean(strings.TrimPrefix(folder, "/"))
+	if host == "" || repository == "" || folder == ".." || strings.HasPrefix(folder, "../") {
+		return base, false
 	}
+	base = Base{Source{Repository: host + "/" + repository, IsGit: true}, folder, true}
+	values, err := url.ParseQuery(query)
+	if err != nil { // kustomize takes the defaults
+		return base, true
+	}
+	base.Version = cmp.Or(values.Get("ref"), values.Get("version"))
+	has, err := strconv.ParseBool(values.Get("submodules"))
+	base.HasSubmodules = err != nil || has
+	return base, true
+}
+
+// splitHost splits an entry into the scheme, user and host, empty if it has none, and the path.
+func splitHost(entry string) (host, within string) {
+	entry, _ = cutFold(entry, "git::")
 	scheme := ""
 	for _, known := range []string{"ssh://", "https://", "http://"} {
 		if rest, is := cutFold(entry, known); is {
@@ -40,42 +58,26 @@ func BaseOf(entry string) (base Base, is bool) {
 	}
 	user := gitUser.FindString(entry)
 	entry = entry[len(user):]
-	isShort := scheme == "" // as ssh has it: user@host:path
 	isOfGitHub := gitHub.MatchString(entry)
-	end := strings.Index(entry, "/")
-	if colon := strings.Index(entry, ":"); isShort && colon > 0 && (end < 0 || colon < end) {
-		end = colon
+	separators := "/"
+	if scheme == "" { // as ssh has it: user@host:path
+		separators = "/:"
 	}
-	if end <= 0 || isShort && user == "" && !isOfGitHub {
-		return base, false
+	end := strings.IndexAny(entry, separators)
+	if end <= 0 || scheme == "" && user == "" && !isOfGitHub {
+		return "", ""
 	}
-	host := entry[:end]
+	host = entry[:end]
+	if isOfGitHub {
+		host = "github.com"
+	}
 	switch {
-	case isOfGitHub && (scheme == "ssh://" || user != ""):
-		scheme = "ssh://"
-		host = "github.com"
-	case isOfGitHub:
+	case isOfGitHub && scheme != "ssh://" && user == "":
 		scheme = "https://"
-		host = "github.com"
-	case isShort:
+	case isOfGitHub, scheme == "":
 		scheme = "ssh://"
 	}
-	repository, folder := splitBase(entry[end+1:])
-	folder = path.Clean(strings.TrimPrefix(folder, "/"))
-	if repository == "" || folder == ".." || strings.HasPrefix(folder, "../") {
-		return base, false
-	}
-	base = Base{Source{Repository: scheme + user + host + "/" + repository, IsGit: true}, folder, true}
-	if values, err := url.ParseQuery(query); err == nil {
-		base.Version = values.Get("version")
-		if ref := values.Get("ref"); ref != "" {
-			base.Version = ref
-		}
-		if has, err := strconv.ParseBool(values.Get("submodules")); err == nil {
-			base.HasSubmodules = has
-		}
-	}
-	return base, true
+	return scheme + user + host, entry[end+1:]
 }
 
 // splitBase splits a path into that of a repository, empty without one, and that of a folder in it.
