@@ -46,7 +46,7 @@ func TestFilesOfKustomizationsAreFetchedWithoutCredentials(t *testing.T) {
 		"a redirect":               {away.URL + "/x/y/a", away.URL + "/x/y/web-objects", "leads to the host", false, true},
 		"a password":               {own.URL + "/a", "http://me:secret@" + own.host + "/web-objects", "has a password", false, true},
 		"a local file":             {own.URL + "/a", "file:///etc/passwd", "has no host", false, true},
-		"a local repository":       {own.URL + "/a", "file:///repo.git//a", "names no repository", true, true},
+		"a local repository":       {own.URL + "/a", "file:///repo.git//a", "has no host", true, true},
 		"a program":                {own.URL + "/a", "ext::sh -c x", "names no repository", true, true},
 		"an option":                {own.URL + "/a", "git@--upload-pack=x:me/repo", "", true, true},
 	} {
