@@ -10,6 +10,7 @@ import (
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/settings"
+	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
 	"example.com/gatehouse/render/source/fetched"
 )
@@ -50,6 +51,9 @@ const (
 	noDefinition    = "without a definition"
 	otherRepository = "other repository"
 )
+
+// fetchable are the reasons of a run without --fetch that it may take away.
+var fetchable = []string{charts.NotHere, otherRepository, source.RemoteBase, source.RemoteFile}
 
 // Coverage returns the coverage of the environment.
 func (e *Environment) Coverage() (c Coverage) {
@@ -169,17 +173,17 @@ func (c Coverage) String() string {
 // reasonsOf counts the names of some deliveries by reason.
 func reasonsOf(byReason map[string]map[string]bool, count int) string {
 	reasons := make([]string, 0, len(byReason))
-	for _, reason := range slices.Sorted(maps.Keys(byReason)) {
-		n := len(byReason[reason])
+	for _, name := range slices.Sorted(maps.Keys(byReason)) {
+		n := len(byReason[name])
+		reason := name
 		switch {
-		case reason == charts.NotHere:
-			reason = string(kind.Count(int64(n), "chart")) + " not here: add --fetch"
-		case reason == otherRepository && (n < count || len(byReason) > 1):
-			reason = fmt.Sprintf("%d %s: add --fetch", n, reason)
-		case reason == otherRepository:
-			reason += ": add --fetch"
+		case name == charts.NotHere:
+			reason = string(kind.Count(int64(n), "chart")) + " not here"
 		case n < count || len(byReason) > 1:
 			reason = fmt.Sprintf("%d %s", n, reason)
+		}
+		if slices.Contains(fetchable, name) {
+			reason += ": add --fetch"
 		}
 		reasons = append(reasons, reason)
 	}

@@ -168,7 +168,7 @@ func (f *following) followObjects(parent *Delivery, own manifest.ID) (problems [
 			case d.artifact != nil && d.artifact.unknown != "":
 				open = openUnmade
 			case d.artifact == nil && f.world.isForeign(p, own, f.files):
-				within = f.files.InArtifact("")
+				within = f.files
 				open = f.openForeign
 			}
 			problems = append(problems, f.add(d, within, open)...)
@@ -232,7 +232,7 @@ func (f *following) openForeign(d *Delivery, files *source.FileSystem) []manifes
 	if problems := d.fetch(files, from); problems != nil {
 		return problems
 	}
-	return d.build(files)
+	return d.build(files.InFetched(d.Folder))
 }
 
 // fetch sets the folder of a delivery to that in a source that is not in the tree. It returns a warning if it is not
@@ -243,10 +243,12 @@ func (d *Delivery) fetch(files *source.FileSystem, from fetched.Source) []manife
 		d.unknown(fetched.Reason(from.String(), err))
 		return warning(d.Of, fmt.Sprintf("is not followed, as its source %s is not fetched: %v", from, err))
 	}
-	d.Folder = path.Join(got.Path, d.Folder)
+	top := got.Path
 	if !d.IsFlux {
-		d.Application.Path = source.Relative(d.Folder)
+		top = folder.Top(files, got)
+		d.Application.Top = top
 	}
+	d.Folder = path.Join(top, d.Folder)
 	if files.IsDir(d.Folder) {
 		return nil
 	}
@@ -440,12 +442,11 @@ func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest
 		problems[0].Warning = true
 		return problems
 	}
-	return d.buildSource(files, why)
+	return d.buildSource(files)
 }
 
-// buildSource builds the folder of a source of an Application. It is not in the tree for the reason why, if there is
-// one.
-func (d *Delivery) buildSource(files *source.FileSystem, why string) (problems []manifest.Problem) {
+// buildSource builds the folder of a source of an Application.
+func (d *Delivery) buildSource(files *source.FileSystem) (problems []manifest.Problem) {
 	s := d.Application
 	if written, taken := s.Doubled(files); written != "" {
 		problems = warning(d.Of, fmt.Sprintf("argocd.argoproj.io/manifest-generate-paths: Argo CD takes %s for %s, "+
@@ -460,8 +461,6 @@ func (d *Delivery) buildSource(files *source.FileSystem, why string) (problems [
 	case built == application.OfPlugin:
 		return append(problems, d.notJudged(
 			strings.TrimSuffix("a plugin makes its objects: "+place.Application.Plugin.Name, ": "))...)
-	case built == application.OfHelm && why != "":
-		return append(problems, d.notJudged(why+", and has a chart: "+s.String())...)
 	case built == application.OfHelm:
 		return problems
 	}
@@ -483,15 +482,15 @@ func (d *Delivery) buildSource(files *source.FileSystem, why string) (problems [
 	return append(problems, d.build(files)...)
 }
 
-// fetchElsewhere fetches a source of an Application in git. It reports whether the folder is there.
+// fetchElsewhere fetches a source of an Application. It reports whether the folder is there.
 func (f *following) fetchElsewhere(d *Delivery, files *source.FileSystem, why string) (isThere bool,
 	problems []manifest.Problem) {
-	if !files.IsFetching() || strings.HasPrefix(d.Application.RepoURL, "oci://") {
+	if !files.IsFetching() {
 		d.unknown(why + ": " + d.Application.String())
 		f.foreign = append(f.foreign, d.Place)
 		return false, nil
 	}
-	problems = d.fetch(files, folder.GitSourceOf(d.Application))
+	problems = d.fetch(files, folder.SourceOfApplication(d.Application))
 	return problems == nil, problems
 }
 
@@ -507,11 +506,16 @@ func (d *Delivery) refuse(field string, err error) []manifest.Problem {
 		fmt.Sprintf("%s: %v", field, err)).As(manifest.NotFollowed))}
 }
 
-// sourceOrigin returns the facts that tell whether a source of an Application is the tree: git or, without it, an
-// Application that syncs the folder of the environment.
+// sourceOrigin returns the facts that tell whether a source is the tree: the source of Flux that has the folder of the
+// environment, and git or, without it, an Application that syncs the folder.
 func (c *common) sourceOrigin(repository *Repository, objects []manifest.Object) (origin application.Origin) {
 	if repository.options.Origin != nil {
 		origin = repository.options.Origin()
+	}
+	for _, o := range objects {
+		if c.syncs(o) {
+			origin.Own = folder.Places(o)[0].Source
+		}
 	}
 	if len(origin.URLs) > 0 {
 		return origin

@@ -30,7 +30,7 @@ import (
 func (in *input) install(files *source.FileSystem, cluster func() charts.Cluster, origin application.Origin,
 	releases []release.Release) ([]*release.Installed, []manifest.Problem) {
 	return release.Installer{
-		Files: files, Cluster: cluster, Elsewhere: origin.Elsewhere, Memo: in.shared,
+		Files: files, Cluster: cluster, Origin: origin, Memo: in.shared,
 		PostRender: func(k map[string]any, objects []manifest.Object) ([]manifest.Object, error) {
 			return kustomize.PostRender(in.sources, k, objects)
 		},

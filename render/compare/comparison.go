@@ -17,6 +17,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/references"
 	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/fetched"
 	"example.com/gatehouse/render/verdict"
 )
 
@@ -115,9 +116,14 @@ type Facts struct {
 	Checker *verdict.Checker
 	// PostBuild has the values of variables in the objects after the change, if Flux substitutes any.
 	PostBuild *flux.PostBuild
+	// Images are new images as their registries have them; none of those that were not asked or gave no answer.
+	Images map[string]Image
 	// NameReferences are the fields that configurations of kustomize know to name objects after the change.
 	NameReferences []references.Configured
 }
+
+// Image is an image as its registry has it.
+type Image = fetched.Image
 
 // Comparison is an environment before and after a change. It never changes.
 type Comparison struct {

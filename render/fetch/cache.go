@@ -3,6 +3,7 @@ package fetch
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -75,7 +76,25 @@ func (c *cache) remember(from fetched.Source, k known) error {
 	if err != nil {
 		return err
 	}
-	return regular.ReplaceFile(c.root, sourceFile(from), content)
+	return c.write(sourceFile(from), content)
+}
+
+// write creates or replaces a file. Other runs, and other sources of this one, may write at the same time.
+func (c *cache) write(name string, content []byte) error {
+	file, err := os.CreateTemp(c.dir, "new-")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(content)
+	err = errors.Join(err, file.Close())
+	staged := filepath.Base(file.Name())
+	if err == nil {
+		err = c.root.Rename(staged, name)
+	}
+	if err != nil {
+		_ = c.root.Remove(staged)
+	}
+	return err
 }
 
 // archive returns the only file of a digest, if it is there and whole.
@@ -101,7 +120,7 @@ func (c *cache) keep(name string, content []byte) error {
 	if err := c.root.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	return regular.ReplaceFile(c.root, path.Join(folder, name), content)
+	return c.write(path.Join(folder, name), content)
 }
 
 // keepTree unpacks an archive, unless it is unpacked already.
@@ -146,7 +165,7 @@ func (c *cache) cleanDaily() {
 	if err == nil && time.Since(info.ModTime()) < 24*time.Hour {
 		return
 	}
-	if regular.ReplaceFile(c.root, done, nil) == nil {
+	if c.write(done, nil) == nil {
 		c.clean(time.Now())
 	}
 }
@@ -163,7 +182,9 @@ func (c *cache) clean(now time.Time) {
 	for _, folder := range []string{"files", "sources", "."} {
 		entries, _ := fs.ReadDir(c.root.FS(), folder)
 		if folder == "." { // what a killed run has left
-			isOther := func(e fs.DirEntry) bool { return !strings.HasPrefix(e.Name(), "git-") }
+			isOther := func(e fs.DirEntry) bool {
+				return !strings.HasPrefix(e.Name(), "git-") && !strings.HasPrefix(e.Name(), "new-")
+			}
 			entries = slices.DeleteFunc(entries, isOther)
 		}
 		for _, of := range entries {

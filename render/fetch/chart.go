@@ -147,7 +147,7 @@ func readChart(content []byte) (name, version string, err error) {
 	return c.Name(), c.Metadata.Version, nil
 }
 
-// get returns the content at a URL, with the credentials of a repository if it is on the same server.
+// get returns the content at a URL, with the credentials of a repository, if there is one, on the same server.
 func (f *Fetcher) get(ctx context.Context, repository, at *url.URL) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
@@ -177,7 +177,7 @@ func reason(err error) error {
 	var of *url.Error
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("no whole answer in %s", maxOne)
+		return fmt.Errorf("no answer in %s, or no whole one in %s", maxWait, maxOne)
 	case errors.As(err, &of):
 		return of.Err
 	}

@@ -96,10 +96,10 @@ func (l *logins) ofRegistry(ctx context.Context, host string) (auth.Credential, 
 	return l.ask(ctx, host)
 }
 
-// ofRepository returns the credentials of a Helm repository.
+// ofRepository returns the credentials of a Helm repository; none without one.
 func (l *logins) ofRepository(repository *url.URL) (username, password string) {
-	if user := repository.User; user != nil {
-		return "", "" // of the tree, and not of the caller
+	if repository == nil || repository.User != nil { // of the tree, and not of the caller
+		return "", ""
 	}
 	for _, known := range l.repositories {
 		u, err := url.Parse(known.URL)

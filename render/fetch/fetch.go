@@ -117,18 +117,34 @@ func (f *Fetcher) All() []fetched.Files {
 	return all
 }
 
+type result struct {
+	files fetched.Files
+	err   error
+}
+
 // Fetch implements fetched.Fetcher.
 func (f *Fetcher) Fetch(from fetched.Source) (fetched.Files, error) {
-	type result struct {
-		files fetched.Files
-		err   error
-	}
 	r := memo.Get(&f.once, from, func() (r result) {
-		if r.files, r.err = f.fetch(from); r.err != nil {
+		if from.IsBase {
+			r.files, r.err = f.fetchEntry(from)
+		} else {
+			r.files, r.err = f.fetchOnce(from)
+		}
+		if r.err != nil {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			f.failed = append(f.failed, Failure{from, r.err.Error()})
 		}
+		return r
+	})
+	return r.files, r.err
+}
+
+// fetchOnce is fetch, once in a run: several bases may be in one repository.
+func (f *Fetcher) fetchOnce(from fetched.Source) (fetched.Files, error) {
+	type key fetched.Source
+	r := memo.Get(&f.once, key(from), func() (r result) {
+		r.files, r.err = f.fetch(from)
 		return r
 	})
 	return r.files, r.err
@@ -146,19 +162,31 @@ func (f *Fetcher) locate(from fetched.Source) (*url.URL, error) {
 	if err := f.trust.check(from, u); err != nil { // also of what the cache has
 		return nil, err
 	}
-	isHTTP := u.Scheme == "https" || u.Scheme == "http"
+	if err := checkScheme(from, u.Scheme); err != nil {
+		return nil, err
+	}
 	_, hasPassword := u.User.Password()
 	switch {
-	case from.IsGit && !isHTTP && u.Scheme != "ssh":
-		return nil, fmt.Errorf("%s is no URL of git: write https:// or ssh://", from.Repository)
-	case !from.IsGit && u.Scheme != ociScheme && (!isHTTP || from.Chart == ""):
-		return nil, fmt.Errorf("%s is no URL of charts: write https:// or oci://", from.Repository)
 	case from.Chart != "" && !word.MatchString(from.Chart):
 		return nil, fmt.Errorf("%q is no name of a chart", from.Chart)
 	case hasPassword, u.User != nil && u.Scheme != "ssh":
 		return nil, fmt.Errorf("%s has a password or a user: remove it, and log in by helm or git", u.Redacted())
 	}
 	return u, nil
+}
+
+// checkScheme returns an error for a protocol that does not serve a source.
+func checkScheme(from fetched.Source, scheme string) error {
+	isHTTP := scheme == "https" || scheme == "http"
+	switch {
+	case from.IsGit && !isHTTP && scheme != "ssh":
+		return fmt.Errorf("%s is no URL of git: write https:// or ssh://", from.Repository)
+	case from.IsFile && !isHTTP:
+		return fmt.Errorf("%s is no URL of a file: write https://", from.Repository)
+	case !from.IsGit && !from.IsFile && scheme != ociScheme && (!isHTTP || from.Chart == ""):
+		return fmt.Errorf("%s is no URL of charts: write https:// or oci://", from.Repository)
+	}
+	return nil
 }
 
 func (f *Fetcher) fetch(from fetched.Source) (files fetched.Files, err error) {
@@ -185,6 +213,8 @@ func (f *Fetcher) fetch(from fetched.Source) (files fetched.Files, err error) {
 	switch {
 	case from.IsGit:
 		content, resolved, err = f.getCommit(ctx, from, u)
+	case from.IsFile:
+		content, err = f.getFile(ctx, from, u)
 	case isOCI:
 		content, resolved, err = f.getLayer(ctx, from)
 	default:
@@ -193,6 +223,8 @@ func (f *Fetcher) fetch(from fetched.Source) (files fetched.Files, err error) {
 	switch {
 	case err != nil:
 		return files, err
+	case from.IsFile:
+		return f.keepFile(from, content, nameOfFile(u.Path))
 	case from.Chart == "":
 		return f.keepTree(from, content, resolved)
 	}
@@ -233,7 +265,12 @@ const archiveFile = "archive.tar"
 
 // treeName returns the name of the folder of a tree: of its repository, as messages have it.
 func treeName(from fetched.Source) string {
-	name := strings.TrimSuffix(path.Base(strings.TrimRight(from.Repository, "/")), ".git")
+	return nameOfFile(strings.TrimSuffix(strings.TrimRight(from.Repository, "/"), ".git"))
+}
+
+// nameOfFile returns the last name of a path, or "files" if that is no name for the cache.
+func nameOfFile(at string) string {
+	name := path.Base(at)
 	if !word.MatchString(name) || name == archiveFile {
 		return "files"
 	}

@@ -147,7 +147,7 @@ func TestOnlyHostsThatTheBaseNamesAreAsked(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	own, other := serve(t), serve(t)
 	own.charts["1.0.0"] = archive(t, "web", "1.0.0", "")
-	own.urls = map[string]string{"2.0.0": other.URL + "/web-2.0.0.tgz", "3.0.0": "huge.tgz", "4.0.0": "http://169.254.169.254/web"}
+	own.urls = map[string]string{"2.0.0": other.URL + "/web-2.0.0.tgz", "3.0.0": "huge.tgz", "4.0.0": "http://169.254.169.254/web", "5.0.0": "https://169.254.169.254/web"}
 	away := serve(t)
 	away.redirect = other.URL
 	localhost := strings.Replace(own.URL, "127.0.0.1", "localhost", 1)
@@ -163,28 +163,29 @@ func TestOnlyHostsThatTheBaseNamesAreAsked(t *testing.T) {
 		asksNone  bool   // of its own host
 		isAllowed bool
 	}{
-		"a named repository":              {trust: Trust{Base: named(own.URL + "/charts")}, from: http(own.URL, "1.0.0"), isAllowed: true},
-		"a named registry":                {trust: Trust{Base: named("oci://" + own.host + "/others")}, from: registry, isAllowed: true},
-		"another repository of its host":  {trust: Trust{Base: named(own.URL + "/others")}, from: http(own.URL, "1.0.0"), isAllowed: true},
-		"an allowed host":                 {trust: Trust{From: []string{own.URL}}, from: http(own.URL, "1.0.0"), isAllowed: true},
-		"no host":                         {trust: Trust{Base: named(other.URL)}, from: http(own.URL, "1.0.0"), wants: "the base does not name the host http://" + own.host, asksNone: true},
-		"no known base":                   {from: http(own.URL, "1.0.0"), wants: "the base does not name the host", asksNone: true},
-		"another name of the host":        {trust: Trust{Base: named(localhost)}, from: http(own.URL, "1.0.0"), wants: "the base does not name the host", asksNone: true},
-		"HTTP where HTTPS is named":       {trust: Trust{Base: named("https://" + own.host)}, from: http(own.URL, "1.0.0"), wants: "by HTTP", asksNone: true},
-		"a registry by HTTP":              {trust: Trust{Base: named("https://" + own.host)}, from: registry, wants: "by HTTP", asksNone: true},
-		"an address inside":               {trust: Trust{IsTree: true, Base: named()}, from: http("https://"+own.host, "1.0.0"), wants: "not public", asksNone: true},
-		"a name of an address inside":     {trust: Trust{IsTree: true, Base: named()}, from: http(strings.Replace(localhost, "http:", "https:", 1), "1.0.0"), wants: "not public", asksNone: true},
-		"an index that leads elsewhere":   {trust: Trust{Base: named(own.URL + "/others")}, from: http(own.URL, "2.0.0"), wants: "leads to the host " + other.host},
-		"an index that leads inside":      {trust: Trust{Base: named(own.URL + "/charts")}, from: http(own.URL, "4.0.0"), wants: "speaks HTTP"},
-		"an index that leads by HTTP":     {trust: Trust{Base: named(own.URL + "/charts")}, from: http(own.URL, "2.0.0"), wants: "speaks HTTP"},
-		"a redirect elsewhere":            {trust: Trust{Base: named(away.URL + "/others")}, from: http(away.URL, "1.0.0"), wants: "leads to the host " + other.host},
-		"a redirect to a named host":      {trust: Trust{Base: named(away.URL, other.URL)}, from: http(away.URL, "1.0.0"), wants: "has no version", others: 1},
-		"an endless answer":               {trust: Trust{Base: named(own.URL)}, from: http(own.URL, "3.0.0"), wants: "over 100 MiB"},
-		"a path in the name of a chart":   {trust: Trust{Base: named(own.URL)}, from: fetched.Source{Repository: own.URL, Chart: "../web", Version: "1.0.0"}, wants: "no name of a chart", asksNone: true},
-		"credentials in the repository":   {trust: Trust{Base: named(own.URL)}, from: http("http://me:secret@"+own.host, "1.0.0"), wants: "has a password", asksNone: true},
-		"another protocol":                {trust: Trust{IsTree: true, Base: named()}, from: http("file://"+own.host, "1.0.0"), wants: "no URL of charts", asksNone: true},
-		"a version that is not there":     {trust: Trust{Base: named(own.URL)}, from: http(own.URL, "9.0.0"), wants: "has no version 9.0.0 of chart web"},
-		"another digest than in the lock": {trust: Trust{Base: named(own.URL)}, from: fetched.Source{Repository: own.URL, Chart: "web", Version: "1.0.0", Archive: digestOf(nil)}, wants: "charts.lock has"},
+		"a named repository":                  {trust: Trust{Base: named(own.URL + "/charts")}, from: http(own.URL, "1.0.0"), isAllowed: true},
+		"a named registry":                    {trust: Trust{Base: named("oci://" + own.host + "/others")}, from: registry, isAllowed: true},
+		"another repository of its host":      {trust: Trust{Base: named(own.URL + "/others")}, from: http(own.URL, "1.0.0"), isAllowed: true},
+		"an allowed host":                     {trust: Trust{From: []string{own.URL}}, from: http(own.URL, "1.0.0"), isAllowed: true},
+		"no host":                             {trust: Trust{Base: named(other.URL)}, from: http(own.URL, "1.0.0"), wants: "the base does not name the host http://" + own.host, asksNone: true},
+		"no known base":                       {from: http(own.URL, "1.0.0"), wants: "the base does not name the host", asksNone: true},
+		"another name of the host":            {trust: Trust{Base: named(localhost)}, from: http(own.URL, "1.0.0"), wants: "the base does not name the host", asksNone: true},
+		"HTTP where HTTPS is named":           {trust: Trust{Base: named("https://" + own.host)}, from: http(own.URL, "1.0.0"), wants: "by HTTP", asksNone: true},
+		"a registry by HTTP":                  {trust: Trust{Base: named("https://" + own.host)}, from: registry, wants: "by HTTP", asksNone: true},
+		"an address inside":                   {trust: Trust{IsTree: true, Base: named()}, from: http("https://"+own.host, "1.0.0"), wants: "not public", asksNone: true},
+		"a name of an address inside":         {trust: Trust{IsTree: true, Base: named()}, from: http(strings.Replace(localhost, "http:", "https:", 1), "1.0.0"), wants: "not public", asksNone: true},
+		"an index that leads elsewhere":       {trust: Trust{Base: named(own.URL + "/others")}, from: http(own.URL, "2.0.0"), wants: "leads to the host " + other.host},
+		"an index that leads inside":          {trust: Trust{Base: named(own.URL + "/charts")}, from: http(own.URL, "4.0.0"), wants: "speaks HTTP"},
+		"an index that leads inside by HTTPS": {trust: Trust{Base: named(own.URL + "/charts")}, from: http(own.URL, "5.0.0"), wants: "not public"},
+		"an index that leads by HTTP":         {trust: Trust{Base: named(own.URL + "/charts")}, from: http(own.URL, "2.0.0"), wants: "speaks HTTP"},
+		"a redirect elsewhere":                {trust: Trust{Base: named(away.URL + "/others")}, from: http(away.URL, "1.0.0"), wants: "leads to the host " + other.host},
+		"a redirect to a named host":          {trust: Trust{Base: named(away.URL, other.URL)}, from: http(away.URL, "1.0.0"), wants: "has no version", others: 1},
+		"an endless answer":                   {trust: Trust{Base: named(own.URL)}, from: http(own.URL, "3.0.0"), wants: "over 100 MiB"},
+		"a path in the name of a chart":       {trust: Trust{Base: named(own.URL)}, from: fetched.Source{Repository: own.URL, Chart: "../web", Version: "1.0.0"}, wants: "no name of a chart", asksNone: true},
+		"credentials in the repository":       {trust: Trust{Base: named(own.URL)}, from: http("http://me:secret@"+own.host, "1.0.0"), wants: "has a password", asksNone: true},
+		"another protocol":                    {trust: Trust{IsTree: true, Base: named()}, from: http("file://"+own.host, "1.0.0"), wants: "no URL of charts", asksNone: true},
+		"a version that is not there":         {trust: Trust{Base: named(own.URL)}, from: http(own.URL, "9.0.0"), wants: "has no version 9.0.0 of chart web"},
+		"another digest than in the lock":     {trust: Trust{Base: named(own.URL)}, from: fetched.Source{Repository: own.URL, Chart: "web", Version: "1.0.0", Archive: digestOf(nil)}, wants: "charts.lock has"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			own.requests()
@@ -365,5 +366,30 @@ func TestNamesAreThoseOfDeliveries(t *testing.T) {
 	}
 	if !names.plain["oci.example.com:443"] || names.plain["github.com:443"] {
 		t.Errorf("by HTTP: %v", names.plain)
+	}
+}
+
+// Sources that are fetched side by side keep their own digests.
+func TestTheCacheIsWrittenSideBySide(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	cache := t.TempDir()
+	f := fetcherFor(t, cache, &Trust{Base: named()})
+	var all sync.WaitGroup
+	source := func(n int) fetched.Source { return fetched.Source{Repository: fmt.Sprint("https://example.com/", n)} }
+	for n := range 300 {
+		all.Go(func() {
+			if err := f.cache.remember(source(n), known{Digest: digestOf([]byte(fmt.Sprint(n)))}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for n := range 300 {
+		if got := f.cache.find(source(n)).Digest; got != digestOf([]byte(fmt.Sprint(n))) {
+			t.Errorf("%d has %s", n, got)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(cache, "*-*")); len(left) > 0 {
+		t.Errorf("the cache has %v", left)
 	}
 }

@@ -227,10 +227,11 @@ func unpack(to *os.Root, content []byte) error {
 	}
 	archive := tar.NewReader(io.LimitReader(from, maxUnpacked+1))
 	size := int64(0)
+	links := map[string]string{} // made last, so that no file is written through one
 	for count := 0; ; count++ {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			return makeLinks(to, links)
 		}
 		if err != nil {
 			return err
@@ -242,23 +243,40 @@ func unpack(to *os.Root, content []byte) error {
 		if !fs.ValidPath(name) || slices.ContainsFunc(strings.Split(name, "/"), regular.IsGit) {
 			continue
 		}
-		if err := unpackFile(to, name, header, archive); err != nil {
-			return err
+		switch header.Typeflag { // folders come with their files
+		case tar.TypeSymlink:
+			links[name] = header.Linkname
+		case tar.TypeReg:
+			if err := unpackFile(to, name, archive); err != nil {
+				return err
+			}
 		}
 	}
 }
 
-func unpackFile(to *os.Root, name string, header *tar.Header, content io.Reader) error {
-	isLink := header.Typeflag == tar.TypeSymlink && !path.IsAbs(header.Linkname) &&
-		fs.ValidPath(path.Join(path.Dir(name), header.Linkname)) //nolint:gosec // this finds links out of the folder
-	if header.Typeflag != tar.TypeReg && !isLink {
-		return nil // folders come with their files
+// makeLinks makes the links that stay in a folder. One below another link may lead elsewhere than it seems.
+func makeLinks(to *os.Root, links map[string]string) error {
+	for name, target := range links {
+		isBelow := false
+		for above := path.Dir(name); above != "."; above = path.Dir(above) {
+			isBelow = isBelow || links[above] != ""
+		}
+		if isBelow || path.IsAbs(target) || !fs.ValidPath(path.Join(path.Dir(name), target)) {
+			continue
+		}
+		if err := to.MkdirAll(path.Dir(name), 0o700); err != nil {
+			return err
+		}
+		if err := to.Symlink(target, name); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+func unpackFile(to *os.Root, name string, content io.Reader) error {
 	if err := to.MkdirAll(path.Dir(name), 0o700); err != nil {
 		return err
-	}
-	if isLink {
-		return to.Symlink(header.Linkname, name)
 	}
 	file, err := to.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {

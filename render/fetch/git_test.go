@@ -109,6 +109,7 @@ func TestGitAsksNoOtherHostOrProgram(t *testing.T) {
 		"a file":            {Trust{IsTree: true, Base: named()}, "file://localhost" + dir + "/apps", "no URL of git"},
 		"a program":         {Trust{IsTree: true, Base: named()}, "ext::sh -c true", ""},
 		"an option":         {Trust{IsTree: true, Base: named()}, "--upload-pack=true", ""},
+		"an option of ssh":  {Trust{IsTree: true, Base: named()}, "ssh://-oProxyCommand=true/x", ""},
 		"a password":        {Trust{IsTree: true, Base: named()}, "https://me:secret@example.com/x", "password"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -132,6 +133,7 @@ func TestUnpackingStaysInItsFolder(t *testing.T) {
 		{Name: "device", Typeflag: tar.TypeChar}, {Name: "hard", Typeflag: tar.TypeLink, Linkname: "../up"},
 		{Name: "out", Typeflag: tar.TypeSymlink, Linkname: "../up"}, {Name: "absolute", Typeflag: tar.TypeSymlink, Linkname: "/etc"},
 		{Name: "a/in", Typeflag: tar.TypeSymlink, Linkname: "../b"}, {Name: "./b", Typeflag: tar.TypeReg},
+		{Name: "c/here", Typeflag: tar.TypeSymlink, Linkname: "."}, {Name: "c/here/here/out", Typeflag: tar.TypeSymlink, Linkname: "../../../up"},
 	} {
 		h.Mode = 0o777
 		if err := w.WriteHeader(&h); err != nil {
@@ -158,7 +160,7 @@ func TestUnpackingStaysInItsFolder(t *testing.T) {
 		}
 		return nil
 	})
-	if !slices.Equal(found, []string{"a/in", "b"}) {
+	if !slices.Equal(found, []string{"a/in", "b", "c/here"}) {
 		t.Errorf("unpacked %v", found)
 	}
 }

@@ -90,8 +90,9 @@ func (n *Names) read(file string, root *yaml.Node) {
 			node.Items(node.Field(root, "helmChartInflationGenerator"))) {
 			n.add(node.Text(chart, "repo"), false)
 		}
-		for _, field := range []string{"resources", "bases", "components"} {
-			n.addAll(node.Field(root, field))
+		objects, others := source.Loads(root)
+		for _, entry := range slices.Concat(objects, others) {
+			n.addEntry(entry)
 		}
 	case strings.HasSuffix(kind, "List"):
 		for _, item := range node.Items(node.Field(root, "items")) {
@@ -109,6 +110,17 @@ func (n *Names) addAll(within *yaml.Node) {
 		if strings.Contains(scalar, "://") || remoteBase.MatchString(scalar) {
 			n.add(scalar, false)
 		}
+	}
+}
+
+// addEntry adds an entry of a kustomization that kustomize would fetch: the URL, and the repository of a base.
+func (n *Names) addEntry(entry string) {
+	base, isBase := fetched.BaseOf(entry)
+	if isBase {
+		n.add(base.Repository, false)
+	}
+	if isBase || strings.Contains(entry, "://") {
+		n.add(entry, false)
 	}
 }
 
@@ -216,14 +228,18 @@ func (t *Trust) check(from fetched.Source, u *url.URL) error {
 	return nil
 }
 
-// isNamed reports whether reviewed files name a repository, and not only its host.
+// isNamed reports whether reviewed files name a repository, and not only its host. Of GitHub, which leads to the files
+// of a release on other hosts, they name all files of a repository.
 func (t *Trust) isNamed(repository string) bool {
 	u, err := parse(repository)
 	if err != nil {
 		return false
 	}
 	isAllowed, _ := t.allows(hostPort(u))
-	return isAllowed || t.IsTree || t.Base != nil && t.Base.repositories[normal(repository)]
+	isNamed := func(name string) bool { return t.Base != nil && t.Base.repositories[normal(name)] }
+	base, isBase := fetched.BaseOf(repository)
+	isOfGitHub := isBase && strings.HasPrefix(base.Repository, "https://github.com/")
+	return isAllowed || t.IsTree || isNamed(repository) || isOfGitHub && isNamed(base.Repository)
 }
 
 // checkAddress returns an error for an address inside, unless a trusted file names its host.

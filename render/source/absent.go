@@ -1,7 +1,10 @@
 package source
 
 import (
+	"errors"
+	"maps"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -10,6 +13,14 @@ import (
 
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source/charts"
+	"example.com/gatehouse/render/source/fetched"
+	"example.com/gatehouse/render/source/node"
+)
+
+// Reasons that --fetch may take away.
+const (
+	RemoteBase = "remote base"
+	RemoteFile = "remote file"
 )
 
 // Absent is an entry of a kustomization that kustomize would fetch or run. Rendering does neither, and the sources are
@@ -33,8 +44,11 @@ func (s *Sources) AbsentReasons() (reasons []string, isNoneKnown bool) {
 	return slices.Compact(reasons), isNoneKnown
 }
 
-// AbsentProblems returns the errors of an environment that has to be complete.
+// AbsentProblems returns the errors of an environment that has to be complete, and to be the same for everybody.
 func (s *Sources) AbsentProblems() (problems []manifest.Problem) {
+	for _, k := range s.sorted() {
+		problems = append(problems, k.fetched.problems...)
+	}
 	for _, a := range s.Absent {
 		problems = append(problems, a.Problem)
 	}
@@ -50,20 +64,111 @@ func remoteName(entry string, f loadField) (name string, is bool) {
 	return name, remote.MatchString(name)
 }
 
-// addRemote adds a path of a field that kustomize would fetch.
-func (r folderReader) addRemote(f loadField, name string, entry *yaml.Node, wrong string) {
-	reason := "remote file: "
+// fetchedEntries are entries of a kustomization that were fetched. Their values are paths in the file system.
+type fetchedEntries struct {
+	entries  []string
+	problems []manifest.Problem // of an environment that has to be complete
+}
+
+// addRemote adds a path of a field that kustomize would fetch: as the path of what is fetched or, if nothing is, as one
+// that is absent.
+func (r folderReader) addRemote(f loadField, name string, entry *yaml.Node, wrong string) (isFetched bool) {
+	problem := manifest.Problem{Code: manifest.InvalidKustomization, File: Relative(r.File), Line: entry.Line,
+		Message: wrong}
+	reason := RemoteFile + ": " + name
 	if f.is.mayBeFolder() {
-		reason = "remote base: "
+		reason = RemoteBase + ": " + name
+	}
+	if r.fs.IsFetching() {
+		var err error
+		if err = r.fetch(f, name, entry); err == nil {
+			r.fetched.problems = append(r.fetched.problems, problem)
+			return true
+		}
+		reason = fetched.Reason(name, err)
 	}
 	isOfOne := f.is == loadObjects || f.is == loadAny || f.is == loadEnv
-	r.absent = append(r.absent, Absent{
-		Problem: manifest.Problem{Code: manifest.InvalidKustomization, File: Relative(r.File), Line: entry.Line,
-			Message: wrong},
-		Reason: reason + name,
-		Alters: !isOfOne || r.isConfig,
-	})
+	r.absent = append(r.absent, Absent{Problem: problem, Reason: reason, Alters: !isOfOne || r.isConfig})
 	r.remote = append(r.remote, entry.Value)
+	return false
+}
+
+// fetch fetches what an entry names, and replaces its value by the path.
+func (r folderReader) fetch(f loadField, name string, entry *yaml.Node) error {
+	files, err := r.fs.Fetch(fetched.Source{Repository: name, IsFile: f.is != loadFolder, IsBase: f.is.mayBeFolder()})
+	if err != nil {
+		return err
+	}
+	local, err := filepath.Rel(r.Folder, files.Path)
+	if err != nil {
+		return err
+	}
+	key, _, hasKey := strings.Cut(entry.Value, "=")
+	switch {
+	case f.is == loadAny && hasKey && name != entry.Value:
+		local = key + "=" + local
+	case f.is == loadAny: // kustomize takes the last name of the URL
+		local = path.Base(name) + "=" + local
+	}
+	if wrong := r.addPath(local, f); wrong != "" {
+		return errors.New(wrong)
+	}
+	entry.Value = local
+	r.fetched.entries = append(r.fetched.entries, local)
+	return nil
+}
+
+// loadFetched reads the kustomization again, with the paths of fetched entries.
+func (k *Kustomization) loadFetched() {
+	k.Kustomization = types.Kustomization{}
+	content, err := yaml.Marshal(k.root)
+	if err == nil {
+		err = k.Unmarshal(content)
+	}
+	if err != nil {
+		k.problems.add(k.File, 0, "%v", err)
+	}
+	k.standIn = encode(k.Kustomization)
+}
+
+// checkFetched reports entries of a kustomization in a fetched repository that lead out of it: no tool reads these. Of
+// a base, kustomize reads no file outside the folder of the kustomization either.
+func (w *walk) checkFetched(k *Kustomization) {
+	top := fetched.Top(k.Folder)
+	if top == "" {
+		return
+	}
+	isBase := top != fetched.Top(w.root)
+	check := func(entry, at string, isDir bool) {
+		within := top
+		if isBase && !isDir {
+			within = k.Folder
+		}
+		if IsWithin(at, within) {
+			return
+		}
+		line := 0
+		for n := range node.All(k.root) {
+			if n.Value == entry {
+				line = n.Line
+			}
+		}
+		w.problems.add(k.File, line, "%s leads out of %s, and kustomize refuses that in a fetched repository: copy the "+
+			"folder to this repository, or load another one", entry, Relative(within))
+	}
+	for _, entry := range slices.Sorted(maps.Keys(k.Paths)) {
+		if !slices.Contains(k.fetched.entries, entry) {
+			check(entry, k.Paths[entry], w.FS.IsDir(k.Paths[entry]))
+		}
+	}
+	if k.HelmGlobals != nil {
+		check(k.HelmGlobals.ChartHome, path.Join(k.Folder, k.HelmGlobals.ChartHome), true)
+	}
+	for _, c := range k.HelmCharts {
+		for _, name := range append([]string{c.ValuesFile}, c.AdditionalValuesFiles...) {
+			check(name, path.Join(k.Folder, name), false)
+		}
+	}
 }
 
 // nothing is a file without objects, which is never on disk.

@@ -38,7 +38,8 @@ type Kustomization struct {
 	CRLF []string
 
 	absent   []Absent
-	remote   []string   // resources that kustomize would fetch
+	remote   []string // resources that kustomize would fetch
+	fetched  fetchedEntries
 	root     *yaml.Node // nil if it cannot be read
 	standIn  []byte     // its content with the configuration of the kinds, or nil
 	loads    []load
@@ -73,6 +74,9 @@ func readKustomization(files *FileSystem, folder, file string, isRoot, isConfig 
 				r.readEntry(f, i, entry)
 			}
 		}
+	}
+	if len(k.fetched.entries) > 0 {
+		k.loadFetched()
 	}
 	k.configure(isRoot)
 	k.FixKustomization()
@@ -225,13 +229,14 @@ func (r folderReader) readValue(f loadField, entry string, value, target *yaml.N
 		r.readInline(f, value)
 		return
 	}
-	if wrong := r.addPath(value.Value, f); wrong != "" {
-		name, isRemote := remoteName(value.Value, f)
-		if isRemote {
-			r.addRemote(f, name, value, wrong)
-			return
-		}
+	wrong := r.addPath(value.Value, f)
+	name, isRemote := remoteName(value.Value, f)
+	switch {
+	case wrong == "":
+	case !isRemote:
 		r.problems.add(r.File, value.Line, "%s", wrong)
+		return
+	case !r.addRemote(f, name, value, wrong):
 		return
 	}
 	resolved := r.Paths[value.Value]

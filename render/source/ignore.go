@@ -8,11 +8,14 @@ import (
 
 	"github.com/fluxcd/pkg/sourceignore"
 	"github.com/fluxcd/pkg/sourceignore/gitignore"
+
+	"example.com/gatehouse/render/source/fetched"
 )
 
 // ignoring finds the files that the artifact of a source of Flux lacks.
 type ignoring struct {
 	files *FileSystem
+	top   string              // of a fetched source; empty for the tree
 	own   []gitignore.Pattern // spec.ignore of the source
 
 	mu       sync.Mutex
@@ -22,16 +25,23 @@ type ignoring struct {
 
 // InArtifact returns the file system as Flux archives it for a source with spec.ignore: without the files that this and
 // .sourceignore exclude, or without these Flux's own list (SourceIgnoreFilter in fluxcd/pkg/artifact/storage).
-func (f *FileSystem) InArtifact(ignore string) *FileSystem {
+func (f *FileSystem) InArtifact(ignore string) *FileSystem { return f.inArtifact("", ignore) }
+
+// InFetched is InArtifact for the source that has a fetched folder.
+func (f *FileSystem) InFetched(folder string) *FileSystem {
+	return f.inArtifact(fetched.Top(folder), "")
+}
+
+func (f *FileSystem) inArtifact(top, ignore string) *FileSystem {
 	artifact := f.With(nil)
-	artifact.ignoring = &ignoring{files: f, own: sourceignore.ReadPatterns(strings.NewReader(ignore), nil),
+	artifact.ignoring = &ignoring{files: f, top: top, own: sourceignore.ReadPatterns(strings.NewReader(ignore), nil),
 		patterns: map[string][]gitignore.Pattern{}, ignored: map[string]bool{}}
 	return artifact
 }
 
 // has reports whether the artifact lacks a file.
 func (i *ignoring) has(name string) bool {
-	if i == nil {
+	if i == nil || fetched.Top(name) != i.top { // of another source
 		return false
 	}
 	i.mu.Lock()
@@ -55,7 +65,7 @@ func (i *ignoring) of(folder string) []gitignore.Pattern {
 		return patterns
 	}
 	var domain []string
-	if folder != "/" {
+	if folder != "/" && folder != path.Dir(i.top) {
 		patterns = i.of(path.Dir(folder))
 		domain = strings.Split(Relative(folder), "/")
 	}

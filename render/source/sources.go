@@ -132,6 +132,7 @@ func (w *walk) visit(folder, namespace string, isConfig bool) {
 	}
 	k := readShared(w.FS, folder, file, folder == w.root, isConfig)
 	w.Kustomizations[folder] = k
+	w.checkFetched(k)
 	for _, l := range k.loads {
 		if l.isDir {
 			w.visit(l.path, cmp.Or(k.Namespace, namespace), l.isConfig)

@@ -50,7 +50,8 @@ rendered/. The order of fields and the format of files do not matter.
 
 With --base, compare with a commit in git, as a pull request does: the merge base of
 REVISION and HEAD or, if they share no history, REVISION itself. The output begins with
-other changed files, such as workflows, and rendered files that are not up to date.
+other changed files, such as workflows, and rendered files that are not up to date. With
+--fetch, the registries that the base names are asked for new images.
 
 With --against, show what would change in another environment if this one were promoted to it.
 Names and namespaces that the kustomizations at the same place of both environments set are
@@ -144,6 +145,7 @@ func runDiff(cmd *cobra.Command, kinds *registry.Kinds, f diffFlags) error {
 			if err != nil {
 				return err
 			}
+			f.askForImages(cmd.ErrOrStderr(), d, p)
 			p.stop()
 			return printDifferences(cmd, d, repository.Now(), f)
 		})

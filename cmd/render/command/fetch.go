@@ -5,14 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"example.com/gatehouse/kind"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render"
+	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/fetch"
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source/fetched"
 	"example.com/gatehouse/render/verbs/git"
+	"example.com/gatehouse/render/verbs/images"
 	"example.com/gatehouse/render/verbs/pull"
 )
 
@@ -26,7 +31,7 @@ type fetching struct {
 
 func (f *fetching) addFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.isOn, "fetch", false,
-		"fetch the charts that deliveries name and the repository does not have, into a cache of the user")
+		"fetch what deliveries name and the repository does not have, such as charts, into a cache of the user")
 	f.addFromFlag(cmd)
 }
 
@@ -79,6 +84,20 @@ func (f *fetching) all() []fetched.Files {
 		return nil
 	}
 	return f.fetcher.All()
+}
+
+// askForImages asks the registries of the images that a change adds, and warns of those of which nothing is known.
+func (f *fetching) askForImages(errOut io.Writer, d *compare.Diff, p *progress) {
+	if f.fetcher == nil {
+		return
+	}
+	p.step("asking the registries of new images")
+	unknown := images.Ask(d, f.fetcher)
+	p.stop()
+	if len(unknown) > 0 {
+		fmt.Fprintf(errOut, "warning: its registry did not tell of %s: %s\n",
+			kind.Count(int64(len(unknown)), "new image"), kind.Visible(manifest.FirstOf(3, unknown)))
+	}
 }
 
 // trustOf returns the trust of a change: in the sources that its base names. The base is a revision, or the
@@ -200,7 +219,8 @@ func printFetched(cmd *cobra.Command, r fetchReport, output string) (err error) 
 		err = printJSON(cmd.OutOrStdout(), r)
 	} else {
 		for _, files := range r.Fetched {
-			fmt.Fprintf(cmd.OutOrStdout(), "%s -> %s %s\n", files.Source, files.Resolved, files.Digest)
+			to := strings.TrimSpace(files.Resolved + " " + files.Digest)
+			fmt.Fprintf(cmd.OutOrStdout(), "%s -> %s\n", files.Source, to)
 		}
 		for _, failure := range r.NotFetched {
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", failure.Source, failure.Error)

@@ -34,6 +34,9 @@ type Source struct {
 	// Refs are the sources of the Application whose files valueFiles may name, by $ and their names.
 	Refs map[string]Source `json:"-"`
 
+	// Top is the folder that has the repository, if it is fetched.
+	Top string `json:"-"`
+
 	RepoURL, Path, Chart, Ref, TargetRevision string
 
 	Helm      *Helm
@@ -157,7 +160,7 @@ func Read(o manifest.Object) Application {
 func (s Source) IsHydrated() bool { return strings.HasPrefix(s.Field, "spec.sourceHydrator.") }
 
 // Folder is the path of the source from the root, with a leading slash.
-func (s Source) Folder() string { return path.Join("/", s.Path) }
+func (s Source) Folder() string { return path.Join("/", s.Top, s.Path) }
 
 // CheckPath returns the error of a path that Argo CD refuses: see Path in util/app/path/path.go.
 func (s Source) CheckPath() error {

@@ -6,10 +6,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"example.com/gatehouse/render/manifest"
 )
 
-// Origin tells whether a source is the tree: git and the Applications that sync the entry of an environment.
+// Origin tells whether a source is the tree: git, and the objects that sync the entry of an environment.
 type Origin struct {
+	// Own is the source of Flux that has the entry, if there is one.
+	Own manifest.ID
 	// URLs are the known URLs of the repository.
 	URLs []string
 	// IsOther reports whether git knows a name for another branch than the one under review, or for a tag. It may be

@@ -2,10 +2,14 @@ package folder
 
 import (
 	"cmp"
+	"path"
 	"strings"
+
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 
 	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/fetched"
 )
 
@@ -51,6 +55,20 @@ func SourceOf(o manifest.Object) (from fetched.Source, reason string) {
 	return from, ""
 }
 
+const ociPrefix = "oci://"
+
+// Top returns the folder that the path of an Application is in: of a chart in a registry, that in its archive. See Push
+// in util/oci/client.go of Argo CD.
+func Top(files *source.FileSystem, got fetched.Files) string {
+	if names, _ := files.List(got.Path); len(names) == 1 && strings.HasPrefix(got.Repository, ociPrefix) {
+		below := path.Join(got.Path, names[0])
+		if files.Exists(path.Join(below, chartutil.ChartfileName)) {
+			return below
+		}
+	}
+	return got.Path
+}
+
 func prefixed(prefix, text string) string {
 	if text == "" {
 		return ""
@@ -58,11 +76,15 @@ func prefixed(prefix, text string) string {
 	return prefix + text
 }
 
-// GitSourceOf returns the files of a source of an Application in git.
-func GitSourceOf(s application.Source) fetched.Source {
-	from := fetched.Source{Repository: s.RepoURL, IsGit: true, Version: s.TargetRevision}
+// SourceOfApplication returns the files of a source of an Application: in git, or of an artifact in a registry.
+func SourceOfApplication(s application.Source) fetched.Source {
+	from := fetched.Source{Repository: s.RepoURL, IsGit: !strings.HasPrefix(s.RepoURL, ociPrefix),
+		Version: s.TargetRevision}
 	switch {
-	case s.TargetRevision == "HEAD":
+	case from.IsGit && s.TargetRevision == "HEAD":
+		from.Version = ""
+	case !from.IsGit && strings.HasPrefix(s.TargetRevision, "sha256:"):
+		from.Manifest = s.TargetRevision
 		from.Version = ""
 	case strings.ContainsAny(s.TargetRevision, "^~*<>= "):
 		from.Range = s.TargetRevision

@@ -44,25 +44,34 @@ func ofApplication(o manifest.Object) (all []Release) {
 	return all
 }
 
+// topOf returns the folder that has the repository of a source, if it is here or fetched.
+type topOf func(s application.Source) (top string, isThere bool)
+
 // errNoChart is the error of a source that has no chart.
 var errNoChart = errors.New("no chart")
 
 // withFiles returns the release of a source of an Application with the files of the repository that change the
 // source, or have values. Without a chart there the error is errNoChart, and package render has the reason.
-func (r Release) withFiles(files *source.FileSystem, elsewhere func(application.Source) string) (Release, error) {
+func (r Release) withFiles(files *source.FileSystem, topOf topOf) (Release, error) {
 	s := *r.application
 	if s.Chart == "" {
+		top, isThere := topOf(s)
+		if !isThere || s.CheckPath() != nil {
+			return r, errNoChart
+		}
+		s.Top = top
 		merged, built, err := s.Merge(files)
-		if err != nil || built != application.OfHelm || elsewhere(s) != "" {
+		if err != nil || built != application.OfHelm {
 			return r, errNoChart
 		}
 		s = merged
+		r.setFolder(s.Folder())
 	}
 	made := Release{Source: r.Source, ID: r.ID, application: &s, Chart: r.Chart, Version: r.Version,
 		Repository: r.Repository, Folder: r.Folder, Unjudged: r.Unjudged, locate: r.locate}
 	made.addSource(s)
-	made.addValueFiles(files, s, elsewhere)
-	made.addFileParameters(files, s, elsewhere)
+	made.addValueFiles(files, s, topOf)
+	made.addFileParameters(files, s, topOf)
 	return made, nil
 }
 
@@ -99,13 +108,13 @@ func (r *Release) addSource(s application.Source) {
 
 // addFileParameters adds the content of files, which Helm takes after all other values.
 func (r *Release) addFileParameters(files *source.FileSystem, s application.Source,
-	elsewhere func(application.Source) string) {
+	topOf topOf) {
 	if s.Helm == nil {
 		return
 	}
 	for i, p := range s.Helm.FileParameters {
 		field := fmt.Sprintf("%s.helm.fileParameters[%d].path", s.Field, i)
-		f := r.valueFile(s, p.Path, field, elsewhere)
+		f := r.valueFile(s, p.Path, field, topOf)
 		if f.name != "" && !path.IsAbs(f.name) { // in an archive
 			r.Unknown = append(r.Unknown, p.Path)
 			r.unknownField = cmp.Or(r.unknownField, field)
@@ -153,13 +162,13 @@ func (r *Release) expand(s application.Source, text, field string) application.E
 // addValueFiles adds the files of values, as getResolvedValueFiles in reposerver/repository/repository.go of Argo CD
 // does: patterns give their files in lexical order, without files that are listed by name, and each file counts once.
 func (r *Release) addValueFiles(files *source.FileSystem, s application.Source,
-	elsewhere func(application.Source) string) {
+	topOf topOf) {
 	if s.Helm == nil {
 		return
 	}
 	listed := make([]valueFile, len(s.Helm.ValueFiles))
 	for i, name := range s.Helm.ValueFiles {
-		listed[i] = r.valueFile(s, name, fmt.Sprintf("%s.helm.valueFiles[%d]", s.Field, i), elsewhere)
+		listed[i] = r.valueFile(s, name, fmt.Sprintf("%s.helm.valueFiles[%d]", s.Field, i), topOf)
 	}
 	isListed := func(name string) bool {
 		return slices.ContainsFunc(listed, func(f valueFile) bool { return f.name == name })
@@ -191,13 +200,15 @@ type valueFile struct{ name, written string }
 
 // valueFile returns the place of a file of values: in the chart, or anywhere in the repository of the chart or of
 // another source. See ResolveValueFilePathOrUrl in util/io/path/resolved.go.
-func (r *Release) valueFile(s application.Source, written, field string,
-	elsewhere func(application.Source) string) valueFile {
+func (r *Release) valueFile(s application.Source, written, field string, topOf topOf) valueFile {
 	first, within, _ := strings.Cut(written, "/")
 	ref, isRef := s.Refs[first]
 	text := written
+	top := path.Join("/", s.Top)
+	isThere := true
 	if isRef {
 		text = "/" + within // Argo CD finds the source before it replaces variables
+		top, isThere = topOf(ref)
 	}
 	expanded := r.expand(s, text, field)
 	name := expanded.Text
@@ -206,15 +217,19 @@ func (r *Release) valueFile(s application.Source, written, field string,
 		expanded.Unknown = true
 	}
 	isInArchive := s.Chart != "" && !isRef
+	at := path.Join(s.Folder(), name)
 	switch {
-	case expanded.Unknown, strings.Contains(name, "://"), isRef && elsewhere(ref) != "",
-		isInArchive && !filepath.IsLocal(name):
+	case path.IsAbs(name):
+		at = path.Join(top, path.Clean(name))
+	case isInArchive:
+		at = path.Clean(name)
+	}
+	isOutside := isInArchive && !filepath.IsLocal(name) || path.IsAbs(at) && !source.IsWithin(at, top)
+	if expanded.Unknown || strings.Contains(name, "://") || !isThere || isOutside {
 		r.Unknown = append(r.Unknown, written)
 		return valueFile{written: written}
-	case isInArchive, path.IsAbs(name):
-		return valueFile{path.Clean(name), written}
 	}
-	return valueFile{path.Join("/", s.Path, name), written}
+	return valueFile{at, written}
 }
 
 // addFile adds a file of values. A missing one is an error of the chart, unless it may be in the repository of another

@@ -140,6 +140,7 @@ func (in index) setChart(r *Release, t chartTemplate) {
 	r.IgnoreMissing = t.IgnoreMissingValuesFiles
 	if t.SourceRef.Kind != "HelmRepository" {
 		r.setFolder(t.Chart)
+		r.source = in[sourceID(t.SourceRef)]
 		for _, file := range t.ValuesFiles { // from the top of the source
 			r.Files = append(r.Files, path.Join("/", file))
 		}

@@ -19,6 +19,7 @@ import (
 
 	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/delivery/application"
+	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
@@ -32,9 +33,9 @@ type Installer struct {
 	Files *source.FileSystem
 	// Cluster returns the cluster that charts are rendered for.
 	Cluster func() charts.Cluster
-	// Elsewhere returns why a source of an Application is not in Files, or nothing.
-	Elsewhere func(application.Source) string
-	Memo      *memo.Memo
+	// Origin tells which sources are in Files.
+	Origin application.Origin
+	Memo   *memo.Memo
 	// PostRender builds objects with a kustomization.
 	PostRender func(kustomization map[string]any, objects []manifest.Object) ([]manifest.Object, error)
 	// IdlePostRender returns the warnings of entries of such a kustomization that change nothing.
@@ -81,10 +82,11 @@ func (i Installer) Install(releases []Release) (all []*Installed, problems []man
 		part.Files = files
 		if r.application != nil {
 			var err error
-			if r, err = r.withFiles(files, i.Elsewhere); err != nil {
+			if r, err = r.withFiles(files, part.top); err != nil {
 				continue
 			}
 		}
+		r = part.inSource(r)
 		installed, found := part.install(r, locked, hasLock)
 		installed.Noted = noted
 		all = append(all, installed)
@@ -276,6 +278,10 @@ func (i Installer) find(r Release, locked []charts.Locked, hasLock bool) (at loc
 		p := r.Warning(fmt.Sprintf(format, arguments...))
 		return &p
 	}
+	if r.notFetched != nil {
+		at.notFetched = r.notFetched
+		return at, warning("chart %s is not fetched: %v", r, r.notFetched)
+	}
 	if r.Folder != "" {
 		at.archive, found = i.findFolder(r)
 		return at, found
@@ -352,7 +358,7 @@ func (i Installer) fetchAhead(releases []Release, locked []charts.Locked) {
 		return
 	}
 	parallel.Some(len(releases), len(releases), func(n int) {
-		r := releases[n]
+		r := i.inSource(releases[n])
 		entry := charts.LockedOf(locked, r.From())
 		_, _, err := i.Files.Resolve(path.Join("/", charts.Folder, entry.File()))
 		if r.Folder == "" && r.Unjudged == "" && errors.Is(err, fs.ErrNotExist) {
@@ -361,10 +367,58 @@ func (i Installer) fetchAhead(releases []Release, locked []charts.Locked) {
 	})
 }
 
+func (i Installer) hasChart(at string) bool {
+	_, _, err := i.Files.Resolve(path.Join(at, chartutil.ChartfileName))
+	return err == nil
+}
+
+// top returns the folder that has the repository of a source of an Application, if it is here or fetched.
+func (i Installer) top(s application.Source) (top string, isThere bool) {
+	if i.Origin.Elsewhere(s) == "" {
+		return "/", true
+	}
+	got, err := i.Files.Fetch(folder.SourceOfApplication(s))
+	if err != nil {
+		return "", false
+	}
+	return folder.Top(i.Files, got), true
+}
+
+// inSource returns the release of a chart in a source of Flux with the place of its files. A source that nothing here
+// names, or none of git, may be the tree.
+func (i Installer) inSource(r Release) Release {
+	if r.source.Unstructured == nil || r.source.ID() == i.Origin.Own {
+		return r
+	}
+	from, reason := folder.SourceOf(r.source)
+	revision := cmp.Or(from.Version, from.Range)
+	if valueAt(r.source, "spec", "ref") == nil {
+		revision = "" // its master may be our main
+	}
+	r.isElsewhere = from.IsGit &&
+		i.Origin.Elsewhere(application.Source{RepoURL: from.Repository, TargetRevision: revision}) != ""
+	switch {
+	case !r.isElsewhere && i.hasChart(r.Folder), !i.Files.IsFetching():
+		return r
+	case reason != "":
+		r.notFetched = errors.New(reason)
+		return r
+	}
+	got, err := i.Files.Fetch(from)
+	r.notFetched = err
+	r.isElsewhere = false
+	r.Folder = path.Join(got.Path, r.Folder)
+	r.Files = slices.Clone(r.Files)
+	for n, file := range r.Files { // from the top of the source
+		r.Files[n] = path.Join(got.Path, file)
+	}
+	return r
+}
+
 // findFolder returns the folder of a chart in git if it is here and to be judged.
-func (i Installer) findFolder(r Release) (folder string, found *manifest.Problem) {
+func (i Installer) findFolder(r Release) (at string, found *manifest.Problem) {
 	reason := r.Unjudged
-	if _, _, err := i.Files.Resolve(path.Join(r.Folder, chartutil.ChartfileName)); err != nil {
+	if r.isElsewhere || !i.hasChart(r.Folder) {
 		reason = fmt.Sprintf("its chart %s is in git, and not in this repository", r)
 	}
 	if reason == "" {

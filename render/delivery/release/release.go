@@ -79,6 +79,9 @@ type Release struct {
 	Err error `json:"-"`
 
 	application *application.Source // of an Application
+	source      manifest.Object     // of Flux, that has the Folder; none if it is not in this environment
+	isElsewhere bool                // the Folder is in another repository
+	notFetched  error               // why that is not here
 	warnings    []manifest.Problem
 	sources     []valueSource // the weakest first
 	errSource   valueSource   // of Err

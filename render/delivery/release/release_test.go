@@ -130,8 +130,8 @@ func TestFilesOfValues(t *testing.T) {
 		"nothing, as declared":  {"{valueFiles: ['x*.yaml'], ignoreMissingValueFiles: true}", ""},
 	} {
 		o := objects(t, "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web}\nspec: {sources: [{path: app, repoURL: u, helm: "+test.helm+"}, {ref: v, repoURL: u}, {ref: o, repoURL: other}]}")
-		elsewhere := func(s application.Source) string { return strings.TrimPrefix(s.RepoURL, "u") }
-		r, err := Find(o)[0].withFiles(files, elsewhere)
+		topOf := func(s application.Source) (string, bool) { return "/", s.RepoURL == "u" }
+		r, err := Find(o)[0].withFiles(files, topOf)
 		got := strings.Join(r.Files, " ")
 		if len(r.Unknown) > 0 {
 			got += " unknown " + strings.Join(r.Unknown, " ")

@@ -116,6 +116,7 @@ const (
 	PodUnreadable    = "podUnreadable"
 	ContainerAdded   = "containerAdded"
 	ImageMoved       = "imageMoved"
+	ImageUnfit       = "imageUnfit"
 	ConfigChanged    = "configChanged"
 	ConfigRemoved    = "configRemoved"
 	ProbeRemoved     = "probeRemoved"

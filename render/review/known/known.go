@@ -155,7 +155,13 @@ func isUnselected(both *compare.Comparison, _ compare.Change, f compare.FieldCha
 var unplain = regexp.MustCompile(`[^A-Za-z0-9_]`)
 
 func isNewVersion(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
-	return isSet(both, c, f) && image.IsNewVersion(*f.Before, *f.After)
+	return isSet(both, c, f) && (image.IsNewVersion(*f.Before, *f.After) || isOwnDigest(both, *f.Before, *f.After))
+}
+
+// isOwnDigest reports whether an image gets the digest that its tag has in the registry.
+func isOwnDigest(both *compare.Comparison, was, is string) bool {
+	digest, isAdded := strings.CutPrefix(is, was+"@")
+	return isAdded && image.Tag(was) != "" && both.Images[is].Digest == digest
 }
 
 // keepsHistory reports whether a workload keeps some of its history: without any, there is no way back.

@@ -26,6 +26,7 @@ func Review(both *compare.Comparison, c compare.Change) []effect.Effect {
 			effects = append(effects, kind.Effect{Type: effect.PodUnreadable, What: what,
 				Risk: "this review may miss risks: check every field"})
 		}
+		effects = append(effects, reviewImages(both, t.Is)...)
 		if c.Before != nil {
 			was := cmp.Or(t.Was, &podsecurity.Template{})
 			effects = slices.Concat(effects, reviewPrograms(was, t.Is), weaker(&was.Spec, &t.Is.Spec))

@@ -12,6 +12,15 @@ import (
 // Folder has fetched files in the file system of a build. It is never on disk.
 const Folder = ".fetched"
 
+// Top returns the folder of the repository or the artifact that has a fetched file, or nothing for a file of the tree.
+func Top(name string) string {
+	parts := strings.SplitN(name, "/", 5) // "", Folder, the digest, the name
+	if len(parts) < 4 || parts[1] != Folder {
+		return ""
+	}
+	return strings.Join(parts[:4], "/")
+}
+
 // Source names files by their repository and version, as the object that delivers them does.
 type Source struct {
 	// Repository is a URL: of a Helm repository, of the folder of a chart in a registry (oci://), of an artifact there,
@@ -30,6 +39,10 @@ type Source struct {
 	IsPlain bool `json:"-"`
 	// IsGit reports whether the repository is one of git.
 	IsGit bool `json:"-"`
+	// IsFile and IsBase report whether the repository is an entry of a kustomization: the URL of a file, or a base. It
+	// may be either, and then is a base if there is no file with objects.
+	IsFile bool `json:"-"`
+	IsBase bool `json:"-"`
 }
 
 // String names the source for people.
@@ -44,11 +57,13 @@ func (s Source) String() string {
 // Files are fetched files.
 type Files struct {
 	Source
-	// Resolved is the version that a range, a branch or a tag stands for in this run: a version, or a commit.
+	// Resolved is the version that a range, a branch or a tag stands for in this run: a version, or a commit. A file has
+	// none.
 	Resolved string `json:"resolved"`
 	// Digest is the SHA-256 of the archive.
 	Digest string `json:"digest"`
-	// Path is the archive of a chart, or the folder of an artifact or a git repository, in the file system of a build.
+	// Path is the archive of a chart, the folder of an artifact, a git repository or a base, or the file of an entry, in
+	// the file system of a build.
 	Path string `json:"-"`
 }
 

@@ -1,0 +1,19 @@
+package fetched
+
+// Image is an image as its registry has it.
+type Image struct {
+	// Missing is the tag or the digest that the registry does not have; empty if the image is there.
+	Missing string
+	// Digest is that of the tag, if the image has one.
+	Digest string
+	// Platforms are those of an index, OS/ARCHITECTURE. They are unknown of an image without one.
+	Platforms []string
+}
+
+// Registry has images.
+type Registry interface {
+	// TrustImages trusts the registries of some images.
+	TrustImages(images []string)
+	// Image returns an image, or why nothing is known of it.
+	Image(name string, needsPlatforms bool) (Image, error)
+}
