@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/settings"
 	"example.com/gatehouse/render/source/charts"
@@ -50,6 +51,9 @@ const (
 	noDefinition    = "without a definition"
 	otherRepository = "other repository"
 )
+
+// fetchable are the reasons of sources that --fetch may get.
+var fetchable = []string{otherRepository, application.OtherRepository, application.OtherRevision}
 
 // Coverage returns the coverage of the environment.
 func (e *Environment) Coverage() (c Coverage) {
@@ -172,17 +176,17 @@ func reasonsOf(byReason map[string]map[string]bool, count int) string {
 	reasons := make([]string, 0, len(byReason))
 	for _, reason := range slices.Sorted(maps.Keys(byReason)) {
 		n := len(byReason[reason])
+		hint := ""
+		if slices.Contains(fetchable, reason) {
+			hint = ": add --fetch"
+		}
 		switch {
 		case reason == charts.NotHere:
 			reason = string(kind.Count(int64(n), "chart")) + " not here: add --fetch"
-		case reason == otherRepository && (n < count || len(byReason) > 1):
-			reason = fmt.Sprintf("%d %s: add --fetch", n, reason)
-		case reason == otherRepository:
-			reason += ": add --fetch"
 		case n < count || len(byReason) > 1:
 			reason = fmt.Sprintf("%d %s", n, reason)
 		}
-		reasons = append(reasons, reason)
+		reasons = append(reasons, reason+hint)
 	}
 	return strings.Join(reasons, ", ")
 }

@@ -13,7 +13,16 @@ func Fetching(revision Revision, fetcher fetched.Fetcher) Revision {
 	if fetcher == nil {
 		return revision
 	}
-	return mount{revision, fetcher}
+	return mount{revision, fetched.Folder, fetcher}
+}
+
+// Mounted returns a file system with the files of a commit of the repository beside its own, and their folder.
+func (f *FileSystem) Mounted(commit string, files Revision) (with *FileSystem, folder string) {
+	folder = ".commit-" + commit[:min(len(commit), 12)]
+	with = f.With(nil)
+	with.seen = &seen{revision: mount{f.revision, folder, files}, dir: f.dir, look: f.look,
+		resolved: map[string]resolution{}, files: map[string][]byte{}}
+	return with, "/" + folder
 }
 
 // FetcherOf returns the fetcher of a revision, or nil.
@@ -22,7 +31,10 @@ func FetcherOf(revision Revision) fetched.Fetcher {
 	case *once:
 		return FetcherOf(r.Revision)
 	case mount:
-		return r.fetcher
+		if fetcher, is := r.other.(fetched.Fetcher); is {
+			return fetcher
+		}
+		return FetcherOf(r.Revision)
 	}
 	return nil
 }
@@ -39,22 +51,20 @@ func (f *FileSystem) Fetch(from fetched.Source) (fetched.Files, error) {
 	return fetcher.Fetch(from)
 }
 
-// mount has fetched files beside the files of a revision. No folder lists them.
+// mount has the files of another revision beside those of a revision, in a folder that no folder lists.
 type mount struct {
 	Revision
-	fetcher fetched.Fetcher
+	folder string
+	other  Revision
 }
 
 // of returns the revision that has a name, and the name in it.
 func (m mount) of(name string) (Revision, string) {
 	first, within, _ := strings.Cut(name, "/")
-	switch {
-	case first != fetched.Folder:
+	if first != m.folder {
 		return m.Revision, name
-	case within == "":
-		return m.fetcher, "."
 	}
-	return m.fetcher, within
+	return m.other, nameIn(within)
 }
 
 func (m mount) Lstat(name string) (fs.FileInfo, error) {

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
+	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verbs/git"
 	"example.com/gatehouse/render/verbs/setup"
@@ -243,7 +245,9 @@ func renderOnce(cmd *cobra.Command, kinds *registry.Kinds, f flags, look func(na
 		repository.Look = look
 		repository.Memo = f.memo
 		if root != f.root { // a copy of the index
-			repository.Origin = originOf(cmd.Context(), cmp.Or(f.root, "."), "")
+			origin, end := originOf(cmd.Context(), cmp.Or(f.root, "."), "")
+			defer end()
+			repository.Origin = origin
 		}
 		repository, end, err := f.open(cmd, repository, f.since, p)
 		if err != nil {
@@ -369,7 +373,9 @@ func inRepository(cmd *cobra.Command, kinds *registry.Kinds, root string,
 	defer repository.Close()
 	repository.Now = time.Now()
 	repository.IsLeftOut = git.LeftOutOf(cmd.Context(), repository.Dir(), tree.EnvironmentsFolder)
-	repository.Origin = originOf(cmd.Context(), repository.Dir(), "")
+	origin, end := originOf(cmd.Context(), repository.Dir(), "")
+	defer end()
+	repository.Origin = origin
 	if lock != nil {
 		waiting := time.AfterFunc(setup.Patience, func() { p.step("waiting for another run") })
 		unlock, err := lock(repository, cmd.Context())
@@ -382,13 +388,25 @@ func inRepository(cmd *cobra.Command, kinds *registry.Kinds, root string,
 	return do(repository, p)
 }
 
-// originOf returns the facts of git about the place of a folder, at the first call. A change from a base is to become
-// the branch of that name.
-func originOf(ctx context.Context, dir, base string) func() application.Origin {
-	return sync.OnceValue(func() application.Origin {
-		o := git.OriginOf(ctx, dir, base)
-		return application.Origin{URLs: o.URLs, IsOther: o.IsOther}
+// originOf returns the facts of git about the place of a folder, at the first call and until end. A change from a base
+// is to become the branch of that name.
+func originOf(ctx context.Context, dir, base string) (origin func() application.Origin, end func()) {
+	var opened atomic.Pointer[git.Origin]
+	origin = sync.OnceValue(func() application.Origin {
+		o, err := git.OriginOf(ctx, dir, base)
+		opened.Store(o)
+		facts := application.Origin{URLs: o.URLs, IsOther: o.IsOther}
+		facts.At = func(revision string) (source.Revision, string, error) { return o.At(ctx, revision) }
+		if err != nil {
+			facts.Unknown = err.Error()
+		}
+		return facts
 	})
+	return origin, func() {
+		if o := opened.Load(); o != nil {
+			o.Close()
+		}
+	}
 }
 
 // openRepository opens the repository at root or, if root is empty, the nearest one at or above the

@@ -136,8 +136,10 @@ func runDiff(cmd *cobra.Command, kinds *registry.Kinds, f diffFlags) error {
 				return err
 			}
 			defer end()
+			origin, endOrigin := originOf(cmd.Context(), repository.Dir(), f.base)
+			defer endOrigin()
+			repository.Origin = origin
 			var d *compare.Diff
-			repository.Origin = originOf(cmd.Context(), repository.Dir(), f.base)
 			switch {
 			case f.live:
 				d, err = diffLive(cmd, repository, f, p)

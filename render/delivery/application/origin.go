@@ -6,16 +6,28 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"example.com/gatehouse/render/source"
 )
 
 // Origin tells whether a source is the tree: git and the Applications that sync the entry of an environment.
 type Origin struct {
 	// URLs are the known URLs of the repository.
 	URLs []string
+	// Unknown is the reason why git does not tell, or nothing.
+	Unknown string
 	// IsOther reports whether git knows a name for another branch than the one under review, or for a tag. It may be
 	// nil.
 	IsOther func(revision string) bool
+	// At returns the files of a revision that git has here, and its commit. It may be nil.
+	At func(revision string) (files source.Revision, commit string, err error)
 }
+
+// The reasons why a source in git is not the tree.
+const (
+	OtherRepository = "its source is another repository"
+	OtherRevision   = "its source is another revision"
+)
 
 // Elsewhere returns why a source in git is not the tree, or nothing if it is, or may be. Another URL with the same name
 // of a repository may be a fork or a mirror.
@@ -26,19 +38,11 @@ func (o Origin) Elsewhere(s Source) string {
 	case s.RepoURL == "" || strings.Contains(s.RepoURL, "{{"):
 		return ""
 	case strings.HasPrefix(s.RepoURL, "oci://"), len(o.URLs) > 0 && !slices.ContainsFunc(o.URLs, isNamed):
-		return "its source is another repository"
+		return OtherRepository
+	case o.Unknown != "":
+		return "its source may be another one: " + o.Unknown
 	case o.isOtherRevision(s.TargetRevision):
-		return otherRevision
-	}
-	return ""
-}
-
-const otherRevision = "its source is another revision"
-
-// OtherRevision returns the revision of a source that is this repository, but not the tree, or nothing.
-func (o Origin) OtherRevision(s Source) string {
-	if o.Elsewhere(s) == otherRevision {
-		return s.TargetRevision
+		return OtherRevision
 	}
 	return ""
 }
