@@ -276,6 +276,7 @@ func (f *following) enter(d *Delivery, files *source.FileSystem, from fetched.So
 		root = got.Path
 		commit = got.Resolved
 	}
+	missing := "no such folder: " + source.Relative(d.Folder)
 	d.Folder = path.Join(root, d.Folder)
 	if !d.IsFlux {
 		d.Application.Path = source.Relative(d.Folder)
@@ -283,7 +284,7 @@ func (f *following) enter(d *Delivery, files *source.FileSystem, from fetched.So
 	if within.IsDir(d.Folder) {
 		return within, nil
 	}
-	d.unknown("no such folder: " + source.Relative(d.Folder))
+	d.unknown(missing)
 	return within, warning(d.Of, fmt.Sprintf("%s: no such folder in %s (%s)", d.Field, from, commit))
 }
 

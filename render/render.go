@@ -560,6 +560,7 @@ func (p *pipeline) warnings(objects []manifest.Object, repository *Repository) [
 	environment := warn.Input{Kinds: p.kinds, Objects: all, Local: p.local, IsNamespaced: p.checker.IsNamespaced,
 		Now: repository.Now, Deliveries: p.deliveries(objects)}
 	environment.Resources = p.checker.Resources
+	environment.IsPartial = slices.ContainsFunc(p.root.all(), func(d *Delivery) bool { return len(d.Unknown) > 0 })
 	environment.IsPrepared = sync.OnceValue(func() bool { // it reads all folders
 		isPrepared := false
 		source.Walk(repository.files, func(name string, _ fs.DirEntry) (enter bool) {
