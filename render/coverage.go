@@ -53,7 +53,7 @@ const (
 )
 
 // fetchable are the reasons of sources that --fetch may get.
-var fetchable = []string{otherRepository, application.OtherRepository, application.OtherRevision}
+var fetchable = append([]string{otherRepository}, application.Fetchable...)
 
 // Coverage returns the coverage of the environment.
 func (e *Environment) Coverage() (c Coverage) {

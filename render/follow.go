@@ -218,74 +218,46 @@ func (d *Delivery) guarded(open func(*Delivery, *source.FileSystem) []manifest.P
 	return open(d, files)
 }
 
-// openForeign builds the folder of a delivery in another source, if its files can be had.
+// openForeign builds the folder of a delivery in another source, if it may be fetched.
 func (f *following) openForeign(d *Delivery, files *source.FileSystem) []manifest.Problem {
 	from, reason := folder.SourceOf(f.world.objects[d.Source])
-	if reason == "" && f.mayEnter(files, from) {
-		within, problems := f.enter(d, files, from)
-		if problems != nil {
-			return problems
+	if !files.MayFetch(from) || reason != "" {
+		why := otherRepository + ": " + d.Source.String()
+		if files.IsFetching() {
+			why = "not fetched: " + d.Source.String() + ": " + reason
 		}
-		return d.build(within)
+		d.unknown(why)
+		f.foreign = append(f.foreign, d.Place)
+		return nil
 	}
-	why := otherRepository + ": " + d.Source.String()
-	if files.IsFetching() {
-		why = "not fetched: " + d.Source.String() + ": " + reason
+	if problems := d.fetch(files, from); problems != nil {
+		return problems
 	}
-	d.unknown(why)
-	f.foreign = append(f.foreign, d.Place)
-	return nil
+	return d.build(files)
 }
 
-// mayEnter reports whether the files of a source that is not in the tree can be had.
-func (f *following) mayEnter(files *source.FileSystem, from fetched.Source) bool {
-	revision, _ := f.revision(from)
-	return revision != nil || files.IsFetching() && !strings.HasPrefix(from.Repository, "oci://")
-}
-
-// revision returns the files of a source that is this repository at a revision that git has here, and its commit; nil
-// of any other source.
-func (f *following) revision(from fetched.Source) (files source.Revision, commit string) {
-	if !from.IsGit || from.Version == "" || f.origin.At == nil || !f.origin.IsThis(from.Repository) {
-		return nil, ""
-	}
-	files, commit, err := f.origin.At(from.Version)
+// fetch sets the folder of a delivery to that in a source that is not in the tree. It returns a warning if it is not
+// there.
+func (d *Delivery) fetch(files *source.FileSystem, from fetched.Source) []manifest.Problem {
+	got, err := files.Fetch(from)
 	if err != nil {
-		return nil, ""
-	}
-	return files, commit
-}
-
-// enter moves a delivery to its folder in a source that is not in the tree: of a commit that git has here, or of
-// fetched files. It returns a warning if the folder is not there.
-func (f *following) enter(d *Delivery, files *source.FileSystem, from fetched.Source) (within *source.FileSystem,
-	problems []manifest.Problem) {
-	var root string
-	revision, commit := f.revision(from)
-	if revision != nil {
-		d.Revision = strings.TrimPrefix(strings.TrimPrefix(from.Version, "refs/heads/"), "refs/tags/")
-		lookAt(d, files)
-		within, root = files.Mounted(commit, revision)
-	} else {
-		got, err := files.Fetch(from)
-		if err != nil {
-			d.unknown(fetched.Reason(from.String(), err))
-			return files, warning(d.Of, fmt.Sprintf("is not followed, as its source %s is not fetched: %v", from, err))
-		}
-		within = files
-		root = got.Path
-		commit = got.Resolved
+		d.unknown(fetched.Reason(from.String(), err))
+		return warning(d.Of, fmt.Sprintf("is not followed, as its source %s is not fetched: %v", from, err))
 	}
 	missing := "no such folder: " + source.Relative(d.Folder)
-	d.Folder = path.Join(root, d.Folder)
+	if got.IsOwn {
+		d.Revision = strings.TrimPrefix(strings.TrimPrefix(from.Version, "refs/heads/"), "refs/tags/")
+		lookAt(d, files)
+	}
+	d.Folder = path.Join(got.Path, d.Folder)
 	if !d.IsFlux {
 		d.Application.Path = source.Relative(d.Folder)
 	}
-	if within.IsDir(d.Folder) {
-		return within, nil
+	if files.IsDir(d.Folder) {
+		return nil
 	}
 	d.unknown(missing)
-	return within, warning(d.Of, fmt.Sprintf("%s: no such folder in %s (%s)", d.Field, from, commit))
+	return warning(d.Of, fmt.Sprintf("%s: no such folder in %s (%s)", d.Field, from, got.Resolved))
 }
 
 // notFollowed returns one warning about the places in other sources.
@@ -447,11 +419,13 @@ func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest
 	s := d.Application
 	why := f.origin.Elsewhere(s)
 	if why != "" {
-		within, problems := f.openElsewhere(d, files, why)
-		if within == nil {
+		d.Revision = f.origin.OtherRevision(s)
+		if d.Revision != "" && !files.MayFetch(folder.GitSourceOf(s)) {
+			lookAt(d, files)
+		}
+		if isThere, problems := f.fetchElsewhere(d, files, why); !isThere {
 			return problems
 		}
-		files = within
 		s = d.Application
 	}
 	if !files.IsDir(d.Folder) && files.Exists(d.Folder) {
@@ -515,24 +489,17 @@ func (d *Delivery) buildSource(files *source.FileSystem, why string) (problems [
 	return append(problems, d.build(files)...)
 }
 
-// openElsewhere returns the files of a source of an Application that is not in the tree, or nil if they or the folder
-// cannot be had.
-func (f *following) openElsewhere(d *Delivery, files *source.FileSystem, why string) (within *source.FileSystem,
+// fetchElsewhere fetches a source of an Application in git. It reports whether the folder is there.
+func (f *following) fetchElsewhere(d *Delivery, files *source.FileSystem, why string) (isThere bool,
 	problems []manifest.Problem) {
 	from := folder.GitSourceOf(d.Application)
-	if f.mayEnter(files, from) {
-		if within, problems = f.enter(d, files, from); problems != nil {
-			return nil, problems
-		}
-		return within, nil
+	if !files.MayFetch(from) || strings.HasPrefix(d.Application.RepoURL, "oci://") {
+		d.unknown(why + ": " + d.Application.String())
+		f.foreign = append(f.foreign, d.Place)
+		return false, nil
 	}
-	if why == application.OtherRevision {
-		d.Revision = d.Application.TargetRevision
-		lookAt(d, files)
-	}
-	d.unknown(why + ": " + d.Application.String())
-	f.foreign = append(f.foreign, d.Place)
-	return nil, nil
+	problems = d.fetch(files, from)
+	return problems == nil, problems
 }
 
 // notJudged adds the reasons for unknown objects of the delivery.

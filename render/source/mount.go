@@ -13,16 +13,7 @@ func Fetching(revision Revision, fetcher fetched.Fetcher) Revision {
 	if fetcher == nil {
 		return revision
 	}
-	return mount{revision, fetched.Folder, fetcher}
-}
-
-// Mounted returns a file system with the files of a commit of the repository beside its own, and their folder.
-func (f *FileSystem) Mounted(commit string, files Revision) (with *FileSystem, folder string) {
-	folder = ".commit-" + commit[:min(len(commit), 12)]
-	with = f.With(nil)
-	with.seen = &seen{revision: mount{f.revision, folder, files}, dir: f.dir, look: f.look,
-		resolved: map[string]resolution{}, files: map[string][]byte{}}
-	return with, "/" + folder
+	return mount{revision, fetcher}
 }
 
 // FetcherOf returns the fetcher of a revision, or nil.
@@ -31,9 +22,8 @@ func FetcherOf(revision Revision) fetched.Fetcher {
 	case *once:
 		return FetcherOf(r.Revision)
 	case mount:
-		if fetcher, is := r.other.(fetched.Fetcher); is {
-			return fetcher
-		}
+		return r.fetcher
+	case *knowing:
 		return FetcherOf(r.Revision)
 	}
 	return nil
@@ -42,8 +32,15 @@ func FetcherOf(revision Revision) fetched.Fetcher {
 // IsFetching reports whether Fetch may get files.
 func (f *FileSystem) IsFetching() bool { return FetcherOf(f.revision) != nil }
 
-// Fetch gets files that are not in the tree.
+// MayFetch reports whether Fetch may get the files of a source.
+func (f *FileSystem) MayFetch(from fetched.Source) bool { return f.IsFetching() || f.own(from).IsOwn }
+
+// Fetch gets files that are not in the tree: of the repository itself at a revision that git has here, or else by the
+// fetcher.
 func (f *FileSystem) Fetch(from fetched.Source) (fetched.Files, error) {
+	if own := f.own(from); own.IsOwn {
+		return own, nil
+	}
 	fetcher := FetcherOf(f.revision)
 	if fetcher == nil {
 		return fetched.Files{}, fetched.ErrNotFetching
@@ -51,20 +48,22 @@ func (f *FileSystem) Fetch(from fetched.Source) (fetched.Files, error) {
 	return fetcher.Fetch(from)
 }
 
-// mount has the files of another revision beside those of a revision, in a folder that no folder lists.
+// mount has fetched files beside the files of a revision. No folder lists them.
 type mount struct {
 	Revision
-	folder string
-	other  Revision
+	fetcher fetched.Fetcher
 }
 
 // of returns the revision that has a name, and the name in it.
 func (m mount) of(name string) (Revision, string) {
 	first, within, _ := strings.Cut(name, "/")
-	if first != m.folder {
+	switch {
+	case first != fetched.Folder:
 		return m.Revision, name
+	case within == "":
+		return m.fetcher, "."
 	}
-	return m.other, nameIn(within)
+	return m.fetcher, within
 }
 
 func (m mount) Lstat(name string) (fs.FileInfo, error) {

@@ -50,6 +50,8 @@ type Files struct {
 	Digest string `json:"digest"`
 	// Path is the archive of a chart, or the folder of an artifact or a git repository, in the file system of a build.
 	Path string `json:"-"`
+	// IsOwn reports whether the files are of the repository itself, at a revision that git has here.
+	IsOwn bool `json:"-"`
 }
 
 // ErrNotFetching is the error of each source in a run that fetches nothing.
