@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/settings"
 	"example.com/gatehouse/render/source"
@@ -53,7 +54,8 @@ const (
 )
 
 // fetchable are the reasons of a run without --fetch that it may take away.
-var fetchable = []string{charts.NotHere, otherRepository, source.RemoteBase, source.RemoteFile}
+var fetchable = append([]string{charts.NotHere, otherRepository, source.RemoteBase, source.RemoteFile},
+	application.Fetchable...)
 
 // Coverage returns the coverage of the environment.
 func (e *Environment) Coverage() (c Coverage) {

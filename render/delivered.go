@@ -51,6 +51,8 @@ func (d *Delivery) staysFor() string {
 	generates := func(k *source.Kustomization) bool { return len(k.SecretGenerator) > 0 }
 	isFetched := func(file string) bool { return strings.HasPrefix(file, fetched.Folder+"/") }
 	switch {
+	case d.Revision != "":
+		return "its source is another revision"
 	case slices.ContainsFunc(d.Looks.Consumed(), isFetched):
 		return "it has files that were fetched"
 	case d.IsPart:

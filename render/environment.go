@@ -143,8 +143,8 @@ func (e *Environment) Known() []manifest.Object { return e.objects }
 // Below returns the deliveries below the entry, charts first.
 func (e *Environment) Below() []*Delivery { return e.root.below() }
 
-// Untold is a delivery without known objects: with an error, without its chart, for another cluster, or at another
-// revision.
+// Untold is a delivery whose objects the files here do not tell: with an error, without its chart, for another cluster,
+// or at another revision.
 type Untold struct {
 	*source.Looks // the paths that it looks at
 	// Of is the object that delivers, and Reason says why this cluster does not get the objects, or is empty.
@@ -185,10 +185,10 @@ func (e *Environment) Consumes(file string) bool {
 // IsWithin reports whether a file, from the root, is in the folder of the environment.
 func (e *Environment) IsWithin(file string) bool { return source.IsWithin("/"+file, folderOf(e.Name)) }
 
-// isUntold reports whether no object of a delivery is known.
+// isUntold reports whether no object of a delivery is known, or all are of another revision.
 func (e *Environment) isUntold(d *Delivery) bool {
 	isUnknown := len(d.Unknown) > 0 && !d.isOpen() || d.Chart != nil
-	return isUnknown && len(e.objectsOf(d)) == 0 || d.isEntry() && !e.IsBuilt()
+	return isUnknown && len(e.objectsOf(d)) == 0 || d.isEntry() && !e.IsBuilt() || d.Revision != ""
 }
 
 // Consumer is a delivery with known objects, and the files whose content it consumes.

@@ -220,7 +220,7 @@ func (d *Delivery) guarded(open func(*Delivery, *source.FileSystem) []manifest.P
 // openForeign builds the folder of a delivery in another source, if it may be fetched.
 func (f *following) openForeign(d *Delivery, files *source.FileSystem) []manifest.Problem {
 	from, reason := folder.SourceOf(f.world.objects[d.Source])
-	if !files.IsFetching() || reason != "" {
+	if !files.MayFetch(from) || reason != "" {
 		why := otherRepository + ": " + d.Source.String()
 		if files.IsFetching() {
 			why = "not fetched: " + d.Source.String() + ": " + reason
@@ -243,6 +243,11 @@ func (d *Delivery) fetch(files *source.FileSystem, from fetched.Source) []manife
 		d.unknown(fetched.Reason(from.String(), err))
 		return warning(d.Of, fmt.Sprintf("is not followed, as its source %s is not fetched: %v", from, err))
 	}
+	missing := "no such folder: " + source.Relative(d.Folder)
+	if got.IsOwn {
+		d.Revision = strings.TrimPrefix(strings.TrimPrefix(from.Version, "refs/heads/"), "refs/tags/")
+		lookAt(d, files)
+	}
 	top := got.Path
 	if !d.IsFlux {
 		top = folder.Top(files, got)
@@ -252,7 +257,7 @@ func (d *Delivery) fetch(files *source.FileSystem, from fetched.Source) []manife
 	if files.IsDir(d.Folder) {
 		return nil
 	}
-	d.unknown("no such folder: " + source.Relative(d.Folder))
+	d.unknown(missing)
 	return warning(d.Of, fmt.Sprintf("%s: no such folder in %s (%s)", d.Field, from, got.Resolved))
 }
 
@@ -416,7 +421,7 @@ func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest
 	why := f.origin.Elsewhere(s)
 	if why != "" {
 		d.Revision = f.origin.OtherRevision(s)
-		if d.Revision != "" && !files.IsFetching() {
+		if d.Revision != "" && !files.MayFetch(folder.SourceOfApplication(s)) {
 			lookAt(d, files)
 		}
 		if isThere, problems := f.fetchElsewhere(d, files, why); !isThere {
@@ -485,12 +490,13 @@ func (d *Delivery) buildSource(files *source.FileSystem) (problems []manifest.Pr
 // fetchElsewhere fetches a source of an Application. It reports whether the folder is there.
 func (f *following) fetchElsewhere(d *Delivery, files *source.FileSystem, why string) (isThere bool,
 	problems []manifest.Problem) {
-	if !files.IsFetching() {
+	from := folder.SourceOfApplication(d.Application)
+	if !files.MayFetch(from) {
 		d.unknown(why + ": " + d.Application.String())
 		f.foreign = append(f.foreign, d.Place)
 		return false, nil
 	}
-	problems = d.fetch(files, folder.SourceOfApplication(d.Application))
+	problems = d.fetch(files, from)
 	return problems == nil, problems
 }
 

@@ -198,7 +198,13 @@ func (r *Repository) RLock(ctx context.Context) (unlock func(), err error) {
 
 // fileSystem returns a file system that reads the repository from disk.
 func (r *Repository) fileSystem() *source.FileSystem {
-	return source.NewFileSystem(r.files, r.dir, r.options.Look).With(r.overlay)
+	files := r.files
+	if origin := r.options.Origin; origin != nil {
+		files = source.Knowing(files, func(from fetched.Source) (source.Revision, string) {
+			return origin().Revision(from)
+		})
+	}
+	return source.NewFileSystem(files, r.dir, r.options.Look).With(r.overlay)
 }
 
 func (r *Repository) look(name string) {

@@ -30,6 +30,7 @@ func (e *Environment) warnings(objects []manifest.Object, repository *Repository
 	environment := warn.Input{Kinds: e.kinds, Objects: all, Local: e.local, IsNamespaced: e.checker.IsNamespaced,
 		Now: repository.options.Now, Deliveries: e.deliveries(objects)}
 	environment.Resources = e.checker.Resources
+	environment.IsPartial = slices.ContainsFunc(e.root.all(), func(d *Delivery) bool { return len(d.Unknown) > 0 })
 	environment.IsPrepared = sync.OnceValue(func() bool { // it reads all folders
 		isPrepared := false
 		source.Walk(repository.files, func(name string, _ fs.DirEntry) (enter bool) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/gobwas/glob"
 	"github.com/itchyny/gojq"
@@ -68,10 +67,11 @@ func (i ignored) paths(content map[string]any) (all [][]string) {
 	return all
 }
 
-// jqPaths returns the paths that an expression of jq selects in content, at most a thousand, and no longer than for a
-// second, as in util/argo/normalizers/diff_normalizer.go. A wrong one selects nothing.
+// jqPaths returns the paths that an expression of jq selects in content, as in
+// util/argo/normalizers/diff_normalizer.go. A wrong one selects nothing, and so does one with an error, or that has no
+// end: there it runs for a second, here for a number of steps, which is the same everywhere.
 func jqPaths(expression string, content map[string]any) (all [][]string) {
-	const most = 1000
+	const mostSteps, mostPaths = 1_000_000, 1000
 	query, err := gojq.Parse("path(" + expression + ")")
 	if err != nil {
 		return nil
@@ -84,14 +84,15 @@ func jqPaths(expression string, content map[string]any) (all [][]string) {
 	if err != nil {
 		return nil
 	}
-	bounded, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	found := query.RunWithContext(bounded, plain)
-	for len(all) < most {
-		value, ok := found.Next()
+	found := query.RunWithContext(&steps{context.Background(), mostSteps}, plain)
+	for {
+		value, isThere := found.Next()
 		keys, isPath := value.([]any)
-		if !ok || !isPath {
-			break
+		switch {
+		case !isThere:
+			return all
+		case !isPath || len(all) == mostPaths:
+			return nil
 		}
 		path := make([]string, len(keys))
 		for i, key := range keys {
@@ -99,7 +100,35 @@ func jqPaths(expression string, content map[string]any) (all [][]string) {
 		}
 		all = append(all, path)
 	}
-	return all
+}
+
+// steps is the context of a program of jq, which asks it at each step whether to go on.
+type steps struct {
+	context.Context
+	left int
+}
+
+// ended is a closed channel.
+var ended = func() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+// Done implements context.Context.
+func (s *steps) Done() <-chan struct{} {
+	if s.left--; s.left < 0 {
+		return ended
+	}
+	return nil
+}
+
+// Err implements context.Context.
+func (s *steps) Err() error {
+	if s.left < 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
 }
 
 // restore sets the ignored fields of an object to those that it had before, and reports whether there are any.

@@ -121,9 +121,11 @@ func TestArgoCDLeavesIgnoredFields(t *testing.T) {
 		"by jq":           {respected + "ignoreDifferences: [{group: apps, kind: Deployment, jqPathExpressions: [.spec.replicas]}]", more, true, "spec.replicas"},
 		"an item by jq": {respected + "ignoreDifferences: [{group: apps, kind: Deployment, jsonPointers: [/spec/replicas], jqPathExpressions: " +
 			"['.spec.template.spec.containers[] | select(.name == \"web\") | .image']}]", newer, true, "spec.replicas spec.template.spec.containers[web].image"},
-		"another by jq":      {respected + "ignoreDifferences: [{group: apps, kind: Deployment, jqPathExpressions: ['.spec.x[]?', '(', '.spec.template.spec.containers[9]']}]", more, false, "spec.replicas"},
-		"another field":      {respected + strings.Replace(replicas, "/spec/replicas", "/spec/paused", 1), more, false, "spec.replicas"},
-		"a field below none": {respected + strings.Replace(replicas, "/spec/replicas", "/data/a", 1), more, false, "spec.replicas"},
+		"jq with an error later": {respected + "ignoreDifferences: [{group: apps, kind: Deployment, jqPathExpressions: ['.spec.replicas, .spec.replicas[]']}]", more, false, "spec.replicas"},
+		"jq without an end":      {respected + "ignoreDifferences: [{group: apps, kind: Deployment, jqPathExpressions: ['.spec.replicas, (repeat(.spec) | select(false))']}]", more, false, "spec.replicas"},
+		"another by jq":          {respected + "ignoreDifferences: [{group: apps, kind: Deployment, jqPathExpressions: ['.spec.x[]?', '(', '.spec.template.spec.containers[9]']}]", more, false, "spec.replicas"},
+		"another field":          {respected + strings.Replace(replicas, "/spec/replicas", "/spec/paused", 1), more, false, "spec.replicas"},
+		"a field below none":     {respected + strings.Replace(replicas, "/spec/replicas", "/data/a", 1), more, false, "spec.replicas"},
 	} {
 		application := strings.NewReplacer("FINALIZERS", "", "SPEC", test.spec).Replace(web)
 		changes := Differ(kinds, input(t, application, deployment), input(t, application, test.after)).Changes
@@ -134,6 +136,22 @@ func TestArgoCDLeavesIgnoredFields(t *testing.T) {
 		if isLeft := LeftBy(changes[0]) != nil; isLeft != test.isLeft || strings.Join(paths, " ") != test.fields {
 			t.Errorf("%s: left %t, %q", name, isLeft, paths)
 		}
+	}
+}
+
+// driftDetection.ignore keeps the controller from correcting drift (Diff in internal/action/diff.go of helm-controller).
+// A change in git is an upgrade of the release, which writes all fields.
+func TestHelmLeavesNoFieldOfAnUpgrade(t *testing.T) {
+	kinds, err := registry.New(gatehouse.Kinds...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const release = "{apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, metadata: {name: web, namespace: shop}, " +
+		"spec: {driftDetection: {mode: enabled, ignore: [{paths: [/spec/replicas]}]}}}"
+	more := strings.Replace(deployment, "replicas: 2", "replicas: 5", 1)
+	changes := Differ(kinds, input(t, release, deployment), input(t, release, more)).Changes
+	if len(changes) != 1 || LeftBy(changes[0]) != nil {
+		t.Errorf("%d changes, left by %v", len(changes), LeftBy(changes[0]))
 	}
 }
 

@@ -23,6 +23,8 @@ func FetcherOf(revision Revision) fetched.Fetcher {
 		return FetcherOf(r.Revision)
 	case mount:
 		return r.fetcher
+	case *knowing:
+		return FetcherOf(r.Revision)
 	}
 	return nil
 }
@@ -30,8 +32,15 @@ func FetcherOf(revision Revision) fetched.Fetcher {
 // IsFetching reports whether Fetch may get files.
 func (f *FileSystem) IsFetching() bool { return FetcherOf(f.revision) != nil }
 
-// Fetch gets files that are not in the tree.
+// MayFetch reports whether Fetch may get the files of a source.
+func (f *FileSystem) MayFetch(from fetched.Source) bool { return f.IsFetching() || f.own(from).IsOwn }
+
+// Fetch gets files that are not in the tree: of the repository itself at a revision that git has here, or else by the
+// fetcher.
 func (f *FileSystem) Fetch(from fetched.Source) (fetched.Files, error) {
+	if own := f.own(from); own.IsOwn {
+		return own, nil
+	}
 	fetcher := FetcherOf(f.revision)
 	if fetcher == nil {
 		return fetched.Files{}, fetched.ErrNotFetching

@@ -54,7 +54,11 @@ type once struct {
 
 // shared returns the memo of the environments that read a revision once, unless this one has other files.
 func (f *FileSystem) shared() *memo.Memo {
-	if o, isShared := f.revision.(*once); isShared && len(f.standIns) == 0 && f.ignoring == nil {
+	revision := f.revision
+	if k, is := revision.(*knowing); is {
+		revision = k.Revision
+	}
+	if o, isShared := revision.(*once); isShared && len(f.standIns) == 0 && f.ignoring == nil {
 		return &o.memo
 	}
 	return nil

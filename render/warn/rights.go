@@ -164,7 +164,7 @@ func (in Input) missingRole(binding manifest.Object, role, other manifest.ID) st
 	case role.Kind == "Role" && len(elsewhere) > 0:
 		return fmt.Sprintf("there is no %s, but %s, and a binding takes a Role of its own namespace: move one", role,
 			elsewhere[0])
-	case role.Kind == "Role" && !in.index.IsOpen() && !strings.HasPrefix(role.Name, "system:") &&
+	case role.Kind == "Role" && !in.IsPartial && !in.index.IsOpen() && !strings.HasPrefix(role.Name, "system:") &&
 		role.Name != "extension-apiserver-authentication-reader": // which every cluster has
 		return fmt.Sprintf("there is no %s here, so it grants nothing: add it", role)
 	}

@@ -55,6 +55,8 @@ type Input struct {
 	IsWritten func(manifest.Object) bool
 	// Deliveries are what tools apply: first the environment itself.
 	Deliveries []Delivery
+	// IsPartial reports whether deliveries bring more than is known.
+	IsPartial bool
 	// IsPrepared reports whether people may install more in an empty cluster before.
 	IsPrepared func() bool
 

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/memo"
+	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/verbs/git"
 	"example.com/gatehouse/render/verbs/setup"
@@ -340,10 +342,11 @@ func inRepository(cmd *cobra.Command, kinds *registry.Kinds, o opening,
 	if err != nil {
 		return err
 	}
+	origin, end := originOf(cmd.Context(), cmp.Or(o.copyOf, dir), o.base)
+	defer end()
 	repository, err := render.Open(dir, kinds, render.Options{ // it may read all files to find entries
 		Now: time.Now(), Look: o.look, Memo: o.memo,
-		IsLeftOut: git.LeftOutOf(cmd.Context(), dir, tree.EnvironmentsFolder),
-		Origin:    originOf(cmd.Context(), cmp.Or(o.copyOf, dir), o.base),
+		IsLeftOut: git.LeftOutOf(cmd.Context(), dir, tree.EnvironmentsFolder), Origin: origin,
 	})
 	if err != nil {
 		return err
@@ -374,13 +377,25 @@ func (f *fetching) inRepository(cmd *cobra.Command, kinds *registry.Kinds, o ope
 	})
 }
 
-// originOf returns the facts of git about the place of a folder, at the first call. A change from a base is to become
-// the branch of that name.
-func originOf(ctx context.Context, dir, base string) func() application.Origin {
-	return sync.OnceValue(func() application.Origin {
-		o := git.OriginOf(ctx, dir, base)
-		return application.Origin{URLs: o.URLs, IsOther: o.IsOther}
+// originOf returns the facts of git about the place of a folder, at the first call and until end. A change from a base
+// is to become the branch of that name.
+func originOf(ctx context.Context, dir, base string) (origin func() application.Origin, end func()) {
+	var opened atomic.Pointer[git.Origin]
+	origin = sync.OnceValue(func() application.Origin {
+		o, err := git.OriginOf(ctx, dir, base)
+		opened.Store(o)
+		facts := application.Origin{URLs: o.URLs, IsOther: o.IsOther}
+		facts.At = func(revision string) (source.Revision, string, error) { return o.At(ctx, revision) }
+		if err != nil {
+			facts.Unknown = err.Error()
+		}
+		return facts
 	})
+	return origin, func() {
+		if o := opened.Load(); o != nil {
+			o.Close()
+		}
+	}
 }
 
 // openRepository opens the repository at root or, if root is empty, the nearest one at or above the

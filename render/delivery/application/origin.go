@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/fetched"
 )
 
 // Origin tells whether a source is the tree: git, and the objects that sync the entry of an environment.
@@ -16,9 +18,30 @@ type Origin struct {
 	Own manifest.ID
 	// URLs are the known URLs of the repository.
 	URLs []string
+	// Unknown is the reason why git does not tell, or nothing.
+	Unknown string
 	// IsOther reports whether git knows a name for another branch than the one under review, or for a tag. It may be
 	// nil.
 	IsOther func(revision string) bool
+	// At returns the files of a revision that git has here, and its commit. It may be nil.
+	At func(revision string) (files source.Revision, commit string, err error)
+}
+
+// The reasons why a source in git is not the tree.
+const (
+	ofOtherRepository = "its source is another repository"
+	ofOtherRevision   = "its source is another revision"
+)
+
+// Fetchable are the reasons of sources that may be fetched.
+var Fetchable = []string{ofOtherRepository, ofOtherRevision}
+
+// OtherRevision returns the revision of a source that is this repository, but not the tree, or nothing.
+func (o Origin) OtherRevision(s Source) string {
+	if o.Elsewhere(s) == ofOtherRevision {
+		return s.TargetRevision
+	}
+	return ""
 }
 
 // Elsewhere returns why a source in git is not the tree, or nothing if it is, or may be. Another URL with the same name
@@ -30,19 +53,11 @@ func (o Origin) Elsewhere(s Source) string {
 	case s.RepoURL == "" || strings.Contains(s.RepoURL, "{{"):
 		return ""
 	case strings.HasPrefix(s.RepoURL, "oci://"), len(o.URLs) > 0 && !slices.ContainsFunc(o.URLs, isNamed):
-		return "its source is another repository"
+		return ofOtherRepository
+	case o.Unknown != "":
+		return "its source may be another one: " + o.Unknown
 	case o.isOtherRevision(s.TargetRevision):
-		return otherRevision
-	}
-	return ""
-}
-
-const otherRevision = "its source is another revision"
-
-// OtherRevision returns the revision of a source that is this repository, but not the tree, or nothing.
-func (o Origin) OtherRevision(s Source) string {
-	if o.Elsewhere(s) == otherRevision {
-		return s.TargetRevision
+		return ofOtherRevision
 	}
 	return ""
 }
@@ -50,6 +65,18 @@ func (o Origin) OtherRevision(s Source) string {
 // IsThis reports whether a URL is surely of the repository.
 func (o Origin) IsThis(repository string) bool {
 	return slices.ContainsFunc(o.URLs, func(known string) bool { return IsSame(known, repository) })
+}
+
+// Revision implements source.History.
+func (o Origin) Revision(from fetched.Source) (files source.Revision, commit string) {
+	if !from.IsGit || from.Version == "" || o.At == nil || !o.IsThis(from.Repository) {
+		return nil, ""
+	}
+	files, commit, err := o.At(from.Version)
+	if err != nil {
+		return nil, ""
+	}
+	return files, commit
 }
 
 // IsSame reports whether two URLs are surely of one repository.

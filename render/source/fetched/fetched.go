@@ -65,6 +65,8 @@ type Files struct {
 	// Path is the archive of a chart, the folder of an artifact, a git repository or a base, or the file of an entry, in
 	// the file system of a build.
 	Path string `json:"-"`
+	// IsOwn reports whether the files are of the repository itself, at a revision that git has here.
+	IsOwn bool `json:"-"`
 }
 
 // ErrNotFetching is the error of each source in a run that fetches nothing.

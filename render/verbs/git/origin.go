@@ -15,19 +15,30 @@ type Origin struct {
 	URLs []string
 
 	in      *Repository
+	remote  string
 	current []string // names of the branch under review: of HEAD, the default one, and the base
-	known   func() []string
+	known   []string // the full names of references
+
+	mu        sync.Mutex
+	snapshots map[string]*Snapshot // by commit
 }
 
 // OriginOf returns the place of a folder by git: nothing without git. Base, if not empty, is the revision
 // that the change is made from.
-func OriginOf(ctx context.Context, dir, base string) *Origin {
+func OriginOf(ctx context.Context, dir, base string) (*Origin, error) {
+	o := &Origin{snapshots: map[string]*Snapshot{}}
 	in, err := Open(ctx, dir)
-	if err != nil {
-		return &Origin{}
+	switch {
+	case errors.Is(err, ErrNoRepository), errors.Is(err, ErrMissing):
+		return o, nil
+	case err != nil:
+		return o, err
 	}
-	o := &Origin{in: in}
-	out, _ := in.git(ctx, nil, "config", "--get-regexp", `^remote\..*\.url$`)
+	o.in = in
+	out, err := in.git(ctx, nil, "config", "--get-regexp", `^remote\..*\.url$`)
+	if err != nil && !exitedWith1(err) { // without remotes
+		return o, err
+	}
 	for line := range strings.Lines(out) {
 		name, url, _ := strings.Cut(strings.TrimSpace(line), " ")
 		isPath := !strings.Contains(url, ":") || strings.Contains(url, `\`)
@@ -40,7 +51,10 @@ func OriginOf(ctx context.Context, dir, base string) *Origin {
 		}
 	}
 	for _, ref := range []string{Head, "refs/remotes/origin/HEAD"} {
-		out, _ := in.git(ctx, nil, "symbolic-ref", "--quiet", "--short", ref)
+		out, err := in.git(ctx, nil, "symbolic-ref", "--quiet", "--short", ref)
+		if err != nil && !exitedWith1(err) { // a commit is checked out
+			return o, err
+		}
 		if branch := strings.TrimPrefix(strings.TrimSpace(out), "origin/"); branch != "" {
 			o.current = append(o.current, branch)
 		}
@@ -48,11 +62,58 @@ func OriginOf(ctx context.Context, dir, base string) *Origin {
 	if base != "" {
 		o.current = append(o.current, strings.TrimPrefix(base, "origin/"))
 	}
-	o.known = sync.OnceValue(func() []string {
-		out, _ := in.git(ctx, nil, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes", "refs/tags")
-		return strings.Fields(out)
-	})
-	return o
+	if o.remote, err = in.Remote(ctx); err != nil {
+		return o, err
+	}
+	out, err = in.git(ctx, nil, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes", "refs/tags")
+	o.known = strings.Fields(out)
+	return o, err
+}
+
+// At returns the files of a branch, a tag or a commit, and its commit. A branch is as the remote had it when git last
+// fetched it, and goes before a tag with its name, as in the list of references that Argo CD asks the remote for.
+func (o *Origin) At(ctx context.Context, revision string) (*Snapshot, string, error) {
+	commit, err := o.commit(ctx, revision)
+	if err != nil {
+		return nil, "", err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	s := o.snapshots[commit]
+	if s == nil {
+		if s, err = o.in.Snapshot(ctx, commit); err != nil {
+			return nil, "", err
+		}
+		o.snapshots[commit] = s
+	}
+	return s, commit, nil
+}
+
+// commit returns the commit of a revision that is here.
+func (o *Origin) commit(ctx context.Context, revision string) (string, error) {
+	branches := "refs/heads/"
+	if o.remote != "" {
+		branches = "refs/remotes/" + o.remote + "/"
+	}
+	for _, ref := range []string{branches + strings.TrimPrefix(revision, "refs/heads/"),
+		"refs/tags/" + strings.TrimPrefix(revision, "refs/tags/")} {
+		if slices.Contains(o.known, ref) {
+			return o.in.Resolve(ctx, ref)
+		}
+	}
+	if o.in != nil && shortID.MatchString(revision) {
+		return o.in.Resolve(ctx, revision)
+	}
+	return "", errors.New("git does not have it here: run git fetch --tags")
+}
+
+// Close ends the reading of revisions.
+func (o *Origin) Close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, s := range o.snapshots {
+		s.Close()
+	}
 }
 
 // Reviewed returns the commit that HEAD left the default branch of the remote at, whose files are reviewed. IsTree
@@ -95,12 +156,12 @@ func (o *Origin) IsOther(revision string) bool {
 			own = append(own, name)
 		}
 	}
-	isTag := slices.Contains(o.known(), "refs/tags/"+revision)
+	isTag := slices.Contains(o.known, "refs/tags/"+revision)
 	return !slices.Contains(own, revision) && (len(own) > 1 || isTag || o.isBranch(revision))
 }
 
 func (o *Origin) isBranch(name string) bool {
-	return slices.ContainsFunc(o.known(), func(ref string) bool {
+	return slices.ContainsFunc(o.known, func(ref string) bool {
 		_, ofRemote, _ := strings.Cut(strings.TrimPrefix(ref, "refs/remotes/"), "/")
 		return ref == BranchRef(name) || strings.HasPrefix(ref, "refs/remotes/") && ofRemote == name
 	})
