@@ -41,6 +41,7 @@ func (f *following) openSet(d *Delivery, files *source.FileSystem) []manifest.Pr
 		}
 		d.unknown(fmt.Sprintf("generator: %v", err))
 		problems = warning(o, message)
+		problems[0] = problems[0].Because(err.Error())
 	}
 	if len(unknown) > 0 { // which may be right with all values
 		problems = manifest.Each(problems, func(p manifest.Problem) manifest.Problem {
