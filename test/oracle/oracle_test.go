@@ -24,6 +24,7 @@ import (
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/review"
+	"example.com/gatehouse/render/review/effect"
 	"example.com/gatehouse/render/verbs/diff"
 	"example.com/gatehouse/render/verbs/git"
 )
@@ -177,8 +178,9 @@ func reviewOf(t *testing.T, dir string) (all told) {
 	r := review.New(d, time.Unix(0, 0))
 	for _, e := range r.Environments {
 		for _, found := range e.Effects {
-			if found.Object.Kind == "Environment" {
-				all.say("%s: %s", found.Object.Name, found.What)
+			isOfDelivery := found.Type == effect.ObjectMoved || found.Type == effect.ValuesUnread
+			if found.Object.Kind == "Environment" || isOfDelivery {
+				all.say("%s %s", found.Object, found.What)
 			} else {
 				all.objects[found.Object.Kind+" "+found.Object.Name] = true
 			}

@@ -173,7 +173,13 @@ func (c *cluster) made(o *object) []*object {
 		}
 		return runHelm(filepath.Join(c.artifact, text("spec", "chart", "spec", "chart")), o, []byte(below), values)
 	case o.GetKind() == "Application":
-		return c.runArgo(o)
+		all := c.runArgo(o)
+		for _, made := range all { // the namespace of the destination is the default
+			if made.GetNamespace() == text("spec", "destination", "namespace") {
+				made.SetNamespace("")
+			}
+		}
+		return all
 	case o.GetKind() == "ApplicationSet":
 		return c.runSet(o)
 	}
@@ -183,9 +189,7 @@ func (c *cluster) made(o *object) []*object {
 // runHelm renders a chart with values above those in a text.
 func runHelm(at string, of *object, below []byte, values map[string]any) (objects []*object) {
 	chart := must(loader.Load(at))
-	merged := map[string]any{}
-	must(0, yaml.Unmarshal(below, &merged))
-	merged = loader.MergeMaps(merged, values)
+	merged := loader.MergeMaps(must(loader.LoadValues(bytes.NewReader(below))), values)
 	must(0, chartutil.ProcessDependencies(chart, merged))
 	release := common.ReleaseOptions{Name: of.GetName(), Namespace: of.GetNamespace(), IsInstall: true}
 	all := must(util.ToRenderValues(chart, merged, release, common.DefaultCapabilities))
@@ -226,7 +230,9 @@ func (c *cluster) runArgo(o *object) (all []*object) {
 		case entry.IsDir() && name != folder && !recurses:
 			return filepath.SkipDir
 		case info != nil && !info.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)):
-			all = append(all, parse(must(os.ReadFile(name)))...)
+			if content := must(os.ReadFile(name)); bytes.Contains(content, []byte("kind")) { // or else no object
+				all = append(all, parse(content)...)
+			}
 		}
 		return nil
 	}))
