@@ -65,6 +65,7 @@ explore: ## Run the random tests without a server with other values, for EXPLORE
 	end=$$(($$(date +%s) + $${EXPLORETIME:-600})); while [ $$(date +%s) -lt $$end ]; do \
 		seed=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); echo "seed $$seed"; \
 		go test ./render -run TestRandomFoldersAreBuiltAsByFlux -folder-seed $$seed && \
+		go test ./test/oracle -mutation-seed $$seed -mutations 60 && \
 		go test $$($(imports) | sed '/pgregory.net\/rapid/!d; /test\/apiserver/d; s/ .*//') -rapid.seed $$seed || exit; \
 	done
 

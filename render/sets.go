@@ -36,11 +36,13 @@ func (f *following) openSet(d *Delivery, files *source.FileSystem) []manifest.Pr
 		return d.notJudged(err.Error())
 	} else if err != nil {
 		message := fmt.Sprintf("is not judged: %v: commit the Applications that argocd appset generate prints", err)
-		if asking := applicationset.AskingError(""); errors.As(err, &asking) {
+		asking := applicationset.AskingError("")
+		if errors.As(err, &asking) {
 			message += ", or write the parameters of the generator into " + settings.File
 		}
 		d.unknown(fmt.Sprintf("generator: %v", err))
 		problems = warning(o, message)
+		problems[0] = problems[0].Because(asking.Error())
 	}
 	if len(unknown) > 0 { // which may be right with all values
 		problems = manifest.Each(problems, func(p manifest.Problem) manifest.Problem {

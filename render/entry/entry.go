@@ -51,8 +51,10 @@ const LookedFor = "no file has an object that delivers (an Application or Applic
 	"Kustomization, HelmRelease, FluxInstance or ResourceSet of Flux), and no folder a kustomization"
 
 // IsFolder reports whether the name of an entry is the path of a folder, and none of environments/: it has a slash, or
-// is the root.
-func IsFolder(name string) bool { return strings.Contains(name, "/") || name == "." }
+// is the root, perhaps of another cluster.
+func IsFolder(name string) bool {
+	return strings.Contains(name, "/") || name == "." || strings.HasPrefix(name, "."+clusterMark)
+}
 
 // FolderOf returns the folder of an entry.
 func FolderOf(name string) string {

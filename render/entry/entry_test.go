@@ -93,12 +93,14 @@ resources: [c.yaml]
 		files string
 		want  []string
 	}{
-		"flux-instance":      {fleet + instance, []string{"./apps"}},
-		"Kustomization":      {fleet + sync, []string{"./cluster"}},
-		"own Kustomization":  {fleet + own + sync, []string{"./cluster", "./own"}},
-		"an app of apps":     {apps, []string{"./argocd argocd/apps.yaml"}},
-		"overlays":           {overlays, []string{"shop/prod", "shop/test"}},
-		"nothing":            {"-- notes.txt --\n", nil},
+		"flux-instance":     {fleet + instance, []string{"./apps"}},
+		"Kustomization":     {fleet + sync, []string{"./cluster"}},
+		"own Kustomization": {fleet + own + sync, []string{"./cluster", "./own"}},
+		"an app of apps":    {apps, []string{"./argocd argocd/apps.yaml"}},
+		"overlays":          {overlays, []string{"shop/prod", "shop/test"}},
+		"nothing":           {"-- notes.txt --\n", nil},
+		"a chart of Applications": {"-- system/argocd/Chart.yaml --\nname: argocd\ndependencies:\n- name: argocd-apps\n  version: 2.0.0\n",
+			[]string{"system/argocd"}},
 		"apps alone":         {fleet, []string{"./apps", "./gone", "./off"}},
 		"one in its own app": {fleet + sync + "-- apps/listed/self.yaml --\n" + strings.Split(strings.Replace(sync, "path: ./apps", "path: ./apps/listed", 1), "--\n")[1], []string{"./cluster"}},
 	} {
@@ -206,6 +208,8 @@ func TestEntriesAreTheRootsOfWhatDelivers(t *testing.T) {
 			app("hub/b.yaml", "b", "source: {path: web}, destination: {name: east}") +
 			app("hub/c.yaml", "c", "source: {path: web}, destination: {server: 'https://192.0.2.1:6443'}") + web,
 			"./hub(hub/a.yaml hub/b.yaml hub/c.yaml) ./hub@192.0.2.1:6443(hub/c.yaml) ./hub@east(hub/b.yaml)"},
+		"another cluster than that of the root": {app("root/a.yaml", "a", "source: {path: web}, destination: {name: east}") +
+			app("b.yaml", "b", "source: {path: web}, destination: {name: east}") + web, ".(b.yaml root/a.yaml) .@east(b.yaml root/a.yaml)"},
 		"a cluster by a kubeConfig": {kubeConfig + overlay("apps", "resources: []"), "./hub ./hub@east.config(hub/spoke.yaml)"},
 		"patches, tests and templates": {overlay("a", "resources: [c.yaml]\npatches: [{path: p.yaml}]") + "-- a/c.yaml --\n" + configMap +
 			overlay("empty", "resources: []\npatches: []") + overlay("skeleton", "resources: ['{{ .name }}.yaml']") +

@@ -157,6 +157,9 @@ func (g *graph) read(name string, content []byte) (err error) {
 		g.readKustomization(within, content)
 		return nil
 	}
+	if of.isChart && path.Base(name) == "Chart.yaml" && hasApps.Match(content) {
+		of.isApart = !of.isHidden && !g.isPart(within)
+	}
 	if chart := g.chartOf(within); chart != "" {
 		isApart := mayDeliver.Match(content) && !of.isHidden && !g.isPart(chart)
 		g.folders[chart].isApart = g.folders[chart].isApart || isApart

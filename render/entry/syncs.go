@@ -52,6 +52,9 @@ var (
 	// variable matches the variables of charts, generators, inputs and Flux in a name.
 	variable = regexp.MustCompile(`\{\{.*?\}\}|<<.*?>>|\$\{.*?\}`)
 
+	// hasApps matches the dependency of a chart whose templates are the Applications in its values.
+	hasApps = regexp.MustCompile(`(?m)^\s*(?:-\s*)?name\s*:\s*["']?argocd-apps["']?\s*$`)
+
 	// templatePath matches a path in a template of a chart.
 	templatePath = regexp.MustCompile(`(?m)^[\s-]*path:[ \t]*["']?([^"'#\s{]*(?:\{\{.*?\}\}[^"'#\s{]*)*)`)
 )

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"path"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/json"
@@ -36,9 +37,11 @@ func Objects(environment string, files []File) (objects []manifest.Object, probl
 
 var errNoObject = errors.New("it contains no object")
 
-// parse returns the objects in YAML documents. Its error contains no values, which may be secret.
+// parse returns the objects in YAML documents. Its error contains no values, which may be secret. The reader loses a
+// last line of 4096 bytes that no newline ends (kubernetes/kubernetes#142527).
 func parse(content []byte) (objects []*unstructured.Unstructured, err error) {
-	for documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(content))); ; {
+	whole := io.MultiReader(bytes.NewReader(content), strings.NewReader("\n"))
+	for documents := utilyaml.NewYAMLReader(bufio.NewReader(whole)); ; {
 		document, err := documents.Read()
 		switch {
 		case errors.Is(err, io.EOF) && len(objects) > 0:

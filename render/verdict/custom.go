@@ -29,8 +29,8 @@ import (
 
 // check returns the defaulted object, and the problems that `kubectl apply --validate=strict` has
 // with it. A problem by a definition of this program names the release. It is a warning, as the cluster may have
-// another release, unless the type of a value is wrong, which no release of a version changes. Metadata does not depend
-// on the definition.
+// another release, unless the type of a value is wrong, which no release of a version changes. But Argo Workflows has
+// definitions without schemas, too. Metadata does not depend on the definition.
 func (k *customKind) check(o manifest.Object) (*unstructured.Unstructured, []manifest.Problem) {
 	stored, problems := k.judge(o)
 	if release := k.definition.Annotations[definitions.ReleaseAnnotation]; release != "" {
@@ -38,7 +38,8 @@ func (k *customKind) check(o manifest.Object) (*unstructured.Unstructured, []man
 			if strings.HasPrefix(p.Field, "metadata.") && p.Field != "metadata.namespace" {
 				continue
 			}
-			problems[i].Warning = problems[i].Warning || problems[i].Code != metav1.CauseTypeTypeInvalid
+			isSure := problems[i].Code == metav1.CauseTypeTypeInvalid && !strings.HasPrefix(release, "argo-workflows ")
+			problems[i].Warning = problems[i].Warning || !isSure
 			problems[i].Message += fmt.Sprintf(" (in %s; if the cluster has another version, copy its definition to "+
 				"environments/definitions)", release)
 		}

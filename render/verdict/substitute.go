@@ -297,7 +297,7 @@ func (c *Checker) withoutUnknown(o manifest.Object) judgeable {
 	_, before := c.judge(manifest.Object{Unstructured: o.Unstructured, Written: o.Unstructured, Origin: o.Origin})
 	rest := judgeable{Object: o.Copy(), before: before}
 	for _, p := range before {
-		if p.IsError() && isOfVariable(p, o) {
+		if p.Code != manifest.APIWarning && isOfVariable(p, o) { // a warning may be of another release's definition
 			path := manifest.SplitField(p.Field)
 			if value := decoding.At(rest.Object.Object, path); value != nil {
 				decoding.Replace(rest.Object.Object, path, withoutVariables(value))

@@ -38,6 +38,8 @@ type AskingError string
 
 func (e AskingError) Error() string { return string(e) }
 
+const errNoKind AskingError = "a generator is none of list, git, clusters, matrix and merge"
+
 // others are the kinds of generators that ask a server, see Known.
 var others = []string{"scmProvider", "clusterDecisionResource", "pullRequest", "plugin"}
 
@@ -76,7 +78,7 @@ func (e *expansion) generate(content map[string]any, outer params, at *field.Pat
 	for kind, value := range content {
 		if _, isKnown := e.Parameters[kind]; value != nil && kind != "selector" && !slices.Contains(kinds, kind) &&
 			!isKnown {
-			return nil, AskingError("a generator is none of list, git, clusters, matrix and merge")
+			return nil, errNoKind
 		}
 	}
 	for _, kind := range append(slices.Clone(kinds), others...) {
@@ -96,9 +98,8 @@ func (e *expansion) generate(content map[string]any, outer params, at *field.Pat
 		template, _ := own["template"].(map[string]any)
 		all = append(all, made{selected(found, selector), template})
 	}
-	if len(all) == 0 {
-		return nil, field.Invalid(at, strings.Join(slices.Sorted(maps.Keys(content)), ", "),
-			"is no kind of generator: write such as clusters: {}, with its fields below it")
+	if len(all) == 0 { // Argo CD only logs it, and an operator may fill it
+		return nil, errNoKind
 	}
 	return all, nil
 }

@@ -84,7 +84,7 @@ func TestGenerators(t *testing.T) {
 
 		// Kinds and selectors.
 		"two kinds":                      {"{git: {files: [{path: one.json}]}, list: {elements: [{a: z}]}}", "{{a}}", "", "z, x"},
-		"no kind":                        {"{clusters: null, selector: {}}", "x", "", "error: spec.generators[0]: Invalid value: \"clusters, selector\": is no kind"},
+		"no kind":                        {"{clusters: null, selector: {}}", "x", "", "error: a generator is none of"},
 		"no keys of a merge":             {"{merge: {generators: [" + list("{}") + "," + list("{}") + "]}}", "x", "", "error: spec.generators[0].merge.mergeKeys: Required value"},
 		"a merge of one":                 {"{merge: {mergeKeys: [a], generators: [" + list("{}") + "]}}", "x", "", "error: spec.generators[0].merge.generators: Invalid value: 1"},
 		"a selector of an address":       {"{list: {elements: [{a: x, url: \"https://a\"}, {a: z, url: \"https://b\"}]}, selector: {matchLabels: {url: \"https://b\"}}}", "{{a}}", "", "z"},

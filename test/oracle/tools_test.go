@@ -1,0 +1,271 @@
+package oracle
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/template"
+
+	fluxkustomize "github.com/fluxcd/pkg/kustomize"
+	"github.com/fluxcd/pkg/sourceignore"
+	ssautil "github.com/fluxcd/pkg/ssa/utils"
+	"helm.sh/helm/v4/pkg/chart/common"
+	"helm.sh/helm/v4/pkg/chart/common/util"
+	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
+	"helm.sh/helm/v4/pkg/engine"
+	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+)
+
+type object = unstructured.Unstructured
+
+// cluster is what the tools make of the roots of a tree.
+type cluster struct {
+	client.Client // of Flux: Get alone
+
+	dir, artifact string              // the tree, and as Flux has it
+	objects       map[string][]string // JSON by kind and name
+	isMade        map[string]bool
+	values        map[client.ObjectKey]map[string]string
+	isLast        bool // the values are complete
+}
+
+// refusal is the error of a tool.
+type refusal struct{ error }
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(refusal{err})
+	}
+	return value
+}
+
+// renderAll returns the objects that the tools make of roots. An artifact folder is for the copy of Flux.
+func renderAll(dir, artifact string, roots []string) (objects map[string][]string, err error) {
+	defer os.RemoveAll(artifact)
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case refusal:
+			err = r.error
+		default:
+			panic(r)
+		}
+	}()
+	c := &cluster{dir: dir, artifact: artifact, values: map[client.ObjectKey]map[string]string{}}
+	c.archive()
+	for i := range 2 { // values of variables may come late
+		c.objects, c.isMade, c.isLast = map[string][]string{}, map[string]bool{}, i > 0
+		for _, root := range roots {
+			how, at, _ := strings.Cut(root, " ")
+			switch how {
+			case "kustomize":
+				c.deliver(c.runKustomize(at))
+			case "flux":
+				by := &object{Object: map[string]any{"kind": "Kustomization", "apiVersion": "kustomize.toolkit.fluxcd.io/v1"}}
+				by.SetName("root")
+				c.deliver(c.runFlux(by, at))
+			default:
+				c.deliver(parse(must(os.ReadFile(filepath.Join(dir, at)))))
+			}
+		}
+	}
+	for key, each := range c.objects {
+		slices.Sort(each)
+		c.objects[key] = slices.Compact(each)
+	}
+	return c.objects, nil
+}
+
+// archive copies the tree without the files that source-controller leaves out: ignored ones, and links.
+func (c *cluster) archive() {
+	domain := strings.Split(c.dir, string(filepath.Separator))
+	matcher := sourceignore.NewDefaultMatcher(must(sourceignore.LoadIgnorePatterns(c.dir, domain)), domain)
+	must(0, filepath.WalkDir(c.dir, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() || matcher.Match(strings.Split(name, string(filepath.Separator)), false) {
+			return err
+		}
+		to := filepath.Join(c.artifact, strings.TrimPrefix(name, c.dir))
+		must(0, os.MkdirAll(filepath.Dir(to), 0o700))
+		return os.WriteFile(to, must(os.ReadFile(name)), 0o600)
+	}))
+}
+
+func parse(content []byte) []*object { return must(ssautil.ReadObjects(bytes.NewReader(content))) }
+
+func (c *cluster) runKustomize(at string) []*object {
+	builder := krusty.MakeKustomizer(krusty.MakeDefaultOptions())
+	return parse(must(must(builder.Run(filesys.MakeFsOnDisk(), filepath.Join(c.dir, at))).AsYaml()))
+}
+
+// runFlux builds a folder as kustomize-controller does.
+func (c *cluster) runFlux(by *object, at string) (objects []*object) {
+	folder := filepath.Join(c.artifact, at)
+	action := must(fluxkustomize.NewGenerator(c.artifact, *by).WriteFile(folder))
+	built, err := fluxkustomize.SecureBuild(c.artifact, folder, false)
+	must(0, fluxkustomize.CleanDirectory(folder, action))
+	_, hasVariables, _ := unstructured.NestedMap(by.Object, "spec", "postBuild")
+	for _, r := range must(built, err).Resources() {
+		if hasVariables {
+			if done := must(fluxkustomize.SubstituteVariables(context.Background(), c, *by, r)); done != nil {
+				r = done
+			}
+		}
+		objects = append(objects, parse(must(r.AsYAML()))...)
+	}
+	return objects
+}
+
+// Get gives Flux the values of variables.
+func (c *cluster) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	values, isThere := c.values[key]
+	configMap, isConfigMap := o.(*corev1.ConfigMap)
+	if c.isLast && !isThere || !isConfigMap {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, key.Name)
+	}
+	configMap.Data = values
+	return nil
+}
+
+// deliver adds objects, and those that these deliver.
+func (c *cluster) deliver(objects []*object) {
+	for _, o := range objects {
+		content := string(must(o.MarshalJSON()))
+		key := o.GetKind() + " " + o.GetName()
+		c.objects[key] = append(c.objects[key], content)
+		if data, _, _ := unstructured.NestedStringMap(o.Object, "data"); o.GetKind() == "ConfigMap" {
+			c.values[client.ObjectKeyFromObject(o)] = data
+		}
+		if !c.isMade[content] {
+			c.isMade[content] = true
+			c.deliver(c.made(o))
+		}
+	}
+}
+
+// made returns the objects that an object delivers.
+func (c *cluster) made(o *object) []*object {
+	text := func(fields ...string) string { s, _, _ := unstructured.NestedString(o.Object, fields...); return s }
+	isSuspended, _, _ := unstructured.NestedBool(o.Object, "spec", "suspend")
+	switch group := o.GroupVersionKind().Group; {
+	case isSuspended:
+	case group == "kustomize.toolkit.fluxcd.io":
+		return c.runFlux(o, text("spec", "path"))
+	case group == "helm.toolkit.fluxcd.io" && text("spec", "chart", "spec", "sourceRef", "kind") != "HelmRepository":
+		values, _, _ := unstructured.NestedMap(o.Object, "spec", "values")
+		from, _, _ := unstructured.NestedSlice(o.Object, "spec", "valuesFrom")
+		below := ""
+		for _, one := range from { // at most one
+			name, _ := one.(map[string]any)["name"].(string)
+			below = c.values[client.ObjectKey{Namespace: o.GetNamespace(), Name: name}]["values.yaml"]
+		}
+		return runHelm(filepath.Join(c.artifact, text("spec", "chart", "spec", "chart")), o, []byte(below), values)
+	case o.GetKind() == "Application":
+		all := c.runArgo(o)
+		for _, made := range all { // the namespace of the destination is the default
+			if made.GetNamespace() == text("spec", "destination", "namespace") {
+				made.SetNamespace("")
+			}
+		}
+		return all
+	case o.GetKind() == "ApplicationSet":
+		return c.runSet(o)
+	}
+	return nil
+}
+
+// runHelm renders a chart with values above those in a text.
+func runHelm(at string, of *object, below []byte, values map[string]any) (objects []*object) {
+	chart := must(loader.Load(at))
+	merged := loader.MergeMaps(must(loader.LoadValues(bytes.NewReader(below))), values)
+	must(0, chartutil.ProcessDependencies(chart, merged))
+	release := common.ReleaseOptions{Name: of.GetName(), Namespace: of.GetNamespace(), IsInstall: true}
+	all := must(util.ToRenderValues(chart, merged, release, common.DefaultCapabilities))
+	for name, content := range must(engine.Render(chart, all)) {
+		for _, document := range releaseutil.SplitManifests(content) {
+			if !strings.HasSuffix(name, "NOTES.txt") {
+				objects = append(objects, parse([]byte(document))...)
+			}
+		}
+	}
+	return objects
+}
+
+// runArgo makes the objects of an Application of a folder here.
+func (c *cluster) runArgo(o *object) (all []*object) {
+	source, _, _ := unstructured.NestedMap(o.Object, "spec", "source")
+	at, _ := source["path"].(string)
+	folder := filepath.Join(c.dir, at)
+	isThere := func(name string) bool { _, err := os.Stat(filepath.Join(folder, name)); return err == nil }
+	switch {
+	case source["directory"] != nil:
+	case isThere("Chart.yaml"):
+		files, _, _ := unstructured.NestedStringSlice(source, "helm", "valueFiles")
+		values, _, _ := unstructured.NestedMap(source, "helm", "valuesObject")
+		var below []byte
+		for _, file := range files { // at most one
+			below = must(os.ReadFile(filepath.Join(folder, file)))
+		}
+		return runHelm(folder, o, below, values)
+	case isThere("kustomization.yaml"), isThere("kustomization.yml"), isThere("Kustomization"):
+		return c.runKustomize(at)
+	}
+	recurses, _, _ := unstructured.NestedBool(source, "directory", "recurse")
+	must(0, filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
+		switch info, _ := os.Stat(name); { // Argo CD reads links to files
+		case err != nil:
+			return err
+		case entry.IsDir() && name != folder && !recurses:
+			return filepath.SkipDir
+		case info != nil && !info.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)):
+			if content := must(os.ReadFile(name)); bytes.Contains(content, []byte("kind")) { // or else no object
+				all = append(all, parse(content)...)
+			}
+		}
+		return nil
+	}))
+	return all
+}
+
+// runSet makes the Applications of an ApplicationSet with generators of git and Go templates.
+func (c *cluster) runSet(o *object) (all []*object) {
+	generators, _, _ := unstructured.NestedSlice(o.Object, "spec", "generators")
+	form, _, _ := unstructured.NestedMap(o.Object, "spec", "template")
+	form["apiVersion"], form["kind"] = "argoproj.io/v1alpha1", "Application"
+	compiled := must(template.New("").Option("missingkey=error").Parse(string(must(yaml.Marshal(form)))))
+	for _, generator := range generators {
+		for _, kind := range []string{"directories", "files"} {
+			entries, _, _ := unstructured.NestedSlice(generator.(map[string]any), "git", kind)
+			for _, entry := range entries {
+				pattern, _ := entry.(map[string]any)["path"].(string)
+				for _, name := range must(filepath.Glob(filepath.Join(c.dir, pattern))) {
+					values := map[string]any{}
+					switch info := must(os.Stat(name)); {
+					case info.IsDir() != (kind == "directories"):
+						continue
+					case !info.IsDir():
+						must(0, yaml.Unmarshal(must(os.ReadFile(name)), &values))
+						name = filepath.Dir(name)
+					}
+					values["path"] = map[string]any{"path": must(filepath.Rel(c.dir, name)), "basename": filepath.Base(name)}
+					var out bytes.Buffer
+					must(0, compiled.Execute(&out, values))
+					all = append(all, parse(out.Bytes())...)
+				}
+			}
+		}
+	}
+	return all
+}
