@@ -22,7 +22,8 @@ func Ask(d *compare.Diff, registry fetched.Registry) (unknown []string) {
 	isNew := map[string]bool{}
 	var known []string
 	for _, image := range all {
-		if isNew[image.Image] = image.IsNew; !image.IsNew {
+		isNew[image.Image] = image.IsNew
+		if !image.IsNew {
 			known = append(known, image.Image)
 		}
 	}
