@@ -91,7 +91,7 @@ func check(t *testing.T, dir string, roots []string) {
 	if len(before.objects) > 0 {
 		t.Fatalf("without a change: %v", before)
 	}
-	random := rand.New(rand.NewPCG(*seed, uint64(len(was)))) //nolint:gosec // a test repeats it
+	random := rand.New(rand.NewPCG(*seed, uint64(len(was))))
 	for i := range *mutations {
 		what := (&mutation{random, dir, filesIn(t, dir)}).apply()
 		runGit(t, dir, "add", "-A", "-f")
