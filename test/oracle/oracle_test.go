@@ -32,7 +32,7 @@ var (
 	seed      = flag.Uint64("mutation-seed", 1, "the seed of TestReviewsTellWhatToolsChange")
 	mutations = flag.Int("mutations", 12, "the changes of each repository")
 	folder    = flag.String("repository", "", "the folder of a repository with a commit to change, instead of testdata")
-	rootsOf   = flag.String("roots", "", "its roots, with commas: flux FOLDER, kustomize FOLDER, apply FILE")
+	rootsOf   = flag.String("roots", "", "its roots, with commas: flux FOLDER, kustomize FOLDER, apply FILES")
 )
 
 // TestReviewsTellWhatToolsChange changes files of repositories, one at a time. The comment of an archive has its roots.
@@ -91,7 +91,7 @@ func check(t *testing.T, dir string, roots []string) {
 	if len(before.objects) > 0 {
 		t.Fatalf("without a change: %v", before)
 	}
-	random := rand.New(rand.NewPCG(*seed, uint64(len(was)))) //nolint:gosec // a test repeats it
+	random := rand.New(rand.NewPCG(*seed, uint64(len(was))))
 	for i := range *mutations {
 		what := (&mutation{random, dir, filesIn(t, dir)}).apply()
 		runGit(t, dir, "add", "-A", "-f")
@@ -177,7 +177,7 @@ func reviewOf(t *testing.T, dir string) (all told) {
 	r := review.New(d, time.Unix(0, 0))
 	for _, e := range r.Environments {
 		for _, found := range e.Effects {
-			isOfDelivery := found.Type == effect.ObjectMoved || found.Type == effect.ValuesUnread
+			isOfDelivery := slices.Contains([]string{effect.ObjectMoved, effect.ValuesUnread, effect.ChartUnproven}, found.Type)
 			if found.Object.Kind == "Environment" || isOfDelivery {
 				all.say("%s %s", found.Object, found.What)
 			} else {

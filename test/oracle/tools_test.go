@@ -78,7 +78,9 @@ func renderAll(dir, artifact string, roots []string) (objects map[string][]strin
 				by.SetName("root")
 				c.deliver(c.runFlux(by, at))
 			default:
-				c.deliver(parse(must(os.ReadFile(filepath.Join(dir, at)))))
+				for _, name := range must(filepath.Glob(filepath.Join(dir, at))) {
+					c.deliver(parse(must(os.ReadFile(name))))
+				}
 			}
 		}
 	}
