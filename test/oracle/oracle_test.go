@@ -156,16 +156,20 @@ type told struct{ objects, words map[string]bool }
 func reviewOf(t *testing.T, dir string) (all told) {
 	t.Helper()
 	all = told{map[string]bool{}, map[string]bool{}}
-	repository, err := render.Open(dir, gatehouse.All())
+	origin, err := git.OriginOf(t.Context(), dir, "HEAD")
+	if err != nil {
+		all.say("%v", err)
+		return all
+	}
+	defer origin.Close()
+	repository, err := render.Open(dir, gatehouse.All(), render.Options{Origin: func() application.Origin {
+		return application.Origin{URLs: origin.URLs, IsOther: origin.IsOther}
+	}})
 	if err != nil {
 		all.say("%v", err)
 		return all
 	}
 	defer repository.Close()
-	origin := git.OriginOf(t.Context(), repository.Dir(), "HEAD")
-	repository.Origin = func() application.Origin {
-		return application.Origin{URLs: origin.URLs, IsOther: origin.IsOther}
-	}
 	d, err := diff.Run(t.Context(), repository, render.Selection{All: true}, "HEAD", func(_, _ string) {})
 	if err != nil {
 		all.say("%v", err)
