@@ -132,7 +132,8 @@ func (e *Environment) startingCharts() []*Delivery {
 			continue
 		}
 		isThere := map[string]bool{}
-		starting, _ := e.root.install(e.root.sources.FS, empty, application.Origin{}, []release.Release{d.Chart.Release})
+		only := []release.Release{d.Chart.Release}
+		starting, _ := e.root.install(e.root.sources.FS, empty, application.Origin{}, only)
 		for _, o := range starting[0].Objects {
 			isThere[o.Origin] = true
 		}

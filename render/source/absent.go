@@ -153,8 +153,8 @@ func (w *walk) checkFetched(k *Kustomization) {
 				line = n.Line
 			}
 		}
-		w.problems.add(k.File, line, "%s leads out of %s, and kustomize refuses that in a fetched repository: copy the "+
-			"folder to this repository, or load another one", entry, Relative(within))
+		w.problems.add(k.File, line, "%s leads out of %s, and kustomize refuses that in a fetched repository: copy "+
+			"the folder to this repository, or load another one", entry, Relative(within))
 	}
 	for _, entry := range slices.Sorted(maps.Keys(k.Paths)) {
 		if !slices.Contains(k.fetched.entries, entry) {

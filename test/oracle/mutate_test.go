@@ -55,7 +55,9 @@ func (m *mutation) apply() string {
 func (m *mutation) block(lines []string) (from, to int) {
 	indent := func(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 	from = m.IntN(len(lines))
-	for to = from + 1; to < len(lines) && indent(lines[to]) > indent(lines[from]); to++ {
+	to = from + 1
+	for to < len(lines) && indent(lines[to]) > indent(lines[from]) {
+		to++
 	}
 	return from, to
 }

@@ -53,7 +53,7 @@ func problems(files *token.FileSet, file *ast.File) (found []string) {
 
 // namesAny reports whether a condition has the name of a variable or field that is assigned.
 func namesAny(condition ast.Expr, assigned []ast.Expr) (names bool) {
-	var all []string
+	all := make([]string, 0, len(assigned))
 	for _, e := range assigned {
 		if index, is := e.(*ast.IndexExpr); is {
 			e = index.X

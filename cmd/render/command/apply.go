@@ -86,7 +86,8 @@ func runApply(cmd *cobra.Command, f applyFlags) error {
 	r := newApplyReport(cmd, &f)
 	var manifests []manifest.Object
 	var problems []manifest.Problem // errors, or warnings about skipped objects
-	err := inRepository(cmd, f.Kinds, opening{root: f.root}, func(repository *render.Repository, p *progress) (err error) {
+	from := opening{root: f.root}
+	err := inRepository(cmd, f.Kinds, from, func(repository *render.Repository, p *progress) (err error) {
 		f.Repository = origin(cmd.Context(), repository)
 		if f.kubernetes, _, err = repository.RenderedFor(f.Environment); err != nil {
 			return err

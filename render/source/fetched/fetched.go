@@ -57,13 +57,13 @@ func (s Source) String() string {
 // Files are fetched files.
 type Files struct {
 	Source
-	// Resolved is the version that a range, a branch or a tag stands for in this run: a version, or a commit. A file has
-	// none.
+	// Resolved is the version that a range, a branch or a tag stands for in this run: a version, or a commit. A file
+	// has none.
 	Resolved string `json:"resolved"`
 	// Digest is the SHA-256 of the archive.
 	Digest string `json:"digest"`
-	// Path is the archive of a chart, the folder of an artifact, a git repository or a base, or the file of an entry, in
-	// the file system of a build.
+	// Path is the archive of a chart, the folder of an artifact, a git repository or a base, or the file of an entry,
+	// in the file system of a build.
 	Path string `json:"-"`
 	// IsOwn reports whether the files are of the repository itself, at a revision that git has here.
 	IsOwn bool `json:"-"`

@@ -39,11 +39,9 @@ func TestFindTakesTheKindsAndNamesOfKubectl(t *testing.T) {
 	} {
 		q := Question{Environment: "prod", Kind: test.kind, Name: test.name, Namespace: test.namespace}
 		found, err := kindQueryOf(test.kind, objects).find(q, objects)
-		got := ""
+		got := found.String()
 		if err != nil {
 			got = err.Error()
-		} else {
-			got = found.String()
 		}
 		if !strings.HasPrefix(got, test.want) {
 			t.Errorf("%s %s of %q: %q, want %q", test.kind, test.name, test.namespace, got, test.want)

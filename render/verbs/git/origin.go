@@ -35,20 +35,8 @@ func OriginOf(ctx context.Context, dir, base string) (*Origin, error) {
 		return o, err
 	}
 	o.in = in
-	out, err := in.git(ctx, nil, "config", "--get-regexp", `^remote\..*\.url$`)
-	if err != nil && !exitedWith1(err) { // without remotes
+	if err := o.addURLs(ctx); err != nil {
 		return o, err
-	}
-	for line := range strings.Lines(out) {
-		name, url, _ := strings.Cut(strings.TrimSpace(line), " ")
-		isPath := !strings.Contains(url, ":") || strings.Contains(url, `\`)
-		switch isLocal := strings.HasPrefix(url, "file://") || isPath; {
-		case isLocal || in.prefix != "":
-		case name == "remote.origin.url":
-			o.URLs = slices.Insert(o.URLs, 0, url)
-		default:
-			o.URLs = append(o.URLs, url)
-		}
 	}
 	for _, ref := range []string{Head, "refs/remotes/origin/HEAD"} {
 		out, err := in.git(ctx, nil, "symbolic-ref", "--quiet", "--short", ref)
@@ -65,9 +53,29 @@ func OriginOf(ctx context.Context, dir, base string) (*Origin, error) {
 	if o.remote, err = in.Remote(ctx); err != nil {
 		return o, err
 	}
-	out, err = in.git(ctx, nil, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes", "refs/tags")
+	out, err := in.git(ctx, nil, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes", "refs/tags")
 	o.known = strings.Fields(out)
 	return o, err
+}
+
+// addURLs adds the URLs of the remotes that are no folders, origin first.
+func (o *Origin) addURLs(ctx context.Context) error {
+	out, err := o.in.git(ctx, nil, "config", "--get-regexp", `^remote\..*\.url$`)
+	if err != nil && !exitedWith1(err) { // without remotes
+		return err
+	}
+	for line := range strings.Lines(out) {
+		name, url, _ := strings.Cut(strings.TrimSpace(line), " ")
+		isPath := !strings.Contains(url, ":") || strings.Contains(url, `\`)
+		switch isLocal := strings.HasPrefix(url, "file://") || isPath; {
+		case isLocal || o.in.prefix != "":
+		case name == "remote.origin.url":
+			o.URLs = slices.Insert(o.URLs, 0, url)
+		default:
+			o.URLs = append(o.URLs, url)
+		}
+	}
+	return nil
 }
 
 // At returns the files of a branch, a tag or a commit, and its commit. A branch is as the remote had it when git last
