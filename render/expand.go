@@ -31,8 +31,6 @@ type expanded struct {
 	stored []manifest.Object
 	// rendered are the rendered objects, in the order of their sources.
 	rendered []manifest.Object
-	// isWhole reports whether all source objects are rendered.
-	isWhole bool
 }
 
 // expand renders valid objects. Stored are the built objects with their defaults.
@@ -60,9 +58,7 @@ func (c *common) expand(checker *verdict.Checker, built, stored []manifest.Objec
 		e.stored[i].Written = e.sources[i].Unstructured
 	})
 	e.rendered = slices.Concat(children...)
-	problems = append(problems, problemsOfErrors(e.stored, errs)...)
-	e.isWhole = !manifest.HasErrors(problems)
-	return e, problems
+	return e, append(problems, problemsOfErrors(e.stored, errs)...)
 }
 
 // isSource reports whether an object is of a kind that is rendered to others.
@@ -182,18 +178,13 @@ type overridden struct {
 	areFinal bool
 }
 
-// override applies the overrides of the environment to the rendered objects, if there are all of these, and completes
-// their names.
-func (e *Environment) override(from expanded) (o overridden, problems []manifest.Problem) {
-	rendered := from.rendered
+// override applies the overrides of the environment to rendered objects and completes their names.
+func (e *Environment) override(rendered []manifest.Object) (o overridden, problems []manifest.Problem) {
 	objects := rendered
 	o.paths = e.root.paths
 	if e.root.overrides != "" {
-		result := kustomize.Overridden{}
-		if from.isWhole {
-			result, problems = kustomize.Override(e.root.paths, e.root.overrides, rendered)
-		}
-		if !from.isWhole || manifest.HasErrors(problems) {
+		result, problems := kustomize.Override(e.root.paths, e.root.overrides, rendered)
+		if manifest.HasErrors(problems) {
 			o.objects, _ = e.completeNames(rendered)
 			return o, problems
 		}

@@ -118,21 +118,23 @@ func (e *Environment) load(r *Repository, options LoadOptions) {
 	}
 }
 
-// judgeAll runs the stages from the first verdict to the admission. A refused object goes no further, and neither do
-// its rendered objects. It reports whether all objects of the environment are known as they would be applied.
+// judgeAll runs the stages from the first verdict to the admission. A refused object goes no further, but for its name:
+// references to it lead somewhere. It reports whether all objects of the environment are known as they would be applied.
 func (e *Environment) judgeAll(r *Repository, progress func(step string)) (areKnown bool) {
 	progress("validating")
 	e.objects = e.root.known()
 	stored, problems := e.judge()
 	e.report(problems)
 	progress("expanding")
-	expanded, problems := e.expand(e.checker, e.objects, e.withRefused(stored))
-	refused := e.refused()
-	e.report(slices.DeleteFunc(problems, func(p manifest.Problem) bool { return refused[p.Subject.ID()] }))
+	valid, refused := e.split(stored)
+	expanded, problems := e.expand(e.checker, valid, stored)
+	areAll := !e.report(problems) && !slices.ContainsFunc(refused, e.isSource)
 	e.rendered = expanded.rendered
-	o, problems := e.override(expanded)
-	e.report(problems)
-	e.objects = slices.Concat(expanded.sources, o.objects)
+	o, problems := e.override(e.rendered)
+	if areAll { // otherwise the overrides may be of an object that is not rendered
+		e.report(problems)
+	}
+	e.objects = slices.Concat(expanded.sources, refused, o.objects)
 	admitted := expanded.sources
 	if o.areFinal { // otherwise an override may mend them
 		o.objects = e.valid(o.objects)
@@ -141,23 +143,20 @@ func (e *Environment) judgeAll(r *Repository, progress func(step string)) (areKn
 	}
 	e.report(e.admit(e.valid(admitted)))
 	e.report(e.root.unlisted(r))
-	return expanded.isWhole && o.areFinal
+	return areAll && o.areFinal
 }
 
-// withRefused returns the built objects as the API server stores them. A refused source object has its defaults: its
-// rendered objects keep their names, so that references to them lead somewhere.
-func (e *Environment) withRefused(stored []manifest.Object) []manifest.Object {
-	all := slices.Clone(e.objects)
-	for i, o := range all {
-		switch {
-		case len(stored) > 0 && stored[0].Written == o.Written && stored[0].Origin == o.Origin:
-			all[i] = stored[0]
-			stored = stored[1:]
-		case e.isSource(o):
-			all[i].Unstructured = e.checker.Defaulted(o)
+// split splits the built objects into those that the API server stores, and those that the verdict refused.
+func (e *Environment) split(stored []manifest.Object) (valid, refused []manifest.Object) {
+	for _, o := range e.objects {
+		n := len(valid)
+		if n < len(stored) && stored[n].Written == o.Written && stored[n].Origin == o.Origin {
+			valid = append(valid, o)
+		} else {
+			refused = append(refused, o)
 		}
 	}
-	return all
+	return valid, refused
 }
 
 // refused returns the objects of errors.
