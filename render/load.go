@@ -119,7 +119,8 @@ func (e *Environment) load(r *Repository, options LoadOptions) {
 }
 
 // judgeAll runs the stages from the first verdict to the admission. A refused object goes no further, but for its name:
-// references to it lead somewhere. It reports whether all objects of the environment are known as they would be applied.
+// references to it lead somewhere. It reports whether all objects of the environment are known as they would be
+// applied.
 func (e *Environment) judgeAll(r *Repository, progress func(step string)) (areKnown bool) {
 	progress("validating")
 	e.objects = e.root.known()
