@@ -147,7 +147,7 @@ func (e *Environment) judgeAll(r *Repository, progress func(step string)) (areKn
 	return areAll && o.areFinal
 }
 
-// split splits the built objects into those that the API server stores, and those that the verdict refused.
+// split splits the built objects into the objects that the API server stores, and the refused ones.
 func (e *Environment) split(stored []manifest.Object) (valid, refused []manifest.Object) {
 	for _, o := range e.objects {
 		n := len(valid)

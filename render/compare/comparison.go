@@ -116,7 +116,7 @@ type Facts struct {
 	Checker *verdict.Checker
 	// PostBuild has the values of variables in the objects after the change, if Flux substitutes any.
 	PostBuild *flux.PostBuild
-	// Images are new images as their registries have them; none of those that were not asked or gave no answer.
+	// Images are new images as their registries have them, without images that got no answer.
 	Images map[string]Image
 	// NameReferences are the fields that configurations of kustomize know to name objects after the change.
 	NameReferences []references.Configured

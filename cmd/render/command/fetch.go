@@ -86,7 +86,7 @@ func (f *fetching) all() []fetched.Files {
 	return f.fetcher.All()
 }
 
-// askForImages asks the registries of the images that a change adds, and warns of those of which nothing is known.
+// askForImages asks the registries of the images that a change adds, and warns of the others that stay unknown.
 func (f *fetching) askForImages(errOut io.Writer, d *compare.Diff, p *progress) {
 	if f.fetcher == nil {
 		return

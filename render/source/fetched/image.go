@@ -6,7 +6,7 @@ type Image struct {
 	Missing string
 	// Digest is that of the tag, if the image has one.
 	Digest string
-	// Platforms are those of an index, OS/ARCHITECTURE. They are unknown of an image without one.
+	// Platforms are listed in an index, OS/ARCHITECTURE. They are unknown of an image without one.
 	Platforms []string
 }
 

@@ -7,7 +7,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 )
 
-// An object is asked for as in kubectl, and the error names those that may be meant.
+// An object is asked for as in kubectl, and the error names objects that may be meant.
 func TestFindTakesTheKindsAndNamesOfKubectl(t *testing.T) {
 	var objects []manifest.Object
 	for _, text := range []string{
