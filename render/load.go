@@ -56,8 +56,9 @@ func (r *Repository) Load(name string, options LoadOptions) *Environment {
 	switch {
 	case r.HasEnvironment(name):
 		e.load(r, options)
-		e.Problems = e.told(e.found)
-		e.LeftOut = len(manifest.SortProblems(e.found)) - len(e.Problems)
+		all := manifest.SortProblems(e.found)
+		e.Problems = slices.DeleteFunc(slices.Clone(all), e.leavesOut)
+		e.LeftOut = len(all) - len(e.Problems)
 	case options.MayBeGone:
 		e.Rendering = &Rendering{Environment: name}
 	default:
@@ -140,7 +141,7 @@ func (e *Environment) judgeAll(r *Repository, progress func(step string)) (areKn
 	if o.areFinal { // otherwise an override may mend them
 		o.objects = e.valid(o.objects)
 		e.report(e.judgeRendered(o))
-		admitted = e.objects
+		admitted = slices.Concat(expanded.sources, o.objects)
 	}
 	e.report(e.admit(e.valid(admitted)))
 	e.report(e.root.unlisted(r))
@@ -194,10 +195,8 @@ func (e *Environment) report(problems []manifest.Problem) bool {
 	return manifest.HasErrors(problems)
 }
 
-// told returns problems in the order of files, without messages that the settings leave out. An error of an environment
-// that is written stays, as nothing is written with it.
-func (e *Environment) told(problems []manifest.Problem) []manifest.Problem {
-	return slices.DeleteFunc(manifest.SortProblems(problems), func(p manifest.Problem) bool {
-		return e.known.LeavesOut(string(p.Code)) && (p.Warning || IsFolder(e.Name))
-	})
+// leavesOut reports whether the settings leave out the message of a problem. An error of an environment that is written
+// stays, as nothing is written with it.
+func (e *Environment) leavesOut(p manifest.Problem) bool {
+	return e.known.LeavesOut(string(p.Code)) && (p.Warning || IsFolder(e.Name))
 }
