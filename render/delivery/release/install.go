@@ -398,7 +398,7 @@ func (i Installer) inSource(r Release) Release {
 	r.isElsewhere = from.IsGit &&
 		i.Origin.Elsewhere(application.Source{RepoURL: from.Repository, TargetRevision: revision}) != ""
 	switch {
-	case !r.isElsewhere && i.hasChart(r.Folder), !i.Files.IsFetching():
+	case !r.isElsewhere && i.hasChart(r.Folder), !i.Files.MayFetch(from):
 		return r
 	case reason != "":
 		r.notFetched = errors.New(reason)
