@@ -71,3 +71,29 @@ func TestReadableSecretsAreErrorsWhereTheyAreWritten(t *testing.T) {
 		}
 	}
 }
+
+// Argo CD's plugin for Vault fills values in before a cluster gets them. Objects that are written have to be right as
+// they are.
+func TestValuesThatAPluginFillsInAreNoErrors(t *testing.T) {
+	const webhook = `{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, ` +
+		`metadata: {name: a, annotations: {avp.kubernetes.io/path: ANNOTATION}}, webhooks: [{name: a.example.com, ` +
+		`sideEffects: None, admissionReviewVersions: [v1], clientConfig: {url: "https://a", caBundle: "VALUE"}}]}`
+	for name, test := range map[string]struct {
+		annotation, value    string
+		isJudgedOnly, isSure bool
+	}{
+		"a path":                  {"''", "<path:secret/data/shop#ca | base64encode>", true, false},
+		"a path in a written one": {"''", "<path:secret/data/shop#ca | base64encode>", false, true},
+		"a key":                   {"secret/data/shop", "<ca>", true, false},
+		"a key without its path":  {"''", "<ca>", true, true},
+		"another wrong value":     {"secret/data/shop", "-", true, true},
+	} {
+		checker, _ := New(nil, gatehouse.All(), 0, nil)
+		checker.IsJudgedOnly = test.isJudgedOnly
+		object := strings.NewReplacer("ANNOTATION", test.annotation, "VALUE", test.value).Replace(webhook)
+		_, found := checker.Objects(readObjects(t, object))
+		if len(found) != 1 || found[0].IsError() != test.isSure {
+			t.Errorf("%s: %v", name, found)
+		}
+	}
+}

@@ -303,7 +303,15 @@ func (c *Checker) judge(o manifest.Object) (*unstructured.Unstructured, []manife
 		problems = ofPart(o, problems)
 	}
 	isElsewhere := func(p manifest.Problem) bool { return !p.Warning && isTriggered(o, p) }
-	return stored, slices.DeleteFunc(problems, isElsewhere)
+	problems = slices.DeleteFunc(problems, isElsewhere)
+	for i, p := range problems {
+		value := decoding.At(o.Object, manifest.SplitField(p.Field))
+		if c.IsJudgedOnly && p.IsError() && p.Field != "" && secret.IsFilledIn(value, o.GetAnnotations()) {
+			problems[i].Warning = true
+			problems[i].Message += ": is not judged, if argocd-vault-plugin fills it in"
+		}
+	}
+	return stored, problems
 }
 
 // isTriggered reports whether a controller of OpenShift sets the field of a problem: the image of a trigger.

@@ -29,6 +29,7 @@ var (
 	references     = regexp.MustCompile(strings.Join([]string{inPlace, valsRef, vaultPath, variable}, "|"))
 	wholeItem      = regexp.MustCompile(`^\s*op://[^/\n"']+(?:/[^/\n"']+){2,3}\s*$`) // its field may have spaces
 	vaultKeys      = regexp.MustCompile(vaultKey)
+	vaultPaths     = regexp.MustCompile(vaultPath)
 	plainReference = regexp.MustCompile(`ref\+echo:`) // vals prints the rest
 
 	// publicText matches text that may stand beside references, which are NULs here: a URL with a
@@ -51,6 +52,12 @@ func isReference(value string, annotations map[string]string) bool {
 	}
 	return rest != value && !plainReference.MatchString(value) &&
 		!letters.MatchString(publicText.ReplaceAllString(rest, ""))
+}
+
+// IsFilledIn reports whether argocd-vault-plugin changes a value of an object before a cluster gets it.
+func IsFilledIn(value any, annotations map[string]string) bool {
+	text, _ := value.(string)
+	return vaultPaths.MatchString(text) || annotations[pathAnnotation] != "" && vaultKeys.MatchString(text)
 }
 
 // isReferenceIn reports whether a value in a field of a Secret is a reference. In data, a reference
