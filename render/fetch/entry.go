@@ -14,7 +14,7 @@ import (
 	"example.com/gatehouse/render/watchdog"
 )
 
-// fetchEntry fetches what an entry of a kustomization names, as kustomize does: a file or, if there is none with
+// fetchEntry fetches what an entry of a kustomization names, as kustomize does: a file or, without one with
 // objects, a folder in git. See accumulateResources in api/internal/target/kusttarget.go.
 func (f *Fetcher) fetchEntry(from fetched.Source) (files fetched.Files, err error) {
 	base, isBase := fetched.BaseOf(from.Repository)

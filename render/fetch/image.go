@@ -78,8 +78,8 @@ func resolve(ctx context.Context, in *remote.Repository, at string) (digest stri
 	return found.Digest.String(), err
 }
 
-// platformsOf returns the platforms in the index of an image; none of one without, whose platform only a layer's
-// configuration has.
+// platformsOf returns the platforms in the index of an image. Without an index only the configuration of a layer has
+// the platform.
 func platformsOf(ctx context.Context, in *remote.Repository, at string) (platforms []string, err error) {
 	found, body, err := in.Manifests().FetchReference(ctx, at)
 	if err != nil {

@@ -141,7 +141,7 @@ func (c *cluster) Get(_ context.Context, key client.ObjectKey, o client.Object, 
 	return nil
 }
 
-// deliver adds objects, and those that these deliver.
+// deliver adds objects, and the objects that they deliver.
 func (c *cluster) deliver(objects []*object) {
 	for _, o := range objects {
 		content := string(must(o.MarshalJSON()))
@@ -188,7 +188,7 @@ func (c *cluster) made(o *object) []*object {
 	return nil
 }
 
-// runHelm renders a chart with values above those in a text.
+// runHelm renders a chart with values above the values in a text.
 func runHelm(at string, of *object, below []byte, values map[string]any) (objects []*object) {
 	chart := must(loader.Load(at))
 	merged := loader.MergeMaps(must(loader.LoadValues(bytes.NewReader(below))), values)

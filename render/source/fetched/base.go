@@ -80,7 +80,7 @@ func splitHost(entry string) (host, within string) {
 	return scheme + user + host, entry[end+1:]
 }
 
-// splitBase splits a path into that of a repository, empty without one, and that of a folder in it.
+// splitBase splits a path into the path of a repository, empty without one, and the path of a folder in it.
 func splitBase(name string) (repository, folder string) {
 	const ofAzure = "_git/"
 	if before, after, is := strings.Cut(name, ofAzure); is {

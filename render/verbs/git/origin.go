@@ -151,7 +151,7 @@ func (r *Repository) Reviewed(ctx context.Context) (commit string, isTree bool, 
 	return "", false, errors.New("git knows no default branch of the remote: run git remote set-head origin --auto")
 }
 
-// IsOther reports whether a revision is none that the tree is to become: a tag, or a branch beside the one that is
+// IsOther reports whether a revision is not what the tree is to become: a tag, or a branch beside the one that is
 // checked out, the default one and the base. If git does not know the default branch, main or master is it. Without
 // such a branch any name that git does not know may be it.
 func (o *Origin) IsOther(revision string) bool {

@@ -13,7 +13,7 @@ import (
 )
 
 // Ask asks the registries of the images that a change adds to Pods. What they answer becomes a fact of the comparisons;
-// it returns why nothing is known of the others.
+// it returns the reasons for the images that stay unknown.
 func Ask(d *compare.Diff, registry fetched.Registry) (unknown []string) {
 	if d.Base == "" {
 		return nil
