@@ -15,20 +15,20 @@ import (
 	"example.com/gatehouse/render/verdict/apiserver"
 )
 
-// installed is a version of Kubernetes in a file that installs or upgrades a cluster, from the root.
+// installed is what a file says that installs or upgrades a cluster.
 type installed struct {
-	file    string
-	version apiserver.Version
+	file    string            // from the root
+	version apiserver.Version // zero if the file has none
+	enabled []string          // beta versions in a --runtime-config of kube-apiserver
 }
 
-// installedBy returns the version of the cluster of a folder, and a file that says it: of the files in the highest
-// folder above it without another environment or, without such files, of all. It returns zero if they differ.
-func (r *Repository) installedBy(folder string) (version apiserver.Version, file string) {
+// installedBy returns the version of the cluster of a folder with a file that says it, and the beta versions that it
+// enables: of the files in the highest folder above it without another environment or, without a version there, of all.
+// It returns zero if the versions differ.
+func (r *Repository) installedBy(folder string) (of installed) {
 	type key struct{ source.Revision }
 	all := memo.Get(r.shared, key{r.files}, r.findInstalls)
-	if len(all) == 0 {
-		return 0, ""
-	}
+	hasVersion := func(i installed) bool { return i.version != 0 }
 	names, _ := r.Environments() // an unreadable folder has none
 	for ; ; folder = path.Dir(folder) {
 		above := path.Dir(folder)
@@ -40,19 +40,27 @@ func (r *Repository) installedBy(folder string) (version apiserver.Version, file
 		}
 	}
 	own := slices.DeleteFunc(slices.Clone(all), func(i installed) bool { return !source.IsWithin("/"+i.file, folder) })
-	if len(own) > 0 {
+	if slices.ContainsFunc(own, hasVersion) {
 		all = own
 	}
-	if slices.ContainsFunc(all, func(i installed) bool { return i.version != all[0].version }) {
-		return 0, ""
+	for _, i := range all {
+		switch {
+		case i.version == 0:
+		case of.version == 0:
+			of.file = i.file
+			of.version = i.version
+		case of.version != i.version:
+			return installed{}
+		}
+		of.enabled = append(of.enabled, i.enabled...)
 	}
-	return all[0].version, all[0].file
+	return of
 }
 
 // example matches folders whose clusters do not run.
 var example = regexp.MustCompile(`^(tests?|testdata|examples?|samples?|docs?|archived?|vendor|charts|templates)$`)
 
-// findInstalls finds the versions that render knows, in the YAML of the repository and its templates.
+// findInstalls finds the versions that render knows, and enabled ones, in the YAML of the repository and its templates.
 func (r *Repository) findInstalls() (all []installed) {
 	source.Walk(r.files, func(name string, entry fs.DirEntry) (enter bool) {
 		if entry.IsDir() || !entry.Type().IsRegular() || !source.IsYAML(strings.TrimSuffix(name, ".j2")) {
@@ -64,8 +72,11 @@ func (r *Repository) findInstalls() (all []installed) {
 		}
 		for _, is := range versionsIn(content) {
 			if version, err := apiserver.ParseVersion(is); err == nil {
-				all = append(all, installed{name, version})
+				all = append(all, installed{file: name, version: version})
 			}
+		}
+		if enabled := enabledIn(content); len(enabled) > 0 {
+			all = append(all, installed{file: name, enabled: enabled})
 		}
 		return false
 	})
@@ -74,7 +85,10 @@ func (r *Repository) findInstalls() (all []installed) {
 
 var (
 	mayInstall = regexp.MustCompile(`(?i)(kubernetes|k8s|k3s)(_release)?_?version|/kube(let|-apiserver):|` +
-		`upgrade\.cattle\.io|cluster\.x-k8s\.io|KubernetesUpgrade`)
+		`upgrade\.cattle\.io|cluster\.x-k8s\.io|KubernetesUpgrade|runtime-config`)
+	// runtimeConfig matches the flag of kube-apiserver as a key, as an item of a list, and as a name with a value.
+	runtimeConfig = regexp.MustCompile(`(?m)^[^#\n]*\bruntime-config["']?(?:[=:]|,?\s+"?value"?:)\s*["']?` +
+		`([a-z0-9][\w./=,-]*)`)
 	// versionKeys are of kubeadm, Talos, talhelper and Ansible, images of a machine of Talos.
 	versionKeys = regexp.MustCompile(`(?i)^(kubernetes|k8s|k3s)(_release)?_?version$`)
 	images      = regexp.MustCompile(`/kube(?:let|-apiserver):(v\S+)$`)
@@ -120,6 +134,18 @@ func versionsIn(content []byte) (all []string) {
 		})
 	}
 	return all
+}
+
+// enabledIn returns the versions that a --runtime-config in a file enables.
+func enabledIn(content []byte) (enabled []string) {
+	for _, match := range runtimeConfig.FindAllSubmatch(content, -1) {
+		for entry := range strings.SplitSeq(string(match[1]), ",") {
+			if version, is, _ := strings.Cut(entry, "="); is != "false" {
+				enabled = append(enabled, version)
+			}
+		}
+	}
+	return enabled
 }
 
 // ofKind returns the fields of an object with a version of Kubernetes.

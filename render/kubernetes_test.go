@@ -27,3 +27,21 @@ func TestVersionsOfClustersAreRead(t *testing.T) {
 		}
 	}
 }
+
+// A flag of kube-apiserver has the form of each tool that starts it.
+func TestEnabledVersionsAreRead(t *testing.T) {
+	for name, test := range map[string]struct {
+		content string
+		want    []string
+	}{
+		"Talos":       {"cluster:\n  apiServer:\n    extraArgs:\n      runtime-config: admissionregistration.k8s.io/v1beta1=true,resource.k8s.io/v1beta2=false\n", []string{"admissionregistration.k8s.io/v1beta1"}},
+		"kubeadm":     {"extraArgs:\n- name: runtime-config\n  value: \"resource.k8s.io/v1beta2=true\"\n", []string{"resource.k8s.io/v1beta2"}},
+		"k3s":         {"kube-apiserver-arg:\n- runtime-config=resource.k8s.io/v1beta2\n", []string{"resource.k8s.io/v1beta2"}},
+		"a comment":   {"# runtime-config: resource.k8s.io/v1beta2=true\n", nil},
+		"a parameter": {"runtime-config: ${CONFIG}\n", nil},
+	} {
+		if got := enabledIn([]byte(test.content)); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}

@@ -124,12 +124,21 @@ func readEntry(repository *Repository, name string, options LoadOptions) (root *
 	}
 	c.targetCluster, root.postBuild, problems = readTargetCluster(in.sources, folder, kubernetes, c.known)
 	if c.kubernetes == 0 && IsFolder(name) { // rendered files say what they were rendered for
-		c.kubernetes, c.installed = repository.installedBy(folder)
+		c.setInstalled(repository.installedBy(folder))
 	}
 	if !IsFolder(name) { // it is written
 		problems = append(problems, in.sources.AbsentProblems()...)
 	}
 	return root, slices.Concat(problems, in.sources.Problems, in.sources.NumberProblems(), in.timeProblems())
+}
+
+// setInstalled sets the version of the cluster that files say, and the known ones of its beta versions.
+func (c *targetCluster) setInstalled(by installed) {
+	c.kubernetes = by.version
+	c.installed = by.file
+	if c.runtimeConfig == "" && by.version != 0 {
+		c.runtimeConfig = by.version.KnownBetas(by.enabled)
+	}
 }
 
 // absent returns the reasons why the objects of a folder are not all known, and whether none is.

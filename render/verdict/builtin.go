@@ -17,10 +17,10 @@ import (
 	"example.com/gatehouse/render/verdict/zone"
 )
 
-// lookup returns a built-in kind that the API server serves or, of an undescribed cluster, may serve.
+// lookup returns a built-in kind that the API server serves or, if nobody declares its --runtime-config, may serve.
 func (c *Checker) lookup(gvk schema.GroupVersionKind) (apiserver.Kind, bool) {
 	k, isServed := c.kubernetes.Lookup(gvk)
-	if !isServed && (c.isAssumed || c.RuntimeConfig.Enables(gvk.GroupVersion())) {
+	if !isServed && (c.isAssumed || c.IsRead || c.RuntimeConfig.Enables(gvk.GroupVersion())) {
 		return c.kubernetes.LookupBeta(gvk)
 	}
 	return k, isServed

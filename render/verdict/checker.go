@@ -46,7 +46,8 @@ type Checker struct {
 	RuntimeConfig apiserver.RuntimeConfig
 	// IsJudgedOnly reports whether render writes the objects to no file: a readable Secret is a warning then.
 	IsJudgedOnly bool
-	// IsRead reports whether files that install the cluster say its version. Their feature gates are not read.
+	// IsRead reports whether files that install the cluster say its version. Their feature gates are not read, and
+	// perhaps not all of their --runtime-config.
 	IsRead bool
 
 	kinds      *registry.Kinds

@@ -20,12 +20,7 @@ type RuntimeConfig string
 // ParseRuntimeConfig parses the value of a RuntimeConfigAnnotation. The error lists the beta versions of
 // the version of Kubernetes.
 func (v Version) ParseRuntimeConfig(text string) (RuntimeConfig, error) {
-	known := map[string]bool{}
-	for gvk := range kinds() {
-		if _, ok := v.LookupBeta(gvk); ok {
-			known[gvk.GroupVersion().String()] = true
-		}
-	}
+	known := v.betas()
 	var enabled []string
 	for entry := range strings.SplitSeq(text, ",") {
 		version := strings.TrimSuffix(strings.TrimSpace(entry), "=true")
@@ -36,8 +31,26 @@ func (v Version) ParseRuntimeConfig(text string) (RuntimeConfig, error) {
 		}
 		enabled = append(enabled, version)
 	}
+	return v.KnownBetas(enabled), nil
+}
+
+// KnownBetas returns the configuration that enables the beta versions of the version of Kubernetes among some versions.
+func (v Version) KnownBetas(versions []string) RuntimeConfig {
+	known := v.betas()
+	enabled := slices.DeleteFunc(slices.Clone(versions), func(version string) bool { return !known[version] })
 	slices.Sort(enabled)
-	return RuntimeConfig(strings.Join(slices.Compact(enabled), ",")), nil
+	return RuntimeConfig(strings.Join(slices.Compact(enabled), ","))
+}
+
+// betas returns the beta versions that the version of Kubernetes has.
+func (v Version) betas() map[string]bool {
+	known := map[string]bool{}
+	for gvk := range kinds() {
+		if _, ok := v.LookupBeta(gvk); ok {
+			known[gvk.GroupVersion().String()] = true
+		}
+	}
+	return known
 }
 
 // LookupBeta returns a kind of a beta version that the version of Kubernetes has.
