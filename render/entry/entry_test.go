@@ -89,6 +89,17 @@ resources: [c.yaml]
 -- apps/shop/c.yaml --
 {apiVersion: v1, kind: ConfigMap, metadata: {name: listed, namespace: default}}
 `
+	const circle = sync + `
+-- apps/start/kustomization.yaml --
+resources: [sync.yaml]
+-- apps/start/sync.yaml --
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: start, namespace: flux-system}
+spec: {path: ./cluster, sourceRef: {kind: GitRepository, name: flux-system}}
+-- apps/shop/c.yaml --
+{apiVersion: v1, kind: ConfigMap, metadata: {name: shop, namespace: default}}
+`
 	for name, test := range map[string]struct {
 		files string
 		want  []string
@@ -102,6 +113,7 @@ resources: [c.yaml]
 		"a chart of Applications": {"-- system/argocd/Chart.yaml --\nname: argocd\ndependencies:\n- name: argocd-apps\n  version: 2.0.0\n",
 			[]string{"system/argocd"}},
 		"apps alone":         {fleet, []string{"./apps", "./gone", "./off"}},
+		"two that deliver each other": {circle, []string{"./cluster"}},
 		"one in its own app": {fleet + sync + "-- apps/listed/self.yaml --\n" + strings.Split(strings.Replace(sync, "path: ./apps", "path: ./apps/listed", 1), "--\n")[1], []string{"./cluster"}},
 	} {
 		var got []string

@@ -228,7 +228,7 @@ func isBelowAny(folder string, others map[string]bool) bool {
 }
 
 // syncedBy returns the folder that Flux syncs a cluster by: a root has its own path, or is the path of what installs
-// Flux; or else nothing. An app may have its own path, too.
+// Flux, or is in a circle; or else nothing. An app may have its own path, too.
 func (g *graph) syncedBy(r root) string {
 	isInstalled := func(s *sync) bool { return s.instance != "." && s.instance == r.folder }
 	if r.sync == nil && slices.ContainsFunc(g.syncs, isInstalled) {
@@ -245,7 +245,45 @@ func (g *graph) syncedBy(r root) string {
 			}
 		}
 	}
-	return ""
+	return g.circle(r)
+}
+
+// circle returns the smallest folder of the Kustomizations in a circle with a root: Flux begins with one of them, and a
+// larger one has most of the apps. It returns nothing without a circle of two or more.
+func (g *graph) circle(r root) (folder string) {
+	isBack := func(from vertex) (is bool) {
+		g.walk(from, map[vertex]bool{}, func(v vertex) { is = is || v == r.vertex })
+		return is
+	}
+	if !slices.ContainsFunc(g.next(r.vertex), isBack) {
+		return ""
+	}
+	count := 0
+	for _, s := range r.syncs {
+		if !s.isKustomization() || s.cluster != "" || !isBack(vertex{sync: s}) {
+			continue
+		}
+		count++
+		for _, p := range s.places {
+			if g.folders[p.path] != nil && (folder == "" || g.size(p.path) < g.size(folder)) {
+				folder = p.path
+			}
+		}
+	}
+	if count < 2 {
+		return ""
+	}
+	return folder
+}
+
+// size returns the number of files in a folder and below it.
+func (g *graph) size(folder string) int {
+	of := g.folders[folder]
+	n := len(of.names)
+	for _, below := range of.folders {
+		n += g.size(below)
+	}
+	return n
 }
 
 // isMoved reports whether a root delivers rendered/ alone.
