@@ -9,6 +9,7 @@ import (
 	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/compare"
+	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/review/definitions"
 	"example.com/gatehouse/render/review/effect"
@@ -97,12 +98,23 @@ func reviewDefinition(both *compare.Comparison, c compare.Change) []kind.Effect 
 	return effects
 }
 
-// reviewValues returns the effect of variables whose values only the cluster has.
+// reviewValues returns the effect of variables in changed fields whose values only the cluster has. Elsewhere in an
+// object they have the values that they had.
 func reviewValues(both *compare.Comparison, c compare.Change) []effect.Effect {
 	if c.After == nil || both.PostBuild == nil || both.PostBuild.Values != nil {
 		return nil
 	}
 	names := both.PostBuild.Variables(c.Object())
+	wasSet := c.Before != nil && both.PostBuild.Substitutes(manifest.Object{Unstructured: c.Before})
+	if wasSet && !manifest.IsSecret(c.After) { // whose values are masked
+		var changed []any
+		for _, f := range c.Fields() {
+			if f.After != nil {
+				changed = append(changed, f.Path, *f.After)
+			}
+		}
+		names = flux.VariablesIn(changed)
+	}
 	if len(names) == 0 {
 		return nil
 	}

@@ -22,18 +22,21 @@ func TestUnknownValuesAreARisk(t *testing.T) {
 	}
 	off := map[string]any{flux.Switch: flux.Off}
 	for name, test := range map[string]struct {
-		after  *unstructured.Unstructured
-		values *flux.PostBuild
-		want   string
+		before, after *unstructured.Unstructured
+		values        *flux.PostBuild
+		want          string
 	}{
-		"unknown":        {object("${B} ${A:=x}", nil), &flux.PostBuild{}, "has 2 variables of \x00A\x00, \x00B\x00, which Flux puts in place"},
-		"known":          {object("${A}", nil), &flux.PostBuild{Values: map[string]string{}}, ""},
-		"no variables":   {object("A", nil), &flux.PostBuild{}, ""},
-		"switched off":   {object("${A}", off), &flux.PostBuild{}, ""},
-		"not postBuild":  {object("${A}", nil), nil, ""},
-		"removed object": {nil, &flux.PostBuild{}, ""},
+		"unknown":            {object("x", nil), object("${B} ${A:=x}", nil), &flux.PostBuild{}, "has 2 variables of \x00A\x00, \x00B\x00, which Flux puts in place"},
+		"known":              {object("x", nil), object("${A}", nil), &flux.PostBuild{Values: map[string]string{}}, ""},
+		"no variables":       {object("x", nil), object("A", nil), &flux.PostBuild{}, ""},
+		"switched off":       {object("x", nil), object("${A}", off), &flux.PostBuild{}, ""},
+		"not postBuild":      {object("x", nil), object("${A}", nil), nil, ""},
+		"an unchanged field": {object("${A}", nil), object("${A}", map[string]any{"team": "a"}), &flux.PostBuild{}, ""},
+		"a changed field":    {object("${A}", nil), object("${A}:1", nil), &flux.PostBuild{}, "has 1 variable of \x00A\x00, which Flux puts in place"},
+		"switched on":        {object("${A}", off), object("${A}", nil), &flux.PostBuild{}, "has 1 variable of \x00A\x00, which Flux puts in place"},
+		"removed object":     {object("x", nil), nil, &flux.PostBuild{}, ""},
 	} {
-		changed := []compare.Change{{Before: object("x", nil), After: test.after}}
+		changed := []compare.Change{{Before: test.before, After: test.after}}
 		e := compare.Differences{Kinds: gatehouse.All(), Changes: changed}.With(compare.Facts{Name: "prod", PostBuild: test.values})
 		got := ""
 		for _, e := range effects(e, time.Time{}) {
