@@ -162,7 +162,11 @@ func withKustomization(files *source.FileSystem, folder string) *source.FileSyst
 	if files.KustomizationFile(folder) != "" {
 		return files
 	}
-	content := manifest.ToYAML(types.Kustomization{Resources: files.InArtifact("").Manifests(folder)})
+	resources := files.InArtifact("").Manifests(folder)
+	if len(resources) == 0 { // spec.ignore of its source includes the folder again
+		resources = files.Manifests(folder)
+	}
+	content := manifest.ToYAML(types.Kustomization{Resources: resources})
 	return files.With(map[string][]byte{path.Join(folder, konfig.DefaultKustomizationFileName()): content})
 }
 

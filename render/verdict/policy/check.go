@@ -100,13 +100,12 @@ func (e *evaluation) each(evaluate func(i int)) []manifest.Problem {
 	return slices.Concat(found...)
 }
 
-// boundPolicies returns the policies of a kind that have bindings, in the order of objects. All versions of
-// the kinds have the same fields.
+// boundPolicies returns the policies of a kind that have bindings, in the order of objects.
 func (e *evaluation) boundPolicies(kind string) (bound []*policy) {
 	bindings := map[string][]*admissionv1.ValidatingAdmissionPolicyBinding{}
 	for _, o := range e.ofKind(admissionv1.GroupName, kind+"Binding") {
 		binding := &admissionv1.ValidatingAdmissionPolicyBinding{}
-		if e.readAdmitted(o, binding) {
+		if e.readPolicy(o, binding) {
 			bindings[binding.Spec.PolicyName] = append(bindings[binding.Spec.PolicyName], binding)
 		}
 	}
@@ -115,7 +114,7 @@ func (e *evaluation) boundPolicies(kind string) (bound []*policy) {
 	}
 	for _, o := range e.ofKind(admissionv1.GroupName, kind) {
 		decoded, changing := &admissionv1.ValidatingAdmissionPolicy{}, &admissionv1.MutatingAdmissionPolicy{}
-		if len(bindings[o.GetName()]) == 0 || !e.readAdmitted(o, decoded) || !e.readAdmitted(o, changing) {
+		if len(bindings[o.GetName()]) == 0 || !e.readPolicy(o, decoded) || !e.readPolicy(o, changing) {
 			continue
 		}
 		p := &policy{ValidatingAdmissionPolicy: decoded, mutating: changing, object: o,
@@ -127,6 +126,16 @@ func (e *evaluation) boundPolicies(kind string) (bound []*policy) {
 		bound = append(bound, p)
 	}
 	return bound
+}
+
+// readPolicy reads a policy or a binding. All versions of the kinds have the same fields: one that the judge does not
+// know has the defaults of v1. It reports whether it can.
+func (e *evaluation) readPolicy(o manifest.Object, into any) bool {
+	if !e.Kind(o.GroupVersionKind()).IsDefined {
+		o = o.Copy()
+		o.SetAPIVersion(admissionv1.SchemeGroupVersion.String())
+	}
+	return e.Kind(o.GroupVersionKind()).IsDefined && e.readAdmitted(o, into)
 }
 
 func (e *evaluation) ofKind(group, kind string) (found []manifest.Object) {
