@@ -82,8 +82,8 @@ type vertex struct {
 // chartFolders are the folders of a chart.
 var chartFolders = []string{"charts", "ci", "crds", "templates", "tests"}
 
-// fixtures are the folders with manifests of tests.
-var fixtures = []string{"testdata", "fixtures", "node_modules"}
+// fixtures are the folders with manifests of tests, and of other projects.
+var fixtures = []string{"testdata", "fixtures", "node_modules", "third_party", "vendor"}
 
 // newGraph reads each YAML file once, without rendered environments.
 func newGraph(r Repository) *graph {

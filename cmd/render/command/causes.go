@@ -35,8 +35,8 @@ type grouping int
 const (
 	// each is a line for each problem.
 	each grouping = iota
-	// byCause is a line for the problems that name the same cause: elsewhere than on a terminal, where editors and
-	// programs look for the others by their files.
+	// byCause is a line for the problems that name the same cause, or have one place and message: elsewhere than on a
+	// terminal, where editors and programs look for the others by their files.
 	byCause
 	// alike is byCause, and a line for the problems with one message, or of one field of the items of a list.
 	alike
@@ -116,10 +116,14 @@ var index = regexp.MustCompile(`\[\d+\]`)
 func causeKeys(p manifest.Problem, by grouping) (keys []string) {
 	start := fmt.Sprintf("%s %t ", p.Code, p.Warning)
 	switch {
-	case by == each || by == byCause && p.Cause == "":
+	case by == each:
 		return nil
 	case p.Cause != "":
 		return []string{start + p.Cause}
+	case by == byCause && p.Line > 0: // of a component, perhaps, with objects of many namespaces
+		return []string{start + p.Position() + " " + p.Message}
+	case by == byCause:
+		return nil
 	}
 	keys = []string{start + "message " + p.Message}
 	if p.Object != "" && p.Field != "" {
