@@ -99,6 +99,9 @@ func (b *built) deliver(repository *Repository) {
 		judged = append(judged, d.withDefaults()...)
 	}
 	b.releases = release.Find(judged)
+	if from := b.root.from; from.IsChart {
+		b.releases = append(b.releases, release.Apart(b.files, b.root.folder, from.ValueFiles, from.IsAssumed))
+	}
 	origin := b.root.sourceOrigin(repository, b.root.Applied())
 	installed, problems := b.root.install(b.root.sources.FS, b.cluster, origin, b.releases)
 	b.invalid = append(b.invalid, blameDeliveries(problems)...)

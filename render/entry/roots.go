@@ -3,6 +3,7 @@ package entry
 import (
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -97,7 +98,7 @@ func (g *graph) entries(isNone func(folder string) bool) (all []Entry) {
 	for _, r := range roots {
 		switch {
 		case r.sync == nil && g.folders[r.folder].isApart && g.folders[r.folder].kustomization == nil:
-			all = append(all, Entry{Name: CleanName("./" + r.folder), IsChart: true, isDelivered: true})
+			all = append(all, g.ofChart(r.folder)...)
 			continue
 		case g.syncedBy(r) != "", isBelowAny(r.place(), byFlux): // Flux reads all levels
 		case off[r.place()], r.sync == nil && len(r.syncs) == 0 && g.leadsAnywhere:
@@ -114,6 +115,27 @@ func (g *graph) entries(isNone func(folder string) bool) (all []Entry) {
 	all = append(all, wholeFolders(roots, byFlux, synced)...)
 	for _, group := range clustersOf(byHand) {
 		all = append(all, g.appliedByHand(group, seen)...)
+	}
+	return all
+}
+
+// valuesOf matches the file of the values of an environment, beside a chart.
+var valuesOf = regexp.MustCompile(`^values-(.+)\.ya?ml$`)
+
+// ofChart returns the entries of a chart that nothing here installs: one for each file values-NAME.yaml beside it, or
+// else one with its own values.
+func (g *graph) ofChart(folder string) (all []Entry) {
+	alone := Entry{Name: CleanName("./" + folder), IsChart: true, IsAssumed: true, isDelivered: true}
+	for _, file := range g.folders[folder].names {
+		if match := valuesOf.FindStringSubmatch(path.Base(file)); match != nil && g.said.ValueFiles(alone.Name) == nil {
+			each := alone
+			each.Name += clusterMark + match[1]
+			each.ValueFiles = []string{file}
+			all = append(all, each)
+		}
+	}
+	if len(all) == 0 {
+		return []Entry{alone}
 	}
 	return all
 }
@@ -202,7 +224,9 @@ func (g *graph) byFlux(roots []root, synced map[string]bool) (folders, off map[s
 // isApp reports whether a root delivers only a folder beside it, or a missing one.
 func (g *graph) isApp(r root) bool {
 	return !slices.ContainsFunc(r.syncs, func(s *sync) bool {
-		isApart := func(p place) bool { return g.folders[p.path] != nil && !source.IsWithin(p.path, r.place()) }
+		isApart := func(p place) bool {
+			return g.folders[p.path] != nil && !p.isComponent && !source.IsWithin(p.path, r.place())
+		}
 		return s.isKustomization() && slices.ContainsFunc(s.places, isApart)
 	})
 }
