@@ -16,6 +16,8 @@ import (
 type root struct {
 	vertex
 	syncs []*sync // that it leads to, and no root before it
+	// hasChart reports whether it leads to a chart of objects that deliver.
+	hasChart bool
 }
 
 // walk visits a vertex and all below it, the lowest ones first.
@@ -81,6 +83,8 @@ func (g *graph) roots() (all []root, seen map[vertex]bool) {
 			if v.sync != nil {
 				r.syncs = append(r.syncs, v.sync)
 			}
+			of := g.folders[v.folder]
+			r.hasChart = r.hasChart || of != nil && of.isApart
 		})
 		all = append(all, r)
 	}
@@ -101,10 +105,10 @@ func (g *graph) entries(isNone func(folder string) bool) (all []Entry) {
 			all = append(all, g.ofChart(r.folder)...)
 			continue
 		case g.syncedBy(r) != "", isBelowAny(r.place(), byFlux): // Flux reads all levels
-		case off[r.place()], r.sync == nil && len(r.syncs) == 0 && g.leadsAnywhere:
+		case off[r.place()], r.sync == nil && len(r.syncs) == 0 && !r.hasChart && g.leadsAnywhere:
 			continue
 		case r.sync == nil:
-			all = append(all, Entry{Name: CleanName("./" + r.folder), WithFolder: true, isDelivered: len(r.syncs) > 0,
+			all = append(all, Entry{Name: CleanName("./" + r.folder), WithFolder: true, isDelivered: len(r.syncs) > 0 || r.hasChart,
 				MayBeSubstituted: slices.ContainsFunc(g.syncs, func(s *sync) bool { return s.isFlux })})
 		case !r.isMoved() && !r.sync.isFlux && EnvironmentOf(g.files, r.sync.file) == "":
 			byHand = append(byHand, r)

@@ -46,7 +46,8 @@ type Checker struct {
 	RuntimeConfig apiserver.RuntimeConfig
 	// IsJudgedOnly reports whether render writes the objects to no file: a readable Secret is a warning then.
 	IsJudgedOnly bool
-	// IsRead reports whether files that install the cluster say its version. Their feature gates are not read.
+	// IsRead reports whether files that install the cluster say its version. Their feature gates are not read, nor is
+	// their --runtime-config.
 	IsRead bool
 
 	kinds      *registry.Kinds
@@ -136,7 +137,7 @@ func (c *Checker) Objects(objects []manifest.Object) (valid []manifest.Object, p
 }
 
 // tolerate turns an error into a warning that only some versions of Kubernetes have, without a declared version of
-// the cluster. Of a version that was read, a version that no server has stays an error. Judge judges an object by
+// the cluster. Of a version that was read, a version that is not served stays an error. Judge judges an object by
 // another version.
 func (c *Checker) tolerate(objects []manifest.Object, found [][]manifest.Problem,
 	judge func(other *Checker, i int) []manifest.Problem) {
@@ -167,26 +168,16 @@ func (c *Checker) tolerate(objects []manifest.Object, found [][]manifest.Problem
 // tolerated returns an error as a warning if only some versions have it.
 func (c *Checker) tolerated(p manifest.Problem, by []string) manifest.Problem {
 	isServed := c.isAssumed || p.Field != "apiVersion"
+	if p.Warning || len(by) == 0 || len(by) == len(apiserver.Versions()) || !isServed {
+		return p
+	}
 	why := "a feature gate may allow it"
 	if c.isAssumed {
 		why = "no version is declared"
 	}
-	switch {
-	case p.Warning:
-	case len(by) > 0 && len(by) < len(apiserver.Versions()) && isServed:
-		p.Warning = true
-		p.Message += " (in Kubernetes " + strings.Join(by, ", ") + "; " + why + ")"
-	case c.mayEnable(p):
-		p.Warning = true
-	}
+	p.Warning = true
+	p.Message += " (in Kubernetes " + strings.Join(by, ", ") + "; " + why + ")"
 	return p
-}
-
-// mayEnable reports whether the --runtime-config of a cluster whose version was read may serve the version of a problem.
-// Its message says so.
-func (c *Checker) mayEnable(p manifest.Problem) bool {
-	_, isBeta := c.kubernetes.LookupBeta(p.Subject.GroupVersionKind())
-	return c.IsRead && isBeta && p.Field == "apiVersion" && c.RuntimeConfig == ""
 }
 
 // refusal is an error of the object with an index.
@@ -283,12 +274,13 @@ func (c *Checker) judgeOnce(o manifest.Object) (*unstructured.Unstructured, []ma
 		kubernetes apiserver.Version
 		config     apiserver.RuntimeConfig
 		judgedOnly bool
+		isRead     bool
 	}
 	type result struct {
 		stored   *unstructured.Unstructured
 		problems []manifest.Problem
 	}
-	r := memo.Get(c.memo, key{o, kind, c.kubernetes, c.RuntimeConfig, c.IsJudgedOnly}, func() (r result) {
+	r := memo.Get(c.memo, key{o, kind, c.kubernetes, c.RuntimeConfig, c.IsJudgedOnly, c.IsRead}, func() (r result) {
 		r.stored, r.problems = c.judge(o)
 		return r
 	})
