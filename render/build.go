@@ -80,6 +80,7 @@ func (d *Delivery) buildAll(repository *Repository) (b built, problems []manifes
 		below.setNamespace(b.checker)
 		below.setRendered(b.checker)
 	}
+	b.checker.IsMerged = d.mayMerge()
 	if by != nil {
 		b.checker.KeepCreated()
 	}

@@ -185,23 +185,11 @@ func (b *built) judgeInstalled(invalid []manifest.Problem) []manifest.Problem {
 		}
 	}
 	for _, d := range b.root.charts() { // Flux substitutes variables in the release
-		installed := d.Parent.checker(b.checker).Installed(d.Applied())
-		invalid = append(withoutErrorsOf(invalid, installed), installed...)
+		invalid = append(invalid, d.Parent.checker(b.checker).Installed(d.Applied())...)
 		invalid = append(invalid, repeatedIn(d)...)
 		d.placeInChart(b.checker)
 	}
 	return blameDeliveries(invalid)
-}
-
-// withoutErrorsOf returns problems without the errors of definitions that are warnings of objects of charts, whose
-// controller may not use server-side apply.
-func withoutErrorsOf(invalid, installed []manifest.Problem) []manifest.Problem {
-	return slices.DeleteFunc(invalid, func(p manifest.Problem) bool {
-		return slices.ContainsFunc(installed, func(other manifest.Problem) bool {
-			return other.Warning && p.IsError() && other.Subject.Written == p.Subject.Written &&
-				other.Field == p.Field && other.Message == p.Message
-		})
-	})
 }
 
 // repeatedIn returns a warning of the objects that a chart makes twice: the tool applies one over the other. Helm

@@ -64,6 +64,19 @@ func TestFieldsThatOthersSetAreNoErrors(t *testing.T) {
 	}
 }
 
+// Argo CD and kubectl apply without server-side apply by default.
+func TestErrorsOfServerSideApplyAreWarningsWhereOthersApply(t *testing.T) {
+	for _, isMerged := range []bool{false, true} {
+		checker, _ := New(nil, gatehouse.All(), 0, nil)
+		checker.IsMerged = isMerged
+		_, found := checker.Objects(readObjects(t, `{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: `+
+			`[{name: a, image: a, env: [{name: B, value: c}, {name: B, value: d}]}]}}`))
+		if len(found) != 1 || found[0].Warning != isMerged || !strings.Contains(found[0].Message, "duplicate entries") {
+			t.Errorf("merged: %t: %v", isMerged, found)
+		}
+	}
+}
+
 // A readable Secret is an error where render would write it.
 func TestReadableSecretsAreErrorsWhereTheyAreWritten(t *testing.T) {
 	for _, isJudgedOnly := range []bool{false, true} {
