@@ -42,7 +42,7 @@ func (d *Delivery) buildAll(repository *Repository) (b built, problems []manifes
 	b.root = d
 	d.paths = kustomize.FindPaths(d.sources, d.folder)
 	objects, problems := d.buildObjects()
-	if d.from.IsPlain() { // it may wait for its first objects
+	if d.from.IsPlain() || d.from.IsChart { // it may wait for its first objects
 		problems = slices.DeleteFunc(problems, func(p manifest.Problem) bool {
 			return p.Code == manifest.NoObjects && p.Line == 0
 		})
@@ -80,6 +80,7 @@ func (d *Delivery) buildAll(repository *Repository) (b built, problems []manifes
 		below.setNamespace(b.checker)
 		below.setRendered(b.checker)
 	}
+	b.checker.IsMerged = d.mayMerge()
 	if by != nil {
 		b.checker.KeepCreated()
 	}

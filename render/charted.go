@@ -3,7 +3,6 @@ package render
 import (
 	"slices"
 
-	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/manifest"
 )
 
@@ -36,7 +35,7 @@ func (b *built) followCharts(repository *Repository, charts []*Delivery) (all []
 			d.Parent = chart
 			chart.Children = append(chart.Children, d)
 		}
-		releases := release.Find(slices.Concat(top.Applied(), top.delivered()))
+		releases := b.root.findReleases(slices.Concat(top.Applied(), top.delivered()))
 		origin := b.root.sourceOrigin(repository, b.root.Applied())
 		installed, problems := b.root.install(b.root.sources.FS, b.cluster, origin, releases)
 		b.invalid = append(b.invalid, blameDeliveries(problems)...)

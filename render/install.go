@@ -44,6 +44,12 @@ func (in *input) install(files *source.FileSystem, cluster func() charts.Cluster
 	}.Install(releases)
 }
 
+// findReleases returns the charts that tools install by objects, but for other clusters with an entry of their own.
+func (c *common) findReleases(objects []manifest.Object) []release.Release {
+	isOther := func(o manifest.Object) bool { return release.Is(o) && c.isEntry(targetOf(o)) }
+	return release.Find(slices.DeleteFunc(slices.Clone(objects), isOther))
+}
+
 // Delivers reports whether a tool may make other objects by an object.
 func Delivers(o manifest.Object) bool { return release.Is(o) || folder.Delivers(o) }
 
@@ -58,7 +64,7 @@ func (e *Environment) Install(objects []manifest.Object, repository *Repository)
 		d.setNamespace(e.checker)
 	}
 	installed, more := root.install(files, e.cluster, e.sourceOrigin(repository, objects),
-		release.Find(slices.Concat(objects, root.delivered())))
+		e.findReleases(slices.Concat(objects, root.delivered())))
 	for _, r := range installed {
 		root.addChart(r)
 	}
@@ -98,7 +104,10 @@ func (b *built) deliver(repository *Repository) {
 	for _, d := range b.root.open() {
 		judged = append(judged, d.withDefaults()...)
 	}
-	b.releases = release.Find(judged)
+	b.releases = b.root.findReleases(judged)
+	if from := b.root.from; from.IsChart {
+		b.releases = append(b.releases, release.Apart(b.files, b.root.folder, from.ValueFiles, from.IsAssumed))
+	}
 	origin := b.root.sourceOrigin(repository, b.root.Applied())
 	installed, problems := b.root.install(b.root.sources.FS, b.cluster, origin, b.releases)
 	b.invalid = append(b.invalid, blameDeliveries(problems)...)

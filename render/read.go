@@ -94,11 +94,7 @@ func readEntry(repository *Repository, name string, options LoadOptions) (root *
 	overrides := path.Join(folder, overridesFolder)
 	switch {
 	case c.from.IsChart:
-		in.sources = &source.Sources{FS: files}
-		for _, file := range files.Files(folder) {
-			_, _ = files.ReadAny(file) // to note it
-		}
-		return root, nil
+		files = files.With(map[string][]byte{path.Join(folder, konfig.DefaultKustomizationFileName()): []byte("resources: []\n")})
 	case c.from.IsByHand():
 		files = withResources(files, c.from)
 	case IsFolder(name) && files.KustomizationFile(folder) == "": // Flux writes one
@@ -143,10 +139,7 @@ func (c *targetCluster) setInstalled(by installed) {
 
 // absent returns the reasons why the objects of a folder are not all known, and whether none is.
 func (in *input) absent() (reasons []string, isNoneKnown bool) {
-	switch {
-	case in.from.IsChart:
-		return []string{"chart that nothing here installs"}, true
-	case in.sources == nil || !IsFolder(in.name):
+	if in.sources == nil || !IsFolder(in.name) {
 		return nil, false
 	}
 	return in.sources.AbsentReasons()

@@ -33,8 +33,11 @@ type Entry struct {
 	Resources []string
 	// WithFolder reports whether the kustomization of the folder is applied as well.
 	WithFolder bool
-	// IsChart reports whether the folder is a chart with objects that deliver, which nothing here installs.
-	IsChart bool
+	// IsChart reports whether the folder is a chart that nothing here installs. ValueFiles are above its own values. They
+	// are assumed unless the settings name them.
+	IsChart    bool
+	ValueFiles []string
+	IsAssumed  bool
 	// MayBeSubstituted reports whether Flux may set variables in the objects: nothing leads to the folder, and the
 	// repository has objects of Flux.
 	MayBeSubstituted bool
@@ -129,7 +132,7 @@ func (r Repository) found(all []Entry) []Entry {
 	for _, name := range r.Settings.Named() {
 		isEnvironment := !IsFolder(name) && r.Files.IsDir(path.Join("/", tree.EnvironmentsFolder, name))
 		if name = CleanName("./" + name); !isEnvironment && !HasCluster(name) {
-			all = append(all, Entry{Name: name})
+			all = append(all, Entry{Name: name, IsChart: r.isChart(name)})
 		}
 	}
 	byName := map[string]*Entry{}
@@ -146,11 +149,22 @@ func (r Repository) found(all []Entry) []Entry {
 	}
 	found := make([]Entry, 0, len(byName))
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		slices.Sort(byName[name].Resources)
-		byName[name].Resources = slices.Compact(byName[name].Resources)
-		found = append(found, *byName[name])
+		e := byName[name]
+		slices.Sort(e.Resources)
+		e.Resources = slices.Compact(e.Resources)
+		if files := r.Settings.ValueFiles(name); e.IsChart && files != nil {
+			e.ValueFiles = files
+			e.IsAssumed = false
+		}
+		found = append(found, *e)
 	}
 	return found
+}
+
+// isChart reports whether an entry is a folder with a chart and no kustomization.
+func (r Repository) isChart(name string) bool {
+	at := path.Join("/", name)
+	return r.Files.Exists(path.Join(at, chartFile)) && r.Files.KustomizationFile(at) == ""
 }
 
 // Clusters returns the folders in another one, or the folder itself, that Flux syncs clusters by, also those that an

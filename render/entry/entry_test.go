@@ -112,6 +112,9 @@ spec: {path: ./cluster, sourceRef: {kind: GitRepository, name: flux-system}}
 		"nothing":           {"-- notes.txt --\n", nil},
 		"a chart of Applications": {"-- system/argocd/Chart.yaml --\nname: argocd\ndependencies:\n- name: argocd-apps\n  version: 2.0.0\n",
 			[]string{"system/argocd"}},
+		"a chart of environments": {"-- root/Chart.yaml --\nname: root\n-- root/templates/a.yaml --\napiVersion: argoproj.io/v1alpha1\n" +
+			"-- root/values.yaml --\n-- root/values-prod.yaml --\n-- root/values-test.yml --\n",
+			[]string{"./root@prod root/values-prod.yaml", "./root@test root/values-test.yml"}},
 		"apps alone":         {fleet, []string{"./apps", "./gone", "./off"}},
 		"two that deliver each other": {circle, []string{"./cluster"}},
 		"one in its own app": {fleet + sync + "-- apps/listed/self.yaml --\n" + strings.Split(strings.Replace(sync, "path: ./apps", "path: ./apps/listed", 1), "--\n")[1], []string{"./cluster"}},
@@ -119,7 +122,7 @@ spec: {path: ./cluster, sourceRef: {kind: GitRepository, name: flux-system}}
 		var got []string
 		entries, _ := open(t, test.files).All()
 		for _, e := range entries {
-			got = append(got, strings.TrimSpace(e.Name+" "+strings.Join(e.Resources, " ")))
+			got = append(got, strings.TrimSpace(e.Name+" "+strings.Join(slices.Concat(e.Resources, e.ValueFiles), " ")))
 		}
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
@@ -141,13 +144,17 @@ func TestSettingsNameEntriesAndLeaveOthersOut(t *testing.T) {
 			[]string{"./plain", "shop/prod", "shop/test"}, nil},
 		"a pattern names none": {settings.Settings{Entries: []settings.Entry{{Name: "plai*"}}},
 			[]string{"shop/prod", "shop/test"}, nil},
+		"a chart": {settings.Settings{Entries: []settings.Entry{{Name: "chart"}}},
+			[]string{"./chart", "shop/prod", "shop/test"}, nil},
+		"the values of a chart": {settings.Settings{Entries: []settings.Entry{{Name: "chart", ValueFiles: []string{"v.yaml"}}}},
+			[]string{"./chart v.yaml", "shop/prod", "shop/test"}, nil},
 	} {
-		repository := open(t, overlays+"-- plain/a.yaml --\na: b\n")
+		repository := open(t, overlays+"-- plain/a.yaml --\na: b\n-- chart/Chart.yaml --\nname: chart\n")
 		repository.Settings = test.settings
 		var got, leftOut []string
 		entries, others := repository.All()
 		for _, e := range entries {
-			got = append(got, e.Name)
+			got = append(got, strings.TrimSpace(e.Name+" "+strings.Join(e.ValueFiles, " ")))
 		}
 		for _, e := range others {
 			leftOut = append(leftOut, e.Name)

@@ -29,6 +29,7 @@ type graph struct {
 	files   *source.FileSystem
 	tree    source.Revision
 	origin  application.Origin
+	said    settings.Settings
 	known   settings.Cluster // of any cluster
 	listed  []listed
 	folders map[string]*files
@@ -82,13 +83,16 @@ type vertex struct {
 // chartFolders are the folders of a chart.
 var chartFolders = []string{"charts", "ci", "crds", "templates", "tests"}
 
+// chartFile makes a folder a chart.
+const chartFile = "Chart.yaml"
+
 // fixtures are the folders with manifests of tests, and of other projects.
 var fixtures = []string{"testdata", "fixtures", "node_modules", "third_party", "vendor"}
 
 // newGraph reads each YAML file once, without rendered environments.
 func newGraph(r Repository) *graph {
-	g := &graph{files: r.Files, tree: r.Tree, origin: r.Origin, known: r.Settings.Anywhere(),
-		folders: map[string]*files{}, in: map[string][]*sync{}, objects: map[string]bool{}, loaded: map[string]bool{},
+	g := &graph{files: r.Files, tree: r.Tree, origin: r.Origin, said: r.Settings,
+		known: r.Settings.Anywhere(), folders: map[string]*files{}, in: map[string][]*sync{}, objects: map[string]bool{}, loaded: map[string]bool{},
 		paths: map[string][]string{}}
 	g.list(".", files{})
 	for _, f := range g.listed {
@@ -112,7 +116,7 @@ func (g *graph) list(at string, above files) {
 	g.folders[at] = of
 	isRendered := at == "."
 	for _, e := range entries {
-		of.isChart = of.isChart || e.Name() == "Chart.yaml"
+		of.isChart = of.isChart || e.Name() == chartFile
 		isRendered = isRendered || e.Name() == tree.EnvironmentsFolder // also of another repository, within this one
 	}
 	for _, e := range entries {
@@ -157,7 +161,7 @@ func (g *graph) read(name string, content []byte) (err error) {
 		g.readKustomization(within, content)
 		return nil
 	}
-	if of.isChart && path.Base(name) == "Chart.yaml" && hasApps.Match(content) {
+	if of.isChart && path.Base(name) == chartFile && hasApps.Match(content) {
 		of.isApart = !of.isHidden && !g.isPart(within)
 	}
 	if chart := g.chartOf(within); chart != "" {

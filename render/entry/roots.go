@@ -3,6 +3,7 @@ package entry
 import (
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +16,8 @@ import (
 type root struct {
 	vertex
 	syncs []*sync // that it leads to, and no root before it
+	// hasChart reports whether it leads to a chart of objects that deliver.
+	hasChart bool
 }
 
 // walk visits a vertex and all below it, the lowest ones first.
@@ -80,6 +83,8 @@ func (g *graph) roots() (all []root, seen map[vertex]bool) {
 			if v.sync != nil {
 				r.syncs = append(r.syncs, v.sync)
 			}
+			of := g.folders[v.folder]
+			r.hasChart = r.hasChart || of != nil && of.isApart
 		})
 		all = append(all, r)
 	}
@@ -97,13 +102,13 @@ func (g *graph) entries(isNone func(folder string) bool) (all []Entry) {
 	for _, r := range roots {
 		switch {
 		case r.sync == nil && g.folders[r.folder].isApart && g.folders[r.folder].kustomization == nil:
-			all = append(all, Entry{Name: CleanName("./" + r.folder), IsChart: true, isDelivered: true})
+			all = append(all, g.ofChart(r.folder)...)
 			continue
 		case g.syncedBy(r) != "", isBelowAny(r.place(), byFlux): // Flux reads all levels
-		case off[r.place()], r.sync == nil && len(r.syncs) == 0 && g.leadsAnywhere:
+		case off[r.place()], r.sync == nil && len(r.syncs) == 0 && !r.hasChart && g.leadsAnywhere:
 			continue
 		case r.sync == nil:
-			all = append(all, Entry{Name: CleanName("./" + r.folder), WithFolder: true, isDelivered: len(r.syncs) > 0,
+			all = append(all, Entry{Name: CleanName("./" + r.folder), WithFolder: true, isDelivered: len(r.syncs) > 0 || r.hasChart,
 				MayBeSubstituted: slices.ContainsFunc(g.syncs, func(s *sync) bool { return s.isFlux })})
 		case !r.isMoved() && !r.sync.isFlux && EnvironmentOf(g.files, r.sync.file) == "":
 			byHand = append(byHand, r)
@@ -114,6 +119,27 @@ func (g *graph) entries(isNone func(folder string) bool) (all []Entry) {
 	all = append(all, wholeFolders(roots, byFlux, synced)...)
 	for _, group := range clustersOf(byHand) {
 		all = append(all, g.appliedByHand(group, seen)...)
+	}
+	return all
+}
+
+// valuesOf matches the file of the values of an environment, beside a chart.
+var valuesOf = regexp.MustCompile(`^values-(.+)\.ya?ml$`)
+
+// ofChart returns the entries of a chart that nothing here installs: one for each file values-NAME.yaml beside it, or
+// else one with its own values.
+func (g *graph) ofChart(folder string) (all []Entry) {
+	alone := Entry{Name: CleanName("./" + folder), IsChart: true, IsAssumed: true, isDelivered: true}
+	for _, file := range g.folders[folder].names {
+		if match := valuesOf.FindStringSubmatch(path.Base(file)); match != nil && g.said.ValueFiles(alone.Name) == nil {
+			each := alone
+			each.Name += clusterMark + match[1]
+			each.ValueFiles = []string{file}
+			all = append(all, each)
+		}
+	}
+	if len(all) == 0 {
+		return []Entry{alone}
 	}
 	return all
 }
@@ -202,7 +228,9 @@ func (g *graph) byFlux(roots []root, synced map[string]bool) (folders, off map[s
 // isApp reports whether a root delivers only a folder beside it, or a missing one.
 func (g *graph) isApp(r root) bool {
 	return !slices.ContainsFunc(r.syncs, func(s *sync) bool {
-		isApart := func(p place) bool { return g.folders[p.path] != nil && !source.IsWithin(p.path, r.place()) }
+		isApart := func(p place) bool {
+			return g.folders[p.path] != nil && !p.isComponent && !source.IsWithin(p.path, r.place())
+		}
 		return s.isKustomization() && slices.ContainsFunc(s.places, isApart)
 	})
 }

@@ -39,6 +39,7 @@ type sync struct {
 type place struct {
 	path        string // from the root, perhaps a pattern
 	isDirectory bool   // of Argo CD, see spec.source.directory
+	isComponent bool   // of Flux, see spec.components
 	application.Directory
 }
 
@@ -97,7 +98,7 @@ func (g *graph) syncOf(d source.Document, file string) *sync {
 		s.within = []string{name}
 		for _, components := range node.Fields(spec, "components") {
 			for _, component := range node.Items(components) {
-				s.places = append(s.places, place{path: path.Join(name, component.Value)})
+				s.places = append(s.places, place{path: path.Join(name, component.Value), isComponent: true})
 				s.within = append(s.within, path.Join(name, component.Value))
 			}
 		}
@@ -148,9 +149,9 @@ func (g *graph) setApplication(s *sync, spec *yaml.Node) {
 		directory := node.Field(from, "directory")
 		isElsewhere := g.origin.Elsewhere(application.Source{RepoURL: node.Text(from, "repoURL")}) != ""
 		if name := node.Text(from, "path"); name != "" && node.Text(from, "chart") == "" && !isElsewhere {
-			s.places = append(s.places, place{path.Join(".", name), directory != nil, application.Directory{
-				Recurse: node.Text(directory, "recurse") == "true", Include: node.Text(directory, "include"),
-				Exclude: node.Text(directory, "exclude")}})
+			s.places = append(s.places, place{path: path.Join(".", name), isDirectory: directory != nil,
+				Directory: application.Directory{Recurse: node.Text(directory, "recurse") == "true",
+					Include: node.Text(directory, "include"), Exclude: node.Text(directory, "exclude")}})
 		}
 	}
 }

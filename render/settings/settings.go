@@ -43,6 +43,8 @@ type Folder struct {
 type Entry struct {
 	// Name is a folder, the name of an environment, or a pattern of these.
 	Name string `json:"name"`
+	// ValueFiles are of a chart, from the root: whoever installs it gives these.
+	ValueFiles []string `json:"valueFiles"`
 	Cluster
 }
 
@@ -95,6 +97,16 @@ func (s Settings) Of(name string) Cluster {
 		}
 	}
 	return of
+}
+
+// ValueFiles returns the files of values of an entry that is a chart; nil if the file does not say them.
+func (s Settings) ValueFiles(name string) (files []string) {
+	for _, e := range s.Entries {
+		if e.ValueFiles != nil && matches(e.Name, name) {
+			files = e.ValueFiles
+		}
+	}
+	return files
 }
 
 // Anywhere returns the facts about any cluster.
@@ -220,7 +232,7 @@ func (s Settings) silent() (all []silence) {
 	for _, f := range s.NotEntries {
 		all = append(all, silence{"leaves out the folder %s: %s", f.Name, f.Reason})
 	}
-	for _, e := range append([]Entry{{"all entries", s.All}}, s.Entries...) {
+	for _, e := range append([]Entry{{Name: "all entries", Cluster: s.All}}, s.Entries...) {
 		for _, m := range e.LeaveOut {
 			all = append(all, silence{"leaves out " + m.Code + " of %s: %s", e.Name, m.Reason})
 		}

@@ -23,8 +23,11 @@ const (
 	RemoteFile = "remote file"
 )
 
-// Absent is an entry of a kustomization that kustomize would fetch or run. Rendering does neither, and the sources are
-// built without it.
+// ignoredFile is the reason of a file that is not in git on purpose, such as one of passwords.
+const ignoredFile = "file that git ignores"
+
+// Absent is an entry of a kustomization that kustomize would fetch or run, or that git ignores. Rendering has none of
+// these, and the sources are built without it.
 type Absent struct {
 	// Problem is the error of an environment that has to be complete.
 	Problem manifest.Problem
@@ -87,10 +90,15 @@ func (r folderReader) addRemote(f loadField, name string, entry *yaml.Node, wron
 		}
 		reason = fetched.Reason(name, err)
 	}
+	r.leaveOut(f, problem, reason, entry)
+	return false
+}
+
+// leaveOut adds an entry that is absent.
+func (r folderReader) leaveOut(f loadField, problem manifest.Problem, reason string, entry *yaml.Node) {
 	isOfOne := f.is == loadObjects || f.is == loadAny || f.is == loadEnv
 	r.absent = append(r.absent, Absent{Problem: problem, Reason: reason, Alters: !isOfOne || r.isConfig})
 	r.remote = append(r.remote, entry.Value)
-	return false
 }
 
 // fetch fetches what an entry names, and replaces its value by the path.

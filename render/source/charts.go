@@ -127,6 +127,17 @@ func (w *walk) fetch(e *charts.Entry) {
 	e.NotFetched = err
 }
 
+// nameRelease names the release of an entry without a name, which helm then makes of the time.
+func (w *walk) nameRelease(e *charts.Entry) {
+	if e.Name == "" || e.ReleaseName != "" || e.NameTemplate != "" {
+		return
+	}
+	_, problems := charts.Render(w.FS, *e, charts.Cluster{})
+	w.Absent = append(w.Absent, Absent{Problem: problems[0],
+		Reason: "release without a name, so that each build makes another: " + e.Name})
+	e.ReleaseName = "release-name" // of helm template
+}
+
 // readCharts renders the charts of a walk and reads their objects. It adds them to the file system.
 func (w *walk) readCharts(m *memo.Memo, manifests []*Manifest, clusterOf ClusterOf) ([]*Manifest, []manifest.Problem) {
 	if len(w.Charts) == 0 {
@@ -149,6 +160,7 @@ func (w *walk) readCharts(m *memo.Memo, manifests []*Manifest, clusterOf Cluster
 	files := map[string][]byte{}
 	for i := range w.Charts {
 		w.fetch(&w.Charts[i].Entry)
+		w.nameRelease(&w.Charts[i].Entry)
 	}
 	for i, c := range w.Charts {
 		if w.addAbsentChart(c) {

@@ -233,6 +233,10 @@ func (r folderReader) readValue(f loadField, entry string, value, target *yaml.N
 	name, isRemote := remoteName(value.Value, f)
 	switch {
 	case wrong == "":
+	case !isRemote && r.fs.isIgnored(path.Join(r.Folder, name)):
+		r.leaveOut(f, manifest.Problem{Code: manifest.InvalidKustomization, File: Relative(r.File), Line: value.Line,
+			Message: wrong}, ignoredFile+": "+Relative(path.Join(r.Folder, name)), value)
+		return
 	case !isRemote:
 		r.problems.add(r.File, value.Line, "%s", wrong)
 		return

@@ -12,9 +12,10 @@ import (
 	"example.com/gatehouse/render/source/fetched"
 )
 
-// ignoring finds the files that the artifact of a source of Flux lacks.
+// ignoring finds the files that the artifact of a source of Flux lacks, or git.
 type ignoring struct {
 	files *FileSystem
+	file  string              // with patterns, in a folder
 	top   string              // of a fetched source; empty for the tree
 	own   []gitignore.Pattern // spec.ignore of the source
 
@@ -34,9 +35,15 @@ func (f *FileSystem) InFetched(folder string) *FileSystem {
 
 func (f *FileSystem) inArtifact(top, ignore string) *FileSystem {
 	artifact := f.With(nil)
-	artifact.ignoring = &ignoring{files: f, top: top, own: sourceignore.ReadPatterns(strings.NewReader(ignore), nil),
+	artifact.ignoring = &ignoring{files: f, file: sourceignore.IgnoreFile, top: top, own: sourceignore.ReadPatterns(strings.NewReader(ignore), nil),
 		patterns: map[string][]gitignore.Pattern{}, ignored: map[string]bool{}}
 	return artifact
+}
+
+// isIgnored reports whether git ignores a file that is not there, by the files .gitignore of the tree.
+func (f *FileSystem) isIgnored(name string) bool {
+	by := &ignoring{files: f, file: ".gitignore", patterns: map[string][]gitignore.Pattern{}, ignored: map[string]bool{}}
+	return !f.Exists(name) && by.has(name)
 }
 
 // has reports whether the artifact lacks a file.
@@ -50,7 +57,7 @@ func (i *ignoring) has(name string) bool {
 		return ignored
 	}
 	all := slices.Concat(i.of(path.Dir(name)), i.own)
-	if len(all) == 0 {
+	if len(all) == 0 && i.file == sourceignore.IgnoreFile {
 		all = slices.Concat(sourceignore.VCSPatterns(nil), sourceignore.DefaultPatterns(nil))
 	}
 	const isDir = false
@@ -69,7 +76,7 @@ func (i *ignoring) of(folder string) []gitignore.Pattern {
 		patterns = i.of(path.Dir(folder))
 		domain = strings.Split(Relative(folder), "/")
 	}
-	if content, err := i.files.ReadAny(path.Join(folder, sourceignore.IgnoreFile)); err == nil {
+	if content, err := i.files.ReadAny(path.Join(folder, i.file)); err == nil {
 		patterns = slices.Concat(patterns, sourceignore.ReadPatterns(strings.NewReader(string(content)), domain))
 	}
 	i.patterns[folder] = patterns

@@ -15,19 +15,24 @@ func TestErrorsOfSomeVersionsAreWarningsWithoutADeclaredVersion(t *testing.T) {
 		`initContainers: [{name: i, image: a, resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}]}]}}`
 	const beta = `{apiVersion: admissionregistration.k8s.io/v1beta1, kind: MutatingAdmissionPolicyBinding, ` +
 		`metadata: {name: a}, spec: {policyName: a}}`
+	const gone = `{apiVersion: policy/v1beta1, kind: PodDisruptionBudget, metadata: {name: a}, spec: {maxUnavailable: 1}}`
 	for name, test := range map[string]struct {
 		object    string
 		declared  apiserver.Version
+		isRead    bool
 		isWarning bool
 		want      string
 	}{
-		"some versions refuse it":   {pod, 0, true, "(in Kubernetes 1.36, 1.37; no version is declared)"},
-		"the declared one refuses":  {pod, apiserver.Newest, false, "resizePolicy"},
-		"every version refuses it":  {`{apiVersion: v1, kind: Pod, metadata: {name: a}}`, 0, false, "spec.containers"},
-		"some servers enable it":    {beta, 0, true, "--runtime-config"},
-		"none of a declared server": {beta, apiserver.Newest, false, "--runtime-config"},
+		"some versions refuse it":   {pod, 0, false, true, "(in Kubernetes 1.36, 1.37; no version is declared)"},
+		"the declared one refuses":  {pod, apiserver.Newest, false, false, "resizePolicy"},
+		"every version refuses it":  {`{apiVersion: v1, kind: Pod, metadata: {name: a}}`, 0, false, false, "spec.containers"},
+		"some servers enable it":    {beta, 0, false, true, "--runtime-config"},
+		"a read one may enable it":  {beta, apiserver.Newest, true, true, "--runtime-config"},
+		"a read one has none":       {gone, apiserver.Newest, true, false, "policy/v1"},
+		"none of a declared server": {beta, apiserver.Newest, false, false, "--runtime-config"},
 	} {
 		checker, _ := New(nil, gatehouse.All(), test.declared, nil)
+		checker.IsRead = test.isRead
 		_, found := checker.Objects(readObjects(t, test.object))
 		if len(found) != 1 || found[0].Warning != test.isWarning || !strings.Contains(found[0].Message, test.want) {
 			t.Errorf("%s: %v", name, found)
@@ -55,6 +60,19 @@ func TestFieldsThatOthersSetAreNoErrors(t *testing.T) {
 		_, found := checker.Objects(readObjects(t, object))
 		if manifest.HasErrors(found) != test.want {
 			t.Errorf("%s: %v", name, found)
+		}
+	}
+}
+
+// Argo CD and kubectl apply without server-side apply by default.
+func TestErrorsOfServerSideApplyAreWarningsWhereOthersApply(t *testing.T) {
+	for _, isMerged := range []bool{false, true} {
+		checker, _ := New(nil, gatehouse.All(), 0, nil)
+		checker.IsMerged = isMerged
+		_, found := checker.Objects(readObjects(t, `{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: `+
+			`[{name: a, image: a, env: [{name: B, value: c}, {name: B, value: d}]}]}}`))
+		if len(found) != 1 || found[0].Warning != isMerged || !strings.Contains(found[0].Message, "duplicate entries") {
+			t.Errorf("merged: %t: %v", isMerged, found)
 		}
 	}
 }

@@ -20,7 +20,8 @@ import (
 // lookup returns a built-in kind that the API server serves or, if nobody declares its --runtime-config, may serve.
 func (c *Checker) lookup(gvk schema.GroupVersionKind) (apiserver.Kind, bool) {
 	k, isServed := c.kubernetes.Lookup(gvk)
-	if !isServed && (c.isAssumed || c.IsRead || c.RuntimeConfig.Enables(gvk.GroupVersion())) {
+	isUndeclared := c.isAssumed || c.IsRead && c.RuntimeConfig == ""
+	if !isServed && (isUndeclared || c.RuntimeConfig.Enables(gvk.GroupVersion())) {
 		return c.kubernetes.LookupBeta(gvk)
 	}
 	return k, isServed

@@ -46,9 +46,11 @@ type Checker struct {
 	RuntimeConfig apiserver.RuntimeConfig
 	// IsJudgedOnly reports whether render writes the objects to no file: a readable Secret is a warning then.
 	IsJudgedOnly bool
-	// IsRead reports whether files that install the cluster say its version. Their feature gates are not read, and
-	// perhaps not all of their --runtime-config.
+	// IsRead reports whether files that install the cluster say its version. Their feature gates are not read. Without
+	// a RuntimeConfig there, the cluster may serve any.
 	IsRead bool
+	// IsMerged reports whether a tool may apply the objects without server-side apply: its errors are warnings then.
+	IsMerged bool
 
 	kinds      *registry.Kinds
 	kubernetes apiserver.Version
@@ -88,10 +90,6 @@ func New(m *memo.Memo, kinds *registry.Kinds, kubernetes apiserver.Version,
 		defer fault.Part(&all[i].problems, fault.In(crds[i]))()
 		all[i] = memo.Get(m, key{crds[i].Unstructured, kubernetes}, func() (d definition) {
 			d.kinds, d.problems = known.define(crds[i], kubernetes)
-			if !manifest.HasErrors(d.problems) {
-				d.problems = append(d.problems,
-					problem.FromErrors(crds[i], apply.Errors(crds[i].Unstructured, nil, nil))...)
-			}
 			return d
 		})
 	})
@@ -274,12 +272,15 @@ func (c *Checker) judgeOnce(o manifest.Object) (*unstructured.Unstructured, []ma
 		kubernetes apiserver.Version
 		config     apiserver.RuntimeConfig
 		judgedOnly bool
+		isRead     bool
+		isMerged   bool
 	}
 	type result struct {
 		stored   *unstructured.Unstructured
 		problems []manifest.Problem
 	}
-	r := memo.Get(c.memo, key{o, kind, c.kubernetes, c.RuntimeConfig, c.IsJudgedOnly}, func() (r result) {
+	of := key{o, kind, c.kubernetes, c.RuntimeConfig, c.IsJudgedOnly, c.IsRead, c.IsMerged}
+	r := memo.Get(c.memo, of, func() (r result) {
 		r.stored, r.problems = c.judge(o)
 		return r
 	})
@@ -292,9 +293,12 @@ func (c *Checker) judge(o manifest.Object) (*unstructured.Unstructured, []manife
 		return c.judgeEncrypted(o)
 	}
 	stored, problems := c.check(o)
-	if !manifest.HasErrors(problems) && !crd.Is(o.Unstructured) {
+	if !manifest.HasErrors(problems) {
 		if errs := c.applyErrors(o); len(errs) > 0 {
 			problems = problem.FromErrors(o, errs) // warnings may repeat them
+			for i := range problems {
+				problems[i].Warning = c.IsMerged
+			}
 		}
 	}
 	if o.Written == o.Unstructured {

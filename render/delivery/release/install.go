@@ -140,7 +140,9 @@ func (i Installer) install(r Release, locked []charts.Locked,
 	problems = append(problems, r.repeated()...)
 	rendered := i.renderOnce(r, at.archive, at.digest)
 	for _, p := range rendered.problems {
-		problems = append(problems, r.renderProblem(p))
+		if r.assumed == "" || len(rendered.failed) == 0 { // whoever installs it gives other values
+			problems = append(problems, r.renderProblem(p))
+		}
 	}
 	result.Archive = strings.TrimPrefix(at.archive, "/")
 	result.failed = rendered.failed
@@ -188,6 +190,9 @@ func (r *Installed) UnknownReasons() (reasons []string) {
 	reasons = append(reasons, r.failed...)
 	for _, value := range r.Unknown {
 		reasons = append(reasons, "values not here: "+value)
+	}
+	if r.assumed != "" {
+		reasons = append(reasons, r.assumed)
 	}
 	if r.IsSuspended {
 		reasons = append(reasons, "suspended: the cluster may have older objects")

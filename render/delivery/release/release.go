@@ -73,6 +73,7 @@ type Release struct {
 	// Unknown are the values that are not in this environment. Without them problems are warnings.
 	Unknown      []string `json:"-"`
 	unknownField string   // of Source
+	assumed      string   // the assumption about the values, if any
 	// IsSuspended reports whether the controller leaves the release alone: its problems are warnings.
 	IsSuspended bool `json:"-"`
 	// Err prevents rendering.
@@ -246,7 +247,7 @@ func (r *Release) addScalar(s valueSource, set func(values map[string]any) error
 }
 
 // isUnsure reports whether the controller may install the chart without the problems that rendering finds.
-func (r Release) isUnsure() bool { return len(r.Unknown) > 0 || r.IsSuspended }
+func (r Release) isUnsure() bool { return len(r.Unknown) > 0 || r.IsSuspended || r.assumed != "" }
 
 // repeated returns warnings of keys that a text of values has twice: controllers take the last one.
 func (r Release) repeated() (problems []manifest.Problem) {
