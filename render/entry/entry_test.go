@@ -115,9 +115,9 @@ spec: {path: ./cluster, sourceRef: {kind: GitRepository, name: flux-system}}
 		"a chart of environments": {"-- root/Chart.yaml --\nname: root\n-- root/templates/a.yaml --\napiVersion: argoproj.io/v1alpha1\n" +
 			"-- root/values.yaml --\n-- root/values-prod.yaml --\n-- root/values-test.yml --\n",
 			[]string{"./root@prod root/values-prod.yaml", "./root@test root/values-test.yml"}},
-		"apps alone":         {fleet, []string{"./apps", "./gone", "./off"}},
+		"apps alone":                  {fleet, []string{"./apps", "./gone", "./off"}},
 		"two that deliver each other": {circle, []string{"./cluster"}},
-		"one in its own app": {fleet + sync + "-- apps/listed/self.yaml --\n" + strings.Split(strings.Replace(sync, "path: ./apps", "path: ./apps/listed", 1), "--\n")[1], []string{"./cluster"}},
+		"one in its own app":          {fleet + sync + "-- apps/listed/self.yaml --\n" + strings.Split(strings.Replace(sync, "path: ./apps", "path: ./apps/listed", 1), "--\n")[1], []string{"./cluster"}},
 	} {
 		var got []string
 		entries, _ := open(t, test.files).All()
