@@ -18,6 +18,7 @@ import (
 	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/references"
+	"example.com/gatehouse/render/source/text"
 )
 
 // neverWorking warns of objects that the API server accepts and whose controller never does what they say.
@@ -74,13 +75,12 @@ func missingContent(o manifest.Object) (warnings []manifest.Problem) {
 	for _, field := range []string{"data", "binaryData", "stringData"} {
 		data, _ := o.Object[field].(map[string]any)
 		for _, key := range slices.Sorted(maps.Keys(data)) {
-			text, _ := data[key].(string)
+			value, _ := data[key].(string)
+			content := []byte(value)
 			if field == "binaryData" || field == "data" && o.GetKind() == "Secret" {
-				content, _ := base64.StdEncoding.DecodeString(text)
-				text = string(content)
+				content, _ = base64.StdEncoding.DecodeString(value)
 			}
-			if strings.HasPrefix(text, "version https://git-lfs.github.com/spec/v1\n") &&
-				strings.Contains(text, "\noid sha256:") {
+			if text.IsPointer(content) {
 				warnings = append(warnings, warningAt(o, []string{field, key},
 					"is a pointer of Git LFS, not the file: run git lfs pull before render"))
 			}

@@ -148,6 +148,9 @@ func Read(o manifest.Object) Application {
 		}
 		s.of = made
 		s.written, _ = decoding.At(o.Object, manifest.SplitField(s.Field)).(map[string]any)
+		if s.Field == "spec.source" {
+			*s = s.normalized()
+		}
 		s.Refs = refs
 		if s.Ref != "" {
 			refs["$"+s.Ref] = *s

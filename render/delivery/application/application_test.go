@@ -57,15 +57,15 @@ func TestTypeOfASource(t *testing.T) {
 		"another chart last":            {"", kustomization + "-- a/xChart.yaml --\n", "a has no Chart.yaml"},
 		"one below":                     {"", "-- a/b/kustomization.yaml --\n-- a/b/Chart.yaml --\n", "directory"},
 		"a folder of that name":         {"", "-- a/kustomization.yaml/x.yaml --\n", "directory"},
-		"directory":                     {", directory: {}", kustomization + chart, "directory"},
-		"helm":                          {", helm: {}", kustomization + chart, "helm"},
-		"kustomize":                     {", kustomize: {}", kustomization + chart, "kustomize"},
+		"directory":                     {", directory: {include: '*'}", kustomization + chart, "directory"},
+		"helm":                          {", helm: {releaseName: x}", kustomization + chart, "helm"},
+		"kustomize":                     {", kustomize: {namePrefix: x}", chart + kustomization, "kustomize"},
 		"plugin":                        {", plugin: {name: x}", kustomization, "plugin"},
-		"two":                           {", directory: {}, helm: {}", chart, "a has helm, directory, and a source has one of them"},
-		"kustomize without a file":      {", kustomize: {}", "-- a/x.yaml --\n", "a has no kustomization.yaml"},
-		"helm without a chart":          {", helm: {}", "-- a/x.yaml --\n", "a has no Chart.yaml"},
+		"two":                           {", directory: {recurse: true}, helm: {version: v3}", chart, "a has helm, directory, and a source has one of them"},
+		"kustomize without a file":      {", kustomize: {namePrefix: x}", "-- a/x.yaml --\n", "a has no kustomization.yaml"},
+		"helm without a chart":          {", helm: {releaseName: x}", "-- a/x.yaml --\n", "a has no Chart.yaml"},
 		"a file that adds a type":       {"", chart + "-- a/.argocd-source.yaml --\ndirectory: {}\n", "directory"},
-		"a file that adds another type": {", helm: {}", chart + "-- a/.argocd-source-web.yaml --\ndirectory: {}\n", "a has helm, directory"},
+		"a file that adds another type": {", helm: {releaseName: x}", chart + "-- a/.argocd-source-web.yaml --\ndirectory: {}\n", "a has helm, directory"},
 		"a file of another Application": {"", chart + "-- a/.argocd-source-other.yaml --\ndirectory: {}\n", "helm"},
 		"a wrong file":                  {"", chart + "-- a/.argocd-source.yaml --\n[\n", "a/.argocd-source.yaml: "},
 	} {
@@ -77,6 +77,31 @@ func TestTypeOfASource(t *testing.T) {
 		}
 		if !strings.HasPrefix(got, test.want) || test.want == "" {
 			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}
+
+// As NormalizeApplicationSpec of Argo CD, which leaves several sources as they are.
+func TestOptionsThatSayNothingChooseNoType(t *testing.T) {
+	for options, want := range map[string]string{
+		"directory: {}": "helm", "kustomize: {}": "helm", "helm: {}, directory: {jsonnet: {extVars: []}}": "helm",
+		"directory: {recurse: false, exclude: ''}": "helm", "directory: {exclude: x}": "directory", "directory: {jsonnet: {libs: [x]}}": "directory",
+		"kustomize: {images: [], forceCommonLabels: true}": "helm", "kustomize: {commonLabels: {a: ''}}": "a has no kustomization.yaml",
+		"helm: {parameters: []}, kustomize: {namePrefix: x}": "a has no kustomization.yaml", "helm: {valuesObject: {}}, directory: {recurse: true}": "a has helm, directory",
+	} {
+		_, files := sources.Open(t, t.TempDir(), txtar.Parse([]byte("-- a/Chart.yaml --\n")).Files)
+		merge := func(spec string) string {
+			_, built, err := read(t, "", spec).Sources[0].Merge(files)
+			if err != nil {
+				return err.Error()
+			}
+			return string(built)
+		}
+		if got := merge("{source: {path: a, " + options + "}}"); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s, want %s", options, got, want)
+		}
+		if got := merge("{sources: [{path: a, " + options + "}]}"); got == "helm" {
+			t.Errorf("%s of several sources: %s", options, got)
 		}
 	}
 }

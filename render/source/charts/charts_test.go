@@ -58,6 +58,21 @@ func TestMissingDependenciesAreFetchedAtTheirLockedVersion(t *testing.T) {
 	}
 }
 
+// Argo CD gets the content of Git LFS where its repository says so.
+func TestAnArchiveInGitLFSIsMissing(t *testing.T) {
+	const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0f\nsize 1\n"
+	const app = "apiVersion: v2\nname: app\nversion: 1.0.0\n"
+	const dependencies = "dependencies:\n- {name: sub, version: 1.2.0, repository: 'https://example.com'}\n"
+	for chart, want := range map[string]string{app + dependencies: "chart sub 1.2.0", app: "chart charts/sub-1.2.0.tgz"} {
+		files := tree{"/charts/app/Chart.yaml": chart, "/charts/app/charts/sub-1.2.0.tgz": pointer}
+		rendered, problems := Render(files, Entry{HelmChart: types.HelmChart{Name: "app", ReleaseName: "app"}, Home: "/charts", Folder: "/"}, Cluster{Kubernetes: "1.37.0"})
+		if len(problems) != 1 || !strings.HasSuffix(problems[0].Message, "run git lfs pull, as a file is a pointer of Git LFS: charts/sub-1.2.0.tgz") ||
+			!slices.Equal(rendered.Lacking, []string{NotHere + ": " + want}) {
+			t.Errorf("%s: %v %q", want, problems, rendered.Lacking)
+		}
+	}
+}
+
 // tree are files in memory. A value link=X is a link to X.
 type tree map[string]string
 

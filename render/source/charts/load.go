@@ -17,6 +17,7 @@ import (
 	"helm.sh/helm/v4/pkg/ignore"
 
 	"example.com/gatehouse/render/source/fetched"
+	"example.com/gatehouse/render/source/text"
 )
 
 // A chart may have maxFiles files and maxBytes bytes, archives within it unpacked. Helm limits
@@ -74,7 +75,7 @@ func load(repository Files, e Entry) (*loaded, error) {
 			}
 		}
 	}
-	return result, checkChart(c, notFetched)
+	return result, checkChart(c, r.pointers, notFetched)
 }
 
 // raw returns the content of a file of the chart.
@@ -160,6 +161,8 @@ type reader struct {
 	root  string
 	found []*archive.BufferedFile
 	size  int
+
+	pointers []string // dependencies whose archives are pointers of Git LFS
 }
 
 func (r *reader) add(name string, data []byte) error {
@@ -167,7 +170,12 @@ func (r *reader) add(name string, data []byte) error {
 	if r.size > maxBytes || len(r.found) >= maxFiles {
 		return fmt.Errorf("is over %d MiB or %d files", maxBytes>>20, maxFiles)
 	}
-	if strings.HasSuffix(name, ".tgz") && isDependency(name) {
+	isArchive := strings.HasSuffix(name, ".tgz") && isDependency(name)
+	switch {
+	case isArchive && text.IsPointer(data): // a tool may get the content
+		r.pointers = append(r.pointers, name)
+		return nil
+	case isArchive:
 		return r.unpack(strings.TrimSuffix(name, ".tgz")+archived, data)
 	}
 	r.found = append(r.found, &archive.BufferedFile{Name: name, Data: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))})
@@ -281,13 +289,17 @@ func (c *loaded) nameTemplates() {
 // lackingError is about missing dependencies, which a controller may download.
 type lackingError struct {
 	charts     []string // with their versions
+	pointers   []string // their archives, if Git LFS has the content
 	notFetched error
 }
 
 // Error implements error.
 func (e lackingError) Error() string {
 	names := "lacks charts that it depends on, " + strings.Join(e.charts, ", ")
-	if errors.Is(e.notFetched, fetched.ErrNotFetching) {
+	switch {
+	case len(e.pointers) > 0:
+		return names + ": run git lfs pull, as a file is a pointer of Git LFS: " + e.pointers[0]
+	case errors.Is(e.notFetched, fetched.ErrNotFetching):
 		return names + ": add --fetch, or run `helm dependency build` in its folder, and commit its charts/"
 	}
 	return names + ": not fetched: " + e.notFetched.Error()
@@ -342,8 +354,8 @@ func (r *reader) fetch(c *chart.Chart) error {
 	return nil
 }
 
-// checkChart returns an error for a chart that Helm does not install.
-func checkChart(c *chart.Chart, notFetched error) error {
+// checkChart returns an error for a chart that Helm does not install. Pointers are in place of archives of charts.
+func checkChart(c *chart.Chart, pointers []string, notFetched error) error {
 	if kind := c.Metadata.Type; kind != "" && kind != "application" {
 		return fmt.Errorf("is a chart of type %s, which only other charts may use", kind)
 	}
@@ -351,8 +363,14 @@ func checkChart(c *chart.Chart, notFetched error) error {
 	for _, required := range missingIn(c) {
 		missing = append(missing, strings.TrimSpace(required.Name+" "+required.Version))
 	}
+	for _, name := range pointers { // Helm loads a chart that is not required, too
+		isRequired := func(d *chart.Dependency) bool { return strings.HasPrefix(path.Base(name), d.Name+"-") }
+		if !slices.ContainsFunc(c.Metadata.Dependencies, isRequired) {
+			missing = append(missing, name)
+		}
+	}
 	if len(missing) == 0 {
 		return nil
 	}
-	return lackingError{missing, notFetched}
+	return lackingError{missing, pointers, notFetched}
 }
