@@ -18,8 +18,9 @@ import (
 
 // Coverage counts the judged objects of some environments, and lists the rest.
 type Coverage struct {
-	// Clusters is the number of environments.
+	// Clusters is the number of environments, without the Folders beside clusters that nothing delivers.
 	Clusters int `json:"clusters"`
+	Folders  int `json:"folders,omitempty"`
 	// Kubernetes are the versions of clusters that files say, and not annotations: "1.36 by talos/talconfig.yaml".
 	Kubernetes []string `json:"kubernetes,omitempty"`
 	// Objects is the number of judged objects.
@@ -36,7 +37,8 @@ type Coverage struct {
 // NotJudged is a delivery, or a kind, whose objects are not all judged as the cluster has them.
 type NotJudged struct {
 	Environment string `json:"environment"`
-	// What is "release", "kind", "cluster" for a whole environment, or the kind of another object that delivers.
+	// What is "release", "kind", "cluster" or "folder" for a whole environment, or the kind of another object that
+	// delivers.
 	What string `json:"what"`
 	// Name is the object that delivers, or the kind.
 	Name string `json:"name,omitempty"`
@@ -62,7 +64,13 @@ func (e *Environment) Coverage() (c Coverage) {
 	if !e.IsThere() {
 		return c
 	}
-	c.Clusters = 1
+	whole := "cluster"
+	if e.isBeside {
+		c.Folders = 1
+		whole = "folder"
+	} else {
+		c.Clusters = 1
+	}
 	c.Messages = e.LeftOut
 	if e.installed != "" {
 		c.Kubernetes = []string{e.kubernetes.String() + " by " + e.installed}
@@ -74,7 +82,7 @@ func (e *Environment) Coverage() (c Coverage) {
 	}
 	for _, d := range e.root.all() {
 		at := manifest.Problem{File: strings.TrimPrefix(folderOf(e.Name), "/")}
-		what := "cluster"
+		what := whole
 		if !d.isEntry() {
 			at = e.locate(manifest.NewProblem(d.Of.Committed(), "", manifest.Value{}, ""))
 			what = d.InCluster.GetKind()
@@ -111,6 +119,7 @@ func (e *Environment) Coverage() (c Coverage) {
 // Add adds the coverage of another environment.
 func (c *Coverage) Add(other Coverage) {
 	c.Clusters += other.Clusters
+	c.Folders += other.Folders
 	c.Kubernetes = append(c.Kubernetes, other.Kubernetes...)
 	slices.Sort(c.Kubernetes)
 	c.Kubernetes = slices.Compact(c.Kubernetes)
@@ -122,8 +131,11 @@ func (c *Coverage) Add(other Coverage) {
 
 // String returns one line, with the number of deliveries by reason.
 func (c Coverage) String() string {
-	line := fmt.Sprintf("%s, %s judged", kind.Count(int64(c.Clusters), "cluster"),
-		kind.Count(int64(c.Objects), "object"))
+	line := string(kind.Count(int64(c.Clusters), "cluster"))
+	if c.Folders > 0 {
+		line += " and " + string(kind.Count(int64(c.Folders), "folder"))
+	}
+	line += fmt.Sprintf(", %s judged", kind.Count(int64(c.Objects), "object"))
 	if len(c.Kubernetes) > 0 {
 		line += ", for Kubernetes " + manifest.FirstOf(2, c.Kubernetes)
 	}

@@ -53,6 +53,8 @@ type common struct {
 	from    entry.Entry
 	known   settings.Cluster          // by the settings of the repository
 	isEntry func(cluster string) bool // whether another cluster has an environment of its own
+	// isBeside reports whether nothing delivers the folder, and the repository has clusters beside it.
+	isBeside bool
 }
 
 // targetCluster is the cluster that an environment is for, by annotations of its kustomization.
@@ -83,6 +85,7 @@ func readEntry(repository *Repository, name string, options LoadOptions) (root *
 	in := &input{common: c}
 	root = &Delivery{input: in, Looks: noted}
 	c.from = repository.entryOf(name)
+	c.isBeside = c.from.IsPlain() && slices.ContainsFunc(repository.found().all, entry.Entry.IsDelivered)
 	folder, _, err := files.Resolve(folderOf(name))
 	if err != nil {
 		return root, []manifest.Problem{{Code: manifest.MissingEnvironment,

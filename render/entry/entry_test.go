@@ -89,6 +89,23 @@ resources: [c.yaml]
 -- apps/shop/c.yaml --
 {apiVersion: v1, kind: ConfigMap, metadata: {name: listed, namespace: default}}
 `
+	const other = `
+-- apps/listed/other.yaml --
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: other, namespace: flux-system}
+spec: {url: https://example.com/acme/other}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: other, namespace: flux-system}
+spec: {path: ., sourceRef: {kind: GitRepository, name: other}}
+-- apps/listed/more.yaml --
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: more, namespace: flux-system}
+spec: {path: ./apps, sourceRef: {kind: GitRepository, name: other}}
+`
 	const circle = sync + `
 -- apps/start/kustomization.yaml --
 resources: [sync.yaml]
@@ -115,9 +132,10 @@ spec: {path: ./cluster, sourceRef: {kind: GitRepository, name: flux-system}}
 		"a chart of environments": {"-- root/Chart.yaml --\nname: root\n-- root/templates/a.yaml --\napiVersion: argoproj.io/v1alpha1\n" +
 			"-- root/values.yaml --\n-- root/values-prod.yaml --\n-- root/values-test.yml --\n",
 			[]string{"./root@prod root/values-prod.yaml", "./root@test root/values-test.yml"}},
-		"apps alone":                  {fleet, []string{"./apps", "./gone", "./off"}},
-		"two that deliver each other": {circle, []string{"./cluster"}},
-		"one in its own app":          {fleet + sync + "-- apps/listed/self.yaml --\n" + strings.Split(strings.Replace(sync, "path: ./apps", "path: ./apps/listed", 1), "--\n")[1], []string{"./cluster"}},
+		"apps alone":                   {fleet, []string{"./apps", "./gone", "./off"}},
+		"an app in another repository": {fleet + sync + other, []string{"./cluster"}},
+		"two that deliver each other":  {circle, []string{"./cluster"}},
+		"one in its own app":           {fleet + sync + "-- apps/listed/self.yaml --\n" + strings.Split(strings.Replace(sync, "path: ./apps", "path: ./apps/listed", 1), "--\n")[1], []string{"./cluster"}},
 	} {
 		var got []string
 		entries, _ := open(t, test.files).All()

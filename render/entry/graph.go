@@ -34,10 +34,11 @@ type graph struct {
 	listed  []listed
 	folders map[string]*files
 	syncs   []*sync
-	in      map[string][]*sync  // by file
-	objects map[string]bool     // files of nothing but objects
-	loaded  map[string]bool     // files that kustomizations load, and not as objects
-	paths   map[string][]string // in the templates of a chart, by the folder of the chart
+	in      map[string][]*sync     // by file
+	objects map[string]bool        // files of nothing but objects
+	loaded  map[string]bool        // files that kustomizations load, and not as objects
+	paths   map[string][]string    // in the templates of a chart, by the folder of the chart
+	urls    map[manifest.ID]string // of GitRepositories, by kind and name
 
 	generators []generator
 
@@ -91,9 +92,9 @@ var fixtures = []string{"testdata", "fixtures", "node_modules", "third_party", "
 
 // newGraph reads each YAML file once, without rendered environments.
 func newGraph(r Repository) *graph {
-	g := &graph{files: r.Files, tree: r.Tree, origin: r.Origin, said: r.Settings,
-		known: r.Settings.Anywhere(), folders: map[string]*files{}, in: map[string][]*sync{}, objects: map[string]bool{}, loaded: map[string]bool{},
-		paths: map[string][]string{}}
+	g := &graph{files: r.Files, tree: r.Tree, origin: r.Origin, said: r.Settings, known: r.Settings.Anywhere(),
+		folders: map[string]*files{}, in: map[string][]*sync{}, objects: map[string]bool{}, loaded: map[string]bool{},
+		paths: map[string][]string{}, urls: map[manifest.ID]string{}}
 	g.list(".", files{})
 	for _, f := range g.listed {
 		if f.isDir || !source.IsYAML(f.name) && path.Ext(f.name) != ".json" {
@@ -105,6 +106,7 @@ func newGraph(r Repository) *graph {
 			done()
 		}
 	}
+	g.leaveOthers()
 	g.setArtifacts()
 	return g
 }

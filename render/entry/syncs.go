@@ -28,6 +28,8 @@ type sync struct {
 	isFlux  bool
 	places  []place
 	made    []sync // of a set
+	// source is the kind and name of the source of Flux that has the places.
+	source manifest.ID
 	// artifact is the artifact that has the places, if it is one, at the paths within.
 	artifact manifest.ID
 	within   []string
@@ -96,6 +98,7 @@ func (g *graph) syncOf(d source.Document, file string) *sync {
 			s.artifact = artifact.ID(cmp.Or(node.Text(from, "namespace"), s.Namespace), node.Text(from, "name"))
 		}
 		s.within = []string{name}
+		s.source = manifest.ID{Kind: node.Text(from, "kind"), Name: node.Text(from, "name")}
 		for _, components := range node.Fields(spec, "components") {
 			for _, component := range node.Items(components) {
 				s.places = append(s.places, place{path: path.Join(name, component.Value), isComponent: true})
@@ -112,6 +115,11 @@ func (g *graph) syncOf(d source.Document, file string) *sync {
 		}
 	case "fluxcd.controlplane.io/ResourceSet":
 		g.setResources(s, d)
+	case "source.toolkit.fluxcd.io/GitRepository":
+		if node.Field(spec, "include") == nil {
+			g.urls[manifest.ID{Kind: s.Kind, Name: s.Name}] = node.Text(spec, "url")
+		}
+		return nil
 	case "source.extensions.fluxcd.io/ArtifactGenerator":
 		if o, err := manifest.FromYAML(d.Node()); err == nil {
 			g.generators = append(g.generators, generator{o, file})
@@ -125,6 +133,26 @@ func (g *graph) syncOf(d source.Document, file string) *sync {
 	s.cluster = ClusterBy(s.Namespace, node.Text(config, "secretRef", "name"),
 		node.Text(config, "configMapRef", "name"))
 	return s
+}
+
+// leaveOthers takes the places of the Kustomizations whose source is another git repository: its folders may have the
+// names of folders here. The most common source is this repository, perhaps by a former name.
+func (g *graph) leaveOthers() {
+	count := map[manifest.ID]int{}
+	most := 0
+	for _, s := range g.syncs {
+		count[s.source]++
+		if s.source.Name != "" {
+			most = max(most, count[s.source])
+		}
+	}
+	for _, s := range g.syncs {
+		url := g.urls[s.source]
+		isOther := g.origin.Unknown == "" && g.origin.Elsewhere(application.Source{RepoURL: url}) != ""
+		if isOther && count[s.source] < most {
+			s.places = nil
+		}
+	}
 }
 
 // placeIn returns the place of a path in a source of Flux. An artifact has a part of the repository. All of a source is
