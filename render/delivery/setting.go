@@ -204,6 +204,13 @@ var (
 	helmHookTypes = []string{"pre-install", "pre-upgrade", "post-install", "post-upgrade"}
 )
 
+// IsArgoHook reports whether annotations make an object a hook of Argo CD.
+func IsArgoHook(annotations map[string]string) bool {
+	o := &unstructured.Unstructured{}
+	o.SetAnnotations(annotations)
+	return argoHooks(o) != nil
+}
+
 // argoHooks returns the settings of a hook of Argo CD, which reads the hooks of Helm unless it has its own.
 func argoHooks(o *unstructured.Unstructured) []Setting {
 	own, isOwn := o.GetAnnotations()[ArgoHook]

@@ -228,6 +228,9 @@ func TestEntriesAreTheRootsOfWhatDelivers(t *testing.T) {
 			web, ".(a/a.yaml a/c.yaml b/b.yaml)"},
 		"one name in two folders": {app("a/a.yaml", "a", "source: {path: web}") +
 			app("b/a.yaml", "a", "source: {path: web}") + web, "./a(a/a.yaml) ./b(b/a.yaml)"},
+		"a name that another root leads to": {app("root.yaml", "root", "source: {path: apps}") +
+			app("apps/web.yaml", "web", "source: {path: web}") + app("backup/web.yaml", "web", "source: {path: web}") + web,
+			".(root.yaml) ./backup(backup/web.yaml)"},
 		"one level": {app("root.yaml", "root", "source: {path: apps}") +
 			app("apps/below/web.yaml", "web", "source: {path: web}") + web,
 			".(apps/below/web.yaml root.yaml)"},
@@ -255,6 +258,8 @@ func TestEntriesAreTheRootsOfWhatDelivers(t *testing.T) {
 		"an Application of another repository": {app("a/root.yaml", "root",
 			"source: {repoURL: 'https://example.com/acme/other', path: .}") + app("b/web.yaml", "web", "source: {path: web}") + web,
 			".(a/root.yaml b/web.yaml)"},
+		"what a comment lists": {overlay("a", "resources:\n- c.yaml\n# - ../b\n  #- ../c/app.yaml") + "-- a/c.yaml --\n" + configMap +
+			overlay("b", "resources: [../web]") + app("c/app.yaml", "c", "source: {path: web}") + web, "./a"},
 		"what leads to a template": {overlay("dev", "resources: [../base]") + overlay("base", "resources: ['{{ .name }}.yaml']"), ""},
 		"a text with a template": {overlay("dev", "resources: [../base]") +
 			overlay("base", "configMapGenerator: [{name: a, literals: ['host={{ .Host }}']}]"), "./dev"},

@@ -37,6 +37,7 @@ type graph struct {
 	in      map[string][]*sync     // by file
 	objects map[string]bool        // files of nothing but objects
 	loaded  map[string]bool        // files that kustomizations load, and not as objects
+	off     map[string]bool        // files and folders that comments of kustomizations list
 	paths   map[string][]string    // in the templates of a chart, by the folder of the chart
 	urls    map[manifest.ID]string // of GitRepositories, by kind and name
 
@@ -88,12 +89,13 @@ var chartFolders = []string{"charts", "ci", "crds", "templates", "tests"}
 const chartFile = "Chart.yaml"
 
 // fixtures are the folders with manifests of tests, and of other projects.
-var fixtures = []string{"testdata", "fixtures", "node_modules", "third_party", "vendor"}
+var fixtures = []string{"testdata", "fixtures", "tests", "e2e", "node_modules", "third_party", "vendor"}
 
 // newGraph reads each YAML file once, without rendered environments.
 func newGraph(r Repository) *graph {
 	g := &graph{files: r.Files, tree: r.Tree, origin: r.Origin, said: r.Settings, known: r.Settings.Anywhere(),
 		folders: map[string]*files{}, in: map[string][]*sync{}, objects: map[string]bool{}, loaded: map[string]bool{},
+		off:   map[string]bool{},
 		paths: map[string][]string{}, urls: map[manifest.ID]string{}}
 	g.list(".", files{})
 	for _, f := range g.listed {
@@ -228,8 +230,14 @@ func isUnfilled(documents []source.Document) (is bool) {
 	return is || len(documents) == 0
 }
 
+// switchedOff matches an item of a list in a comment.
+var switchedOff = regexp.MustCompile(`(?m)^\s*#[\s#]*-\s+["']?([^\s"'#]+)["']?\s*$`)
+
 func (g *graph) readKustomization(within string, content []byte) {
 	of := g.folders[within]
+	for _, match := range switchedOff.FindAllSubmatch(content, -1) {
+		g.off[path.Join(within, string(match[1]))] = true
+	}
 	documents := source.Parse(within, content)
 	if bytes.Contains(content, []byte("{{")) && isUnfilled(documents) {
 		of.isTemplate = true

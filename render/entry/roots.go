@@ -33,11 +33,11 @@ func (g *graph) walk(from vertex, seen map[vertex]bool, leave func(vertex)) {
 }
 
 // starts returns the candidates for roots: objects that deliver, folders that Flux is installed to sync,
-// kustomizations, and charts of objects that deliver.
+// kustomizations, and charts of objects that deliver; nothing that a comment in a kustomization switches off.
 func (g *graph) starts() (all []vertex) {
 	for _, s := range g.syncs {
 		isAside := s.isFlux && g.folders[path.Dir(s.file)].isHidden // nothing but Flux delivers it
-		if !g.loaded[s.file] && !isAside {
+		if !g.loaded[s.file] && !g.off[s.file] && !isAside {
 			all = append(all, vertex{sync: s})
 		}
 		if s.instance != "." && g.folders[s.instance] != nil {
@@ -49,7 +49,7 @@ func (g *graph) starts() (all []vertex) {
 		if f.isDir && of.isApart && of.kustomization == nil {
 			all = append(all, vertex{folder: f.name})
 		}
-		if f.isDir && of.isApplied() && !g.isTemplate(f.name) {
+		if f.isDir && of.isApplied() && !g.off[f.name] && !g.isTemplate(f.name) {
 			all = append(all, vertex{folder: f.name})
 		}
 	}
@@ -326,7 +326,7 @@ func (r root) isMoved() bool {
 }
 
 // clustersOf divides roots that are applied by hand into those of one cluster each. Folders are of several clusters if
-// objects in them have the same name.
+// objects in them, or objects that these lead to, have the same name.
 func clustersOf(roots []root) (all [][]root) {
 	if len(roots) == 0 {
 		return nil
@@ -336,8 +336,14 @@ func clustersOf(roots []root) (all [][]root) {
 	parts := map[string][]root{}
 	isUnique := true
 	for _, r := range roots {
-		count[r.ID]++
-		isUnique = isUnique && count[r.ID] == 1
+		own := map[manifest.ID]bool{}
+		for _, s := range r.syncs {
+			own[s.ID] = true
+		}
+		for id := range own {
+			count[id]++
+			isUnique = isUnique && count[id] == 1
+		}
 		part, _, isBelow := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(r.sync.file, top), "/"), "/")
 		if !isBelow {
 			part = ""

@@ -153,9 +153,12 @@ func nameHooks(file string, content []byte) (named []byte) {
 		root, err := d.Parse()
 		metadata := node.Field(root, "metadata")
 		key, prefix := node.Entry(metadata, "generateName")
-		isHook := node.Text(metadata, "annotations", delivery.ArgoHook) != ""
-		if err != nil || key == nil || prefix == nil || !isHook || node.Text(metadata, "name") != "" {
+		if err != nil || key == nil || prefix == nil || node.Text(metadata, "name") != "" {
 			continue
+		}
+		var o struct{ Annotations map[string]string }
+		if err := metadata.Decode(&o); err != nil || !delivery.IsArgoHook(o.Annotations) {
+			continue // an error where the file is built
 		}
 		line := &lines[key.Line-1]
 		at := bytes.Index(*line, []byte("generateName"))

@@ -60,10 +60,11 @@ func TestFilesThatArgoCDRefuses(t *testing.T) {
 func TestHooksGetNames(t *testing.T) {
 	const hook = "annotations: {argocd.argoproj.io/hook: Sync}"
 	for content, want := range map[string]string{
-		"kind: Job\nmetadata:\n  generateName: sweep-\n  " + hook + "\n": "metadata:\n  name: sweep-",
-		"metadata: {generateName: 'sweep-', " + hook + "}\n":             "metadata: {name: 'sweep-",
-		"metadata: {generateName: sweep-}\n":                             "",
-		"metadata: {generateName: sweep-, name: sweep, " + hook + "}\n":  "",
+		"kind: Job\nmetadata:\n  generateName: sweep-\n  " + hook + "\n":               "metadata:\n  name: sweep-",
+		"metadata: {generateName: 'sweep-', " + hook + "}\n":                           "metadata: {name: 'sweep-",
+		"metadata: {generateName: sweep-, annotations: {helm.sh/hook: pre-install}}\n": "metadata: {name: sweep-",
+		"metadata: {generateName: sweep-}\n":                                           "",
+		"metadata: {generateName: sweep-, name: sweep, " + hook + "}\n":                "",
 	} {
 		got := string(nameHooks("/a.yaml", []byte(content)))
 		if !strings.Contains(got, want) || (got == "") != (want == "") || strings.Contains(got, "sweep-\n") {
