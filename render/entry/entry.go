@@ -38,8 +38,8 @@ type Entry struct {
 	IsChart    bool
 	ValueFiles []string
 	IsAssumed  bool
-	// MayBeSubstituted reports whether Flux may set variables in the objects: nothing leads to the folder, and the
-	// repository has objects of Flux.
+	// MayBeSubstituted reports whether a tool may set variables in the objects: nothing leads to the folder, and the
+	// repository has objects that deliver.
 	MayBeSubstituted bool
 	// Cluster is the other cluster that a tool applies objects to; nothing for the own cluster of the tool.
 	Cluster string

@@ -110,7 +110,7 @@ func (g *graph) entries(isNone func(folder string) bool) (all []Entry) {
 		case r.sync == nil:
 			all = append(all, Entry{Name: CleanName("./" + r.folder), WithFolder: true,
 				isDelivered:      len(r.syncs) > 0 || r.hasChart,
-				MayBeSubstituted: slices.ContainsFunc(g.syncs, func(s *sync) bool { return s.isFlux })})
+				MayBeSubstituted: len(g.syncs) > 0})
 		case !r.isMoved() && !r.sync.isFlux && EnvironmentOf(g.files, r.sync.file) == "":
 			byHand = append(byHand, r)
 			continue

@@ -489,7 +489,7 @@ func (s *seen) followLink(name, resolved string) resolution {
 
 // errOutside reports a path that leads out of the root.
 func errOutside(name string) error {
-	return fmt.Errorf("%s leads out of the folder that holds environments/: copy the file there and write its path",
+	return fmt.Errorf("%s leads out of the top folder, of this repository or --root: copy the file below it and write its path",
 		name)
 }
 
