@@ -165,7 +165,7 @@ func (g *graph) read(name string, content []byte) (err error) {
 		of.isApart = !of.isHidden && !g.isPart(within)
 	}
 	if chart := g.chartOf(within); chart != "" {
-		isApart := mayDeliver.Match(content) && !of.isHidden && !g.isPart(chart)
+		isApart := mayDeliver.Match(content) && delivers.Match(content) && !of.isHidden && !g.isPart(chart)
 		g.folders[chart].isApart = g.folders[chart].isApart || isApart
 		for _, match := range templatePath.FindAllSubmatch(content, -1) {
 			g.paths[chart] = append(g.paths[chart], path.Join(".", string(match[1])))

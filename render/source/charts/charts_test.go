@@ -58,6 +58,20 @@ func TestMissingDependenciesAreFetchedAtTheirLockedVersion(t *testing.T) {
 	}
 }
 
+// What is in Git LFS may be right: nobody has looked.
+func TestAPointerOfGitLFSIsLacking(t *testing.T) {
+	files := tree{
+		"/charts/app/Chart.yaml":           "apiVersion: v2\nname: app\nversion: 1.0.0\n",
+		"/charts/app/charts/sub-1.2.0.tgz": "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 3\n",
+	}
+	entry := Entry{HelmChart: types.HelmChart{Name: "app", ReleaseName: "app"}, Home: "/charts", Folder: "/"}
+	rendered, problems := Render(files, entry, Cluster{Kubernetes: "1.37.0"})
+	want := "pointer of Git LFS: charts/app/charts/sub-1.2.0.tgz"
+	if !slices.Equal(rendered.Lacking, []string{want}) || len(problems) != 1 || problems[0].Code == "" {
+		t.Errorf("%q, %v", rendered.Lacking, problems)
+	}
+}
+
 // tree are files in memory. A value link=X is a link to X.
 type tree map[string]string
 

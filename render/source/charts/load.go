@@ -227,8 +227,23 @@ func (r *reader) readFolder(folder string, rules *ignore.Rules) error {
 	return nil
 }
 
+// pointer begins a file whose content is in Git LFS.
+var pointer = []byte("version https://git-lfs.github.com/spec/v1\n")
+
+// pointerError is about such a file, from the root.
+type pointerError string
+
+// Error implements error.
+func (e pointerError) Error() string {
+	return string(e) + " is a pointer of Git LFS, not the archive: run git lfs pull before render"
+}
+
 // unpack adds the files of an archive below a folder.
 func (r *reader) unpack(folder string, content []byte) error {
+	if bytes.HasPrefix(content, pointer) {
+		file := path.Join(r.root, strings.ReplaceAll(folder, archived, ".tgz"))
+		return pointerError(strings.TrimPrefix(file, "/"))
+	}
 	unpacked, err := archive.LoadArchiveFiles(bytes.NewReader(content))
 	if err != nil {
 		return fmt.Errorf("%s: %w", cmp.Or(strings.ReplaceAll(folder, archived, ".tgz"), "archive"), err)
