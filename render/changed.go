@@ -64,14 +64,14 @@ func isLookedAt(looks *source.Looks, onDisk *source.FileSystem, file string) boo
 func (r *Repository) AddLooks(environment string, to *source.Looks) { r.looksAt(environment, to) }
 
 // looksAt adds the paths that reading an environment looks at, and the paths in its kustomizations. It reports whether
-// these are all. A build may read more files if there are errors, charts in git that a controller installs, or
+// these are all. A build may read more files if there are errors, charts in git that are installed, or
 // generators and transformers with files of their own.
 func (r *Repository) looksAt(name string, looks *source.Looks) (areAll bool) {
 	in, problems := readEntry(r.Recording(looks), name, LoadOptions{})
 	if in.sources == nil || manifest.HasErrors(problems) {
 		return false
 	}
-	areAll = true
+	areAll = !in.from.IsChart
 	for _, m := range in.sources.Manifests {
 		for _, t := range m.Texts {
 			areAll = areAll && !slices.ContainsFunc(t.Objects, installsFolder)

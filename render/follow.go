@@ -167,7 +167,7 @@ func (f *following) followObjects(parent *Delivery, own manifest.ID) (problems [
 			switch {
 			case d.artifact != nil && d.artifact.unknown != "":
 				open = openUnmade
-			case d.artifact == nil && f.world.isForeign(p, own, f.files):
+			case d.artifact == nil && f.isForeign(p, own):
 				within = f.files
 				open = f.openForeign
 			}
@@ -308,16 +308,19 @@ func (r *Repository) instances() (all []manifest.Object) {
 
 // isForeign reports whether another source than the environment's, own, has the folder of a place. An external
 // artifact has parts of other sources, perhaps of this repository, and a source in the world may be this repository.
-func (w *world) isForeign(p folder.Place, own manifest.ID, files *source.FileSystem) bool {
+func (f *following) isForeign(p folder.Place, own manifest.ID) bool {
 	isArtifact := p.Source.Kind == "ExternalArtifact"
-	_, isThere := w.objects[p.Source]
+	of, isThere := f.world.objects[p.Source]
 	switch {
 	case !p.IsFlux || p.IsElsewhere:
 		return false
 	case own != (manifest.ID{}) && !isArtifact:
-		return p.Source != own && !w.isSame(p.Source, own)
-	case files.IsDir(p.Folder):
+		return p.Source != own && !f.world.isSame(p.Source, own)
+	case f.files.IsDir(p.Folder) && !isThere:
 		return false
+	case f.files.IsDir(p.Folder):
+		from, _ := folder.SourceOf(of)
+		return from.IsGit && f.origin.Elsewhere(application.Source{RepoURL: from.Repository}) != ""
 	}
 	return isArtifact || isThere
 }

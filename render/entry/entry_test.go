@@ -129,13 +129,16 @@ spec: {path: ./cluster, sourceRef: {kind: GitRepository, name: flux-system}}
 		"nothing":           {"-- notes.txt --\n", nil},
 		"a chart of Applications": {"-- system/argocd/Chart.yaml --\nname: argocd\ndependencies:\n- name: argocd-apps\n  version: 2.0.0\n",
 			[]string{"system/argocd"}},
-		"a chart of environments": {"-- root/Chart.yaml --\nname: root\n-- root/templates/a.yaml --\napiVersion: argoproj.io/v1alpha1\n" +
+		"a chart of environments": {"-- root/Chart.yaml --\nname: root\n-- root/templates/a.yaml --\napiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\n" +
 			"-- root/values.yaml --\n-- root/values-prod.yaml --\n-- root/values-test.yml --\n",
 			[]string{"./root@prod root/values-prod.yaml", "./root@test root/values-test.yml"}},
 		"apps alone":                   {fleet, []string{"./apps", "./gone", "./off"}},
 		"an app in another repository": {fleet + sync + other, []string{"./cluster"}},
 		"two that deliver each other":  {circle, []string{"./cluster"}},
 		"one in its own app":           {fleet + sync + "-- apps/listed/self.yaml --\n" + strings.Split(strings.Replace(sync, "path: ./apps", "path: ./apps/listed", 1), "--\n")[1], []string{"./cluster"}},
+		"a chart of a Rollout":         {"-- web/Chart.yaml --\nname: web\n-- web/templates/a.yaml --\napiVersion: argoproj.io/v1alpha1\nkind: Rollout\n", nil},
+		"an app with a component apart": {fleet + sync + "-- off/ks.yaml --\n" + strings.Split(strings.Replace(sync, "path: ./apps", "path: ./off/app, components: [../../apps]", 1), "--\n")[1] + "-- off/app/kustomization.yaml --\nresources: []\n",
+			[]string{"./cluster"}},
 	} {
 		var got []string
 		entries, _ := open(t, test.files).All()

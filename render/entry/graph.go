@@ -169,7 +169,7 @@ func (g *graph) read(name string, content []byte) (err error) {
 		of.isApart = !of.isHidden && !g.isPart(within)
 	}
 	if chart := g.chartOf(within); chart != "" {
-		isApart := mayDeliver.Match(content) && !of.isHidden && !g.isPart(chart)
+		isApart := mayDeliver.Match(content) && delivers.Match(content) && !of.isHidden && !g.isPart(chart)
 		g.folders[chart].isApart = g.folders[chart].isApart || isApart
 		for _, match := range templatePath.FindAllSubmatch(content, -1) {
 			g.paths[chart] = append(g.paths[chart], path.Join(".", string(match[1])))
@@ -289,6 +289,9 @@ func (g *graph) next(v vertex) (all []vertex) {
 		}
 		for _, p := range v.places {
 			for _, folder := range g.matching(p.path) {
+				if of := g.folders[folder]; p.isComponent && (of == nil || !of.isComponent) {
+					continue
+				}
 				all = append(all, g.at(vertex{folder: folder, isFlux: v.sync.isFlux, isPlain: p.isDirectory,
 					Directory: p.Directory, top: folder}))
 			}

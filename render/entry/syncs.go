@@ -52,6 +52,10 @@ var (
 	// mayDeliver matches the version of an object that may deliver. It saves to parse all other files.
 	mayDeliver = regexp.MustCompile(`apiVersion["']?\s*:\s*["']?(?:argoproj\.io|[a-z.]*fluxcd[a-z.]*)/`)
 
+	// delivers matches the kind of an object that delivers.
+	delivers = regexp.MustCompile(`(?m)^\s*kind["']?\s*:\s*["']?(?:Application(?:Set)?|Kustomization|HelmRelease|` +
+		`FluxInstance|ResourceSet)\b`)
+
 	// variable matches the variables of charts, generators, inputs and Flux in a name.
 	variable = regexp.MustCompile(`\{\{.*?\}\}|<<.*?>>|\$\{.*?\}`)
 

@@ -100,7 +100,7 @@ type Rendered struct {
 	Content  []byte
 	Lines    []Position
 	Settings *Settings
-	// Lacking are the reasons of missing dependencies, without which the chart does not render.
+	// Lacking are the reasons of missing files, without which the chart does not render: of a dependency, or in Git LFS.
 	Lacking []string
 }
 
@@ -120,6 +120,9 @@ func Render(files Files, e Entry, cluster Cluster) (rendered Rendered, problems 
 	}
 	if lacking := (lackingError{}); errors.As(err, &lacking) {
 		rendered.Lacking = lacking.reasons()
+	}
+	if of := pointerError(""); errors.As(err, &of) {
+		rendered.Lacking = []string{"pointer of Git LFS: " + string(of)}
 	}
 	if err != nil {
 		return rendered, e.problems(nil, err)
@@ -324,7 +327,7 @@ const Helm = "v4.3.1"
 func (e Entry) problems(c *loaded, err error) []manifest.Problem {
 	message := err.Error()
 	p := e.problem("chart "+e.Name+": ", "name")[0]
-	p.Code = codeOf(err)
+	p.Code = cmp.Or(codeOf(err), p.Code)
 	if found := templateLine.FindAllStringSubmatchIndex(message, -1); c != nil && len(found) > 0 {
 		last := found[len(found)-1]
 		line, _ := strconv.Atoi(message[last[4]:last[5]])

@@ -75,7 +75,7 @@ func load(repository Files, e Entry) (*loaded, error) {
 			}
 		}
 	}
-	return result, checkChart(c, r.pointers, notFetched)
+	return result, checkChart(c, notFetched)
 }
 
 // raw returns the content of a file of the chart.
@@ -161,8 +161,6 @@ type reader struct {
 	root  string
 	found []*archive.BufferedFile
 	size  int
-
-	pointers []string // dependencies whose archives are pointers of Git LFS
 }
 
 func (r *reader) add(name string, data []byte) error {
@@ -170,12 +168,7 @@ func (r *reader) add(name string, data []byte) error {
 	if r.size > maxBytes || len(r.found) >= maxFiles {
 		return fmt.Errorf("is over %d MiB or %d files", maxBytes>>20, maxFiles)
 	}
-	isArchive := strings.HasSuffix(name, ".tgz") && isDependency(name)
-	switch {
-	case isArchive && text.IsPointer(data): // a tool may get the content
-		r.pointers = append(r.pointers, name)
-		return nil
-	case isArchive:
+	if strings.HasSuffix(name, ".tgz") && isDependency(name) {
 		return r.unpack(strings.TrimSuffix(name, ".tgz")+archived, data)
 	}
 	r.found = append(r.found, &archive.BufferedFile{Name: name, Data: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))})
@@ -235,8 +228,20 @@ func (r *reader) readFolder(folder string, rules *ignore.Rules) error {
 	return nil
 }
 
+// pointerError is about a file, from the root, whose content is in Git LFS.
+type pointerError string
+
+// Error implements error.
+func (e pointerError) Error() string {
+	return string(e) + " is a pointer of Git LFS, not the archive: run git lfs pull before render"
+}
+
 // unpack adds the files of an archive below a folder.
 func (r *reader) unpack(folder string, content []byte) error {
+	if text.IsPointer(content) {
+		file := path.Join(r.root, strings.ReplaceAll(folder, archived, ".tgz"))
+		return pointerError(strings.TrimPrefix(file, "/"))
+	}
 	unpacked, err := archive.LoadArchiveFiles(bytes.NewReader(content))
 	if err != nil {
 		return fmt.Errorf("%s: %w", cmp.Or(strings.ReplaceAll(folder, archived, ".tgz"), "archive"), err)
@@ -289,17 +294,13 @@ func (c *loaded) nameTemplates() {
 // lackingError is about missing dependencies, which a controller may download.
 type lackingError struct {
 	charts     []string // with their versions
-	pointers   []string // their archives, if Git LFS has the content
 	notFetched error
 }
 
 // Error implements error.
 func (e lackingError) Error() string {
 	names := "lacks charts that it depends on, " + strings.Join(e.charts, ", ")
-	switch {
-	case len(e.pointers) > 0:
-		return names + ": run git lfs pull, as a file is a pointer of Git LFS: " + e.pointers[0]
-	case errors.Is(e.notFetched, fetched.ErrNotFetching):
+	if errors.Is(e.notFetched, fetched.ErrNotFetching) {
 		return names + ": add --fetch, or run `helm dependency build` in its folder, and commit its charts/"
 	}
 	return names + ": not fetched: " + e.notFetched.Error()
@@ -354,8 +355,8 @@ func (r *reader) fetch(c *chart.Chart) error {
 	return nil
 }
 
-// checkChart returns an error for a chart that Helm does not install. Pointers are in place of archives of charts.
-func checkChart(c *chart.Chart, pointers []string, notFetched error) error {
+// checkChart returns an error for a chart that Helm does not install.
+func checkChart(c *chart.Chart, notFetched error) error {
 	if kind := c.Metadata.Type; kind != "" && kind != "application" {
 		return fmt.Errorf("is a chart of type %s, which only other charts may use", kind)
 	}
@@ -363,14 +364,8 @@ func checkChart(c *chart.Chart, pointers []string, notFetched error) error {
 	for _, required := range missingIn(c) {
 		missing = append(missing, strings.TrimSpace(required.Name+" "+required.Version))
 	}
-	for _, name := range pointers { // Helm loads a chart that is not required, too
-		isRequired := func(d *chart.Dependency) bool { return strings.HasPrefix(path.Base(name), d.Name+"-") }
-		if !slices.ContainsFunc(c.Metadata.Dependencies, isRequired) {
-			missing = append(missing, name)
-		}
-	}
 	if len(missing) == 0 {
 		return nil
 	}
-	return lackingError{missing, pointers, notFetched}
+	return lackingError{missing, notFetched}
 }
