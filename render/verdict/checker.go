@@ -294,6 +294,9 @@ func (c *Checker) judge(o manifest.Object) (*unstructured.Unstructured, []manife
 	if !manifest.HasErrors(problems) && !crd.Is(o.Unstructured) {
 		if errs := c.applyErrors(o); len(errs) > 0 {
 			problems = problem.FromErrors(o, errs) // warnings may repeat them
+			for i, p := range problems {
+				problems[i].Warning = p.Warning || isAppliedByClient(o) && !apply.IsOfServer(p.Field)
+			}
 		}
 	}
 	if o.Written == o.Unstructured {
@@ -312,6 +315,11 @@ func (c *Checker) judge(o manifest.Object) (*unstructured.Unstructured, []manife
 		}
 	}
 	return stored, problems
+}
+
+// isAppliedByClient reports whether Argo CD applies an object, and not by server-side apply.
+func isAppliedByClient(o manifest.Object) bool {
+	return o.Delivery != nil && !delivery.AppliesByServer(o.Unstructured, o.Delivery.Object())
 }
 
 // isTriggered reports whether a controller of OpenShift sets the field of a problem: the image of a trigger.
