@@ -80,7 +80,7 @@ func (d *Delivery) buildAll(repository *Repository) (b built, problems []manifes
 		below.setNamespace(b.checker)
 		below.setRendered(b.checker)
 	}
-	b.checker.IsMerged = d.mayMerge()
+	b.checker.IsByHand = IsFolder(d.name) && d.sync == nil
 	if by != nil {
 		b.checker.KeepCreated()
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"example.com/gatehouse/render/decoding"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/delivery/release"
@@ -237,24 +236,12 @@ func (d *Delivery) outer() *flux.PostBuild {
 
 // checker returns the judge of the objects of the delivery.
 func (d *Delivery) checker(of *verdict.Checker) *verdict.Checker {
-	isMerged := d.mayMerge()
-	if of.PostBuild == d.postBuild && of.IsMerged == isMerged {
+	if of.PostBuild == d.postBuild {
 		return of
 	}
 	checker := *of
 	checker.PostBuild = d.postBuild
-	checker.IsMerged = isMerged
 	return &checker
-}
-
-// mayMerge reports whether the tool of the delivery, or of an entry anybody, may apply the objects without server-side
-// apply. Argo CD does unless an option says otherwise.
-func (d *Delivery) mayMerge() bool {
-	if d.isEntry() {
-		return IsFolder(d.name) && d.sync == nil
-	}
-	options, _ := decoding.At(d.InCluster.Object, []string{"spec", "syncPolicy", "syncOptions"}).([]any)
-	return !d.IsFlux && !slices.Contains(options, any("ServerSideApply=true"))
 }
 
 // hasMetadata reports whether Flux sets metadata in the built objects.

@@ -52,6 +52,7 @@ type following struct {
 	artifacts  map[manifest.ID]*generated // of ArtifactGenerators
 	world      *world
 	have       map[manifest.ID]manifest.Object
+	ofArgo     map[manifest.ID][]manifest.Object // that were followed, by kind and name
 	foreign    []folder.Place
 	waiting    []*Delivery // sets whose inputs are in other objects
 	count      int
@@ -65,7 +66,7 @@ type following struct {
 func (d *Delivery) follow(repository *Repository, files *source.FileSystem) (problems []manifest.Problem) {
 	objects := d.Applied()
 	f := &following{input: d.input, repository: repository, files: files, world: newWorld(objects, d.input),
-		have: map[manifest.ID]manifest.Object{}, artifacts: map[manifest.ID]*generated{},
+		have: map[manifest.ID]manifest.Object{}, ofArgo: map[manifest.ID][]manifest.Object{}, artifacts: map[manifest.ID]*generated{},
 		origin:    d.sourceOrigin(repository, objects),
 		instances: sync.OnceValue(func() []manifest.Object { return d.instanceObjects(repository.instances()) })}
 	ignore := ""
@@ -136,6 +137,9 @@ func (f *following) byValues(deliveries []*Delivery) (sorted []*Delivery) {
 // followObjects adds the deliveries among the objects of a parent. IsFull reports whether there are too many.
 func (f *following) followObjects(parent *Delivery, own manifest.ID) (problems []manifest.Problem, isFull bool) {
 	for _, o := range parent.Applied() {
+		if f.isAgain(o) {
+			continue
+		}
 		if folder.IsSet(o) {
 			set := &Delivery{Place: folder.Place{Of: o.Own(), InCluster: o, IsFlux: resourceset.Is(o)}, Parent: parent}
 			if resourceset.HasProviders(o) {
@@ -175,6 +179,24 @@ func (f *following) followObjects(parent *Delivery, own manifest.ID) (problems [
 		}
 	}
 	return problems, false
+}
+
+// isAgain reports whether an object of Argo CD is one that was followed before, with a namespace or without: Argo CD
+// brings an ApplicationSet of its own that a person applied first.
+func (f *following) isAgain(o manifest.Object) bool {
+	if !delivery.IsApplication(o) && (!folder.IsSet(o) || resourceset.Is(o)) {
+		return false
+	}
+	id := manifest.ID{Kind: o.GetKind(), Name: o.GetName()}
+	isSame := func(other manifest.Object) bool {
+		return other.GetNamespace() != o.GetNamespace() && (other.GetNamespace() == "" || o.GetNamespace() == "") &&
+			reflect.DeepEqual(other.Object["spec"], o.Object["spec"])
+	}
+	if slices.ContainsFunc(f.ofArgo[id], isSame) {
+		return true
+	}
+	f.ofArgo[id] = append(f.ofArgo[id], o)
+	return false
 }
 
 // isWithin reports whether an object delivers the delivery, or one around it, as an Application that brings itself. Its

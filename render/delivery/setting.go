@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/render/manifest"
 )
 
 // Tool applies or prunes objects.
@@ -279,4 +281,16 @@ func RunsAgain(job *unstructured.Unstructured) bool {
 	_, isArgoHook := job.GetAnnotations()[ArgoHook]
 	_, isHelmHook := job.GetAnnotations()[helmHook]
 	return hasTTL && !isSuspended && !isArgoHook && !isHelmHook && Find(Settings(job, Flux), Ignored) == nil
+}
+
+// AppliesByServer reports whether a tool applies an object by server-side apply: Argo CD does so as an option (see
+// shouldUseServerSideApply in gitops-engine/pkg/sync/sync_context.go), and Flux always.
+func AppliesByServer(o *unstructured.Unstructured, by manifest.Object) bool {
+	if by.Unstructured == nil || !IsApplication(by) {
+		return true
+	}
+	const option = "ServerSideApply="
+	own := items(o.GetAnnotations()[syncOptions])
+	all, _, _ := unstructured.NestedStringSlice(by.Object, "spec", "syncPolicy", "syncOptions")
+	return !slices.Contains(own, option+"false") && slices.Contains(append(own, all...), option+"true")
 }

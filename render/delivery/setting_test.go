@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"example.com/gatehouse/render/manifest"
 )
 
 // Each tool reads its own annotations in its own way.
@@ -60,5 +62,30 @@ func TestSettingsAreThoseThatAToolReads(t *testing.T) {
 		if fmt.Sprint(got) != fmt.Sprint(test.want) {
 			t.Errorf("%s: got %v, want %v", name, got, test.want)
 		}
+	}
+}
+
+// As shouldUseServerSideApply of Argo CD.
+func TestArgoCDAppliesByTheServerAsAnOption(t *testing.T) {
+	for _, test := range []struct {
+		apiVersion, kind, all, own string
+		want                       bool
+	}{
+		{"argoproj.io/v1alpha1", "Application", "", "", false},
+		{"argoproj.io/v1alpha1", "Application", "ServerSideApply=true", "Prune=false", true},
+		{"argoproj.io/v1alpha1", "Application", "", "Prune=false, ServerSideApply=true", true},
+		{"argoproj.io/v1alpha1", "Application", "ServerSideApply=true", "ServerSideApply=false", false},
+		{"kustomize.toolkit.fluxcd.io/v1", "Kustomization", "", "", true},
+	} {
+		by := &unstructured.Unstructured{Object: map[string]any{"apiVersion": test.apiVersion, "kind": test.kind,
+			"spec": map[string]any{"syncPolicy": map[string]any{"syncOptions": []any{test.all}}}}}
+		o := &unstructured.Unstructured{Object: map[string]any{}}
+		o.SetAnnotations(map[string]string{syncOptions: test.own})
+		if got := AppliesByServer(o, manifest.Object{Unstructured: by}); got != test.want {
+			t.Errorf("%+v: %t", test, got)
+		}
+	}
+	if !AppliesByServer(&unstructured.Unstructured{}, manifest.Object{}) {
+		t.Error("nobody delivers")
 	}
 }

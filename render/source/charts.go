@@ -132,8 +132,7 @@ func (w *walk) nameRelease(e *charts.Entry) {
 	if e.Name == "" || e.ReleaseName != "" || e.NameTemplate != "" {
 		return
 	}
-	_, problems := charts.Render(w.FS, *e, charts.Cluster{})
-	w.Absent = append(w.Absent, Absent{Problem: problems[0],
+	w.Absent = append(w.Absent, Absent{Problem: e.Check()[0],
 		Reason: "release without a name, so that each build makes another: " + e.Name})
 	e.ReleaseName = "release-name" // of helm template
 }

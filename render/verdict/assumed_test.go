@@ -68,7 +68,7 @@ func TestFieldsThatOthersSetAreNoErrors(t *testing.T) {
 func TestErrorsOfServerSideApplyAreWarningsWhereOthersApply(t *testing.T) {
 	for _, isMerged := range []bool{false, true} {
 		checker, _ := New(nil, gatehouse.All(), 0, nil)
-		checker.IsMerged = isMerged
+		checker.IsByHand = isMerged
 		_, found := checker.Objects(readObjects(t, `{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: `+
 			`[{name: a, image: a, env: [{name: B, value: c}, {name: B, value: d}]}]}}`))
 		if len(found) != 1 || found[0].Warning != isMerged || !strings.Contains(found[0].Message, "duplicate entries") {

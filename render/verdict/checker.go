@@ -49,8 +49,8 @@ type Checker struct {
 	// IsRead reports whether files that install the cluster say its version. Their feature gates are not read. Without
 	// a RuntimeConfig there, the cluster may serve any.
 	IsRead bool
-	// IsMerged reports whether a tool may apply the objects without server-side apply: its errors are warnings then.
-	IsMerged bool
+	// IsByHand reports whether anybody may apply the objects that no object here delivers.
+	IsByHand bool
 
 	kinds      *registry.Kinds
 	kubernetes apiserver.Version
@@ -279,7 +279,7 @@ func (c *Checker) judgeOnce(o manifest.Object) (*unstructured.Unstructured, []ma
 		stored   *unstructured.Unstructured
 		problems []manifest.Problem
 	}
-	of := key{o, kind, c.kubernetes, c.RuntimeConfig, c.IsJudgedOnly, c.IsRead, c.IsMerged}
+	of := key{o, kind, c.kubernetes, c.RuntimeConfig, c.IsJudgedOnly, c.IsRead, c.IsByHand}
 	r := memo.Get(c.memo, of, func() (r result) {
 		r.stored, r.problems = c.judge(o)
 		return r
@@ -296,8 +296,9 @@ func (c *Checker) judge(o manifest.Object) (*unstructured.Unstructured, []manife
 	if !manifest.HasErrors(problems) {
 		if errs := c.applyErrors(o); len(errs) > 0 {
 			problems = problem.FromErrors(o, errs) // warnings may repeat them
-			for i := range problems {
-				problems[i].Warning = c.IsMerged
+			isMerged := c.isMerged(o)
+			for i, p := range problems {
+				problems[i].Warning = p.Warning || isMerged && !apply.IsOfServer(p.Field)
 			}
 		}
 	}
@@ -317,6 +318,15 @@ func (c *Checker) judge(o manifest.Object) (*unstructured.Unstructured, []manife
 		}
 	}
 	return stored, problems
+}
+
+// isMerged reports whether a tool may apply an object without server-side apply: Argo CD does so by default, and so
+// does a person.
+func (c *Checker) isMerged(o manifest.Object) bool {
+	if o.Delivery == nil {
+		return c.IsByHand
+	}
+	return !delivery.AppliesByServer(o.Unstructured, o.Delivery.Object())
 }
 
 // isTriggered reports whether a controller of OpenShift sets the field of a problem: the image of a trigger.

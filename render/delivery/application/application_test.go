@@ -86,7 +86,7 @@ func TestOptionsThatSayNothingChooseNoType(t *testing.T) {
 	for options, want := range map[string]string{
 		"directory: {}": "helm", "kustomize: {}": "helm", "helm: {}, directory: {jsonnet: {extVars: []}}": "helm",
 		"directory: {recurse: false, exclude: ''}": "helm", "directory: {exclude: x}": "directory", "directory: {jsonnet: {libs: [x]}}": "directory",
-		"kustomize: {images: [], forceCommonLabels: true}": "helm", "kustomize: {commonLabels: {a: ''}}": "a has no kustomization.yaml",
+		"kustomize: {images: [], forceCommonLabels: true, buildOptions: x}": "helm", "kustomize: {commonLabels: {a: ''}}": "a has no kustomization.yaml",
 		"helm: {parameters: []}, kustomize: {namePrefix: x}": "a has no kustomization.yaml", "helm: {valuesObject: {}}, directory: {recurse: true}": "a has helm, directory",
 	} {
 		_, files := sources.Open(t, t.TempDir(), txtar.Parse([]byte("-- a/Chart.yaml --\n")).Files)

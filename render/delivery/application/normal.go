@@ -3,12 +3,19 @@ package application
 import (
 	"maps"
 	"reflect"
+	"slices"
 )
 
-// alone are the options of kustomize that say nothing without others: see IsZero of ApplicationSourceKustomize in
-// pkg/apis/application/v1alpha1/types.go.
-var alone = []string{"forceCommonLabels", "forceCommonAnnotations", "commonAnnotationsEnvsubst",
-	"labelWithoutSelector", "labelIncludeTemplates"}
+// telling are the options that say something: see IsZero of each type in pkg/apis/application/v1alpha1/types.go. Those
+// of a directory are without jsonnet.
+var telling = map[Type][]string{
+	OfKustomize: {"namePrefix", "nameSuffix", "version", "namespace", "images", "replicas", "commonLabels",
+		"commonAnnotations", "patches", "components", "kubeVersion", "apiVersions", "ignoreMissingComponents"},
+	OfHelm: {"version", "releaseName", "valueFiles", "parameters", "fileParameters", "values", "passCredentials",
+		"ignoreMissingValueFiles", "skipCrds", "skipTests", "skipSchemaValidation", "kubeVersion", "apiVersions",
+		"namespace"},
+	OfDirectory: {"recurse", "include", "exclude"},
+}
 
 // normalized returns the only source of an Application without options that say nothing, such as directory: {}, which
 // would choose its type. The controller removes them, but from several sources it does not: see NormalizeApplicationSpec
@@ -19,7 +26,7 @@ func (s Source) normalized() Source {
 		s.Kustomize = nil
 		delete(s.written, string(OfKustomize))
 	}
-	if s.isIdle(OfHelm) && s.Helm.ValuesObject == nil {
+	if s.isIdle(OfHelm) {
 		s.Helm = nil
 		delete(s.written, string(OfHelm))
 	}
@@ -32,35 +39,20 @@ func (s Source) normalized() Source {
 
 // isIdle reports whether the source has options of a type that say nothing.
 func (s Source) isIdle(of Type) bool {
-	written, isMap := s.written[string(of)].(map[string]any)
-	options := maps.Clone(written)
+	options, isMap := s.written[string(of)].(map[string]any)
 	jsonnet, _ := options["jsonnet"].(map[string]any)
-	switch {
-	case of == OfKustomize:
-		for _, name := range alone {
-			delete(options, name)
-		}
-	case areEmpty(jsonnet):
-		delete(options, "jsonnet")
+	says := func(options map[string]any, names ...string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return !isEmpty(options[name]) })
 	}
-	return isMap && areEmpty(options)
+	return isMap && !says(options, telling[of]...) && options["valuesObject"] == nil &&
+		!says(jsonnet, "extVars", "tlas", "libs")
 }
 
-// areEmpty reports whether options are zero, or have no entries.
-func areEmpty(options map[string]any) bool {
-	for _, value := range options {
-		is := reflect.ValueOf(value)
-		switch is.Kind() {
-		case reflect.Map, reflect.Slice:
-			if is.Len() > 0 {
-				return false
-			}
-		case reflect.Invalid: // null
-		default:
-			if !is.IsZero() {
-				return false
-			}
-		}
+// isEmpty reports whether a value is zero, or has no entries.
+func isEmpty(value any) bool {
+	is := reflect.ValueOf(value)
+	if is.Kind() == reflect.Map || is.Kind() == reflect.Slice {
+		return is.Len() == 0
 	}
-	return true
+	return !is.IsValid() || is.IsZero()
 }

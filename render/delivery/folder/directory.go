@@ -30,8 +30,8 @@ type Listing struct {
 	// Problems are of files that the tool cannot read.
 	Problems []manifest.Problem
 
-	// named are files whose hooks get names, by their paths.
-	named map[string][]byte
+	// changed are files as Argo CD reads them, if it reads them otherwise, by their paths.
+	changed map[string][]byte
 }
 
 // manifestFile matches the names of manifests, as in reposerver/repository/repository.go of Argo CD.
@@ -89,13 +89,22 @@ func (l *Listing) add(files *source.FileSystem, at, name string) {
 					"each, or a List"})
 		}
 		l.Resources = append(l.Resources, "./"+name)
-		if named := nameHooks(at, content); named != nil {
-			if l.named == nil {
-				l.named = map[string][]byte{}
+		if changed := endLine(nameHooks(at, content)); err == nil && !bytes.Equal(changed, content) {
+			if l.changed == nil {
+				l.changed = map[string][]byte{}
 			}
-			l.named[at] = named
+			l.changed[at] = changed
 		}
 	}
+}
+
+// endLine returns a file with a line end if it lacks one and has texts of several lines, such as key: |. The reader of
+// Argo CD ends each line, and so a text at the end of the file: see LineReader in k8s.io/apimachinery/pkg/util/yaml.
+func endLine(content []byte) []byte {
+	if bytes.ContainsAny(content, "|>") && !bytes.HasSuffix(content, []byte("\n")) {
+		return slices.Concat(content, []byte("\n"))
+	}
+	return content
 }
 
 // addKustomization adds the problem of a kustomization, which Argo CD takes for an object if it has a kind.
@@ -142,11 +151,12 @@ type descriptor struct {
 	Data                            []byte
 }
 
-// nameHooks returns a file with a name for each hook with a generateName, of the length that the API server makes, or
-// nil without such a hook. Argo CD creates a hook, and does not apply it.
+// nameHooks returns a file with a name for each hook with a generateName, of the length that the API server makes.
+// Argo CD creates a hook, and does not apply it.
 func nameHooks(file string, content []byte) (named []byte) {
+	named = content
 	if !bytes.Contains(content, []byte("generateName")) {
-		return nil
+		return named
 	}
 	lines := bytes.Split(content, []byte("\n"))
 	for _, d := range text.Split(content) {

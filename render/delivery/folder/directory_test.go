@@ -56,6 +56,21 @@ func TestFilesThatArgoCDRefuses(t *testing.T) {
 	}
 }
 
+// As LineReader of apimachinery, by which Argo CD reads.
+func TestATextAtTheEndOfAFileOfADirectoryHasItsLineEnd(t *testing.T) {
+	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+	for content, want := range map[string]string{
+		manifest + "data:\n  a: |\n    text":   manifest + "data:\n  a: |\n    text\n",
+		manifest + "data:\n  a: |\n    text\n": "", manifest + "data: {a: text}": "",
+	} {
+		files := repository(t, "-- a/a.yaml --\n").With(map[string][]byte{"/a/a.yaml": []byte(content)})
+		place := Places(object(t, anApplication+"spec: {source: {path: a, directory: {recurse: true}}}"))[0]
+		if got := string(place.List(files).changed["/a/a.yaml"]); got != want {
+			t.Errorf("%q: %q, want %q", content, got, want)
+		}
+	}
+}
+
 // Argo CD creates a hook with the name that the API server makes. Lines stay.
 func TestHooksGetNames(t *testing.T) {
 	const hook = "annotations: {argocd.argoproj.io/hook: Sync}"
@@ -67,7 +82,7 @@ func TestHooksGetNames(t *testing.T) {
 		"metadata: {generateName: sweep-, name: sweep, " + hook + "}\n":                "",
 	} {
 		got := string(nameHooks("/a.yaml", []byte(content)))
-		if !strings.Contains(got, want) || (got == "") != (want == "") || strings.Contains(got, "sweep-\n") {
+		if !strings.Contains(got, want) || (got == content) != (want == "") || want != "" && strings.Contains(got, "sweep-\n") {
 			t.Errorf("%s: %s", content, got)
 		}
 	}

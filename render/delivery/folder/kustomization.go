@@ -49,7 +49,7 @@ func (p Place) Kustomization(files *source.FileSystem) (*Kustomization, error) {
 		file = cmp.Or(file, path.Join(p.Folder, konfig.DefaultKustomizationFileName()))
 		listed := p.List(files)
 		before.Resources = listed.Resources
-		made.Others = listed.named
+		made.Others = listed.changed
 		if len(before.Resources) == 0 {
 			return nil, fmt.Errorf("%s %w", source.Relative(p.Folder), ErrEmpty)
 		}

@@ -108,7 +108,7 @@ type Rendered struct {
 func Render(files Files, e Entry, cluster Cluster) (rendered Rendered, problems []manifest.Problem) {
 	r := newRun()
 	defer fault.Part(&problems, func() manifest.Problem { return e.current(r) })()
-	if p := e.check(); p != nil {
+	if p := e.Check(); p != nil {
 		return Rendered{}, p
 	}
 	c, err := load(files, e)
@@ -161,8 +161,8 @@ func (e Entry) problem(message string, keys ...string) []manifest.Problem {
 		File: e.File, Line: node.Line(e.Node, keys...), Message: message}}
 }
 
-// check returns the first problem of the entry itself, or nil.
-func (e Entry) check() []manifest.Problem {
+// Check returns the first problem of the entry itself, or nil.
+func (e Entry) Check() []manifest.Problem {
 	switch {
 	case e.Name == "":
 		return e.problem("helmCharts: needs a name: write the name of the chart's folder")

@@ -84,11 +84,19 @@ func refused(path []string, reason string) *field.Error {
 		Detail: "server-side apply (Flux, Argo CD) " + reason}
 }
 
+// ofServer are the fields of metadata that only the API server writes.
+var ofServer = []string{"managedFields", "resourceVersion", "uid"}
+
+// IsOfServer reports whether only the API server writes a field. It refuses others however they are applied.
+func IsOfServer(field string) bool {
+	return slices.Contains(ofServer, strings.TrimPrefix(field, "metadata."))
+}
+
 // metadataOfServer returns the errors of metadata that only the API server writes, as in objects
 // from a cluster.
 func metadataOfServer(u *unstructured.Unstructured) (errs field.ErrorList) {
 	metadata, _ := u.Object["metadata"].(map[string]any)
-	for _, key := range []string{"managedFields", "resourceVersion", "uid"} {
+	for _, key := range ofServer {
 		if value := metadata[key]; value != nil && value != "" {
 			errs = append(errs, field.Forbidden(field.NewPath("metadata", key),
 				"is set by the API server, which refuses any other value: remove it"))
