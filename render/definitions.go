@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -153,6 +154,15 @@ func (r *Repository) MayDefine(file string) bool {
 	content, _ := source.NewFileSystem(r.files, r.dir, nil).ReadAny("/" + file) // a file that is gone has none
 	return mayDefine(content)
 }
+
+// Markers returns the comments in a file that tell Flux which of its policies sets an image there, in their order.
+func (r *Repository) Markers(file string) []string {
+	content, _ := source.NewFileSystem(r.files, r.dir, nil).ReadAny("/" + file) // a file that is gone has none
+	return marker.FindAllString(string(content), -1)
+}
+
+// marker matches a setter of an image (SetterShortHand in pkg/update/setters.go of image-automation-controller).
+var marker = regexp.MustCompile(`\{\s*"\$imagepolicy"[^}\n]*\}`)
 
 func mayDefine(content []byte) bool {
 	return bytes.Contains(content, []byte("CustomResourceDefinition"))

@@ -200,6 +200,14 @@ func (d *Delivery) applied(are func(delivered) bool) (objects []manifest.Object)
 	return objects
 }
 
+// By returns the object that delivers: of a chart an Application or a HelmRelease, which a set may make.
+func (d *Delivery) By() manifest.ID {
+	if id := d.Of.ID(); d.Chart == nil || d.Chart.ID.Kind == id.Kind {
+		return id
+	}
+	return d.Chart.ID
+}
+
 // IsMissing reports whether the objects of a chart are unknown.
 func (d *Delivery) IsMissing() bool { return d.Chart != nil && d.Chart.Objects == nil }
 

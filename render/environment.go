@@ -210,11 +210,19 @@ func (e *Environment) Consumers() []Consumer {
 		}
 		c := Consumer{IsKnown: len(d.Unknown) == 0, Looks: d.Looks}
 		if !d.isEntry() {
-			c.Of = d.Of.ID()
+			c.Of = d.By()
 		}
 		all = append(all, c)
 	}
 	return all
+}
+
+// Sync returns the Kustomization of Flux that syncs the environment, if it is one of its objects.
+func (e *Environment) Sync() manifest.ID {
+	if e.root == nil || e.root.sync == nil {
+		return manifest.ID{}
+	}
+	return e.root.sync.Of.ID()
 }
 
 // IsBuilt reports whether kustomize built all objects.

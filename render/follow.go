@@ -66,7 +66,8 @@ type following struct {
 func (d *Delivery) follow(repository *Repository, files *source.FileSystem) (problems []manifest.Problem) {
 	objects := d.Applied()
 	f := &following{input: d.input, repository: repository, files: files, world: newWorld(objects, d.input),
-		have: map[manifest.ID]manifest.Object{}, ofArgo: map[manifest.ID][]manifest.Object{}, artifacts: map[manifest.ID]*generated{},
+		have: map[manifest.ID]manifest.Object{}, ofArgo: map[manifest.ID][]manifest.Object{},
+		artifacts: map[manifest.ID]*generated{},
 		origin:    d.sourceOrigin(repository, objects),
 		instances: sync.OnceValue(func() []manifest.Object { return d.instanceObjects(repository.instances()) })}
 	ignore := ""

@@ -215,6 +215,13 @@ func keepingOfArgo(was, is manifest.Object) *delivery.Setting {
 	return nil
 }
 
+// replaces reports whether an Application replaces its objects as a whole.
+func (a applications) replaces(by manifest.ID) bool {
+	is := a.is[by]
+	return is.Unstructured != nil && delivery.IsApplication(is) &&
+		slices.Contains(specOf(is).SyncPolicy.SyncOptions, "Replace=true")
+}
+
 // cascading is the finalizer that deletes the objects of an Application with it.
 const cascading = "resources-finalizer.argocd.argoproj.io"
 

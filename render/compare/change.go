@@ -54,6 +54,8 @@ type Change struct {
 	keptBy    *delivery.Setting // of the delivery; nil if it prunes the object
 	leftBy    *delivery.Setting // of the delivery; nil if it applies the change
 	fields    []FieldChange     // of a comparison
+
+	isReplaced bool // by its Application, as all its objects
 }
 
 // Action is the kind of a change.

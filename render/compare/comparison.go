@@ -158,6 +158,7 @@ func Differ(kinds *registry.Kinds, before, after Input) Differences {
 		by := by[c.Object().IDInNamespace()]
 		d.Changes[i].InstalledBy = by
 		d.Changes[i].keptBy = apps.keeping(by)
+		d.Changes[i].isReplaced = apps.replaces(by)
 		d.Changes[i].leftBy = cmp.Or(apps.ignore(&d.Changes[i]), ignoreDrift(&d.Changes[i], apps.is[by]))
 	}
 	d.heedPolicies(slices.Concat(was, is))
@@ -222,10 +223,10 @@ func (d *Differences) joinDelivered(before, after Input) (was, is []manifest.Obj
 	d.is.add(is, manifest.ID{})
 	add := func(to *[]manifest.Object, by bringers, of *render.Delivery, objects []manifest.Object) {
 		if len(of.Unknown) > 0 {
-			d.unknown.Insert(of.Of.ID())
+			d.unknown.Insert(of.By())
 		}
-		by.add(objects, of.Of.ID())
-		by.addRepeated(of.Repeated(), of.Of.ID())
+		by.add(objects, of.By())
+		by.addRepeated(of.Repeated(), of.By())
 		*to = append(*to, objects...)
 	}
 	old := map[deliveryKey]*render.Delivery{}
@@ -239,20 +240,20 @@ func (d *Differences) joinDelivered(before, after Input) (was, is []manifest.Obj
 		objects := now.Brought()
 		switch {
 		case now.IsMissing():
-			d.unknown.Insert(now.Of.ID())
+			d.unknown.Insert(now.By())
 		case then == nil:
 			add(&is, d.is, now, objects)
 			d.Unread = append(d.Unread, unreadOfDelivery(nil, now)...)
 		case then.IsMissing() && (now.Chart == nil || now.Chart.Folder == ""):
 			add(&was, d.was, now, objects) // unchanged, as far as anybody knows
 			add(&is, d.is, now, objects)
-			d.unknown.Insert(now.Of.ID())
+			d.unknown.Insert(now.By())
 		default:
 			installed := then.Upgraded()
 			add(&was, d.was, then, installed)
 			add(&is, d.is, now, upgraded(now, installed, now.Upgraded()))
 			if files := unproven(then, now); len(files) > 0 {
-				d.Unproven[now.Of.ID()] = append(d.Unproven[now.Of.ID()], files...)
+				d.Unproven[now.By()] = append(d.Unproven[now.By()], files...)
 			}
 			d.Unread = append(d.Unread, unreadOfDelivery(then, now)...)
 		}

@@ -2,7 +2,9 @@ package compare
 
 import (
 	"cmp"
+	"encoding/base64"
 	"regexp"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -17,8 +19,9 @@ type Mentions struct {
 	Selected   sets.Set[string]      // words that are no labels of objects: they may select these
 	Scaled     sets.Set[string]      // namespaces with autoscalers
 	Budgeted   sets.Set[string]      // namespaces with PodDisruptionBudgets
-	Limited    sets.Set[string]      // namespaces with ResourceQuotas and LimitRanges
+	Limited    sets.Set[string]      // namespaces with ResourceQuotas and LimitRanges; "" for all
 	Installs   sets.Set[manifest.ID] // deliveries whose objects change, if all of them are known
+	Encrypted  sets.Set[manifest.ID] // deliveries of encrypted objects, which may have variables
 	Successors sets.Set[Successor]
 	Users      map[manifest.ID][]manifest.ID // objects that name an object by its kind, such as the source of a chart
 }
@@ -39,10 +42,13 @@ func (m Mentions) MentionsPart(part string) bool {
 	return false
 }
 
+// IsLimited reports whether a quota or a range may limit the objects of a namespace.
+func (m Mentions) IsLimited(namespace string) bool { return m.Limited.HasAny(namespace, "") }
+
 // findMentions returns the words in objects. It reads no definitions.
 func (both *Comparison) findMentions() Mentions {
 	m := Mentions{sets.Set[string]{}, sets.Set[string]{}, sets.Set[string]{}, sets.Set[string]{},
-		sets.Set[manifest.ID]{}, sets.Set[Successor]{}, map[manifest.ID][]manifest.ID{}}
+		sets.Set[manifest.ID]{}, sets.Set[manifest.ID]{}, sets.Set[Successor]{}, map[manifest.ID][]manifest.ID{}}
 	for _, c := range both.Changes {
 		if !both.IsUnproven(c.InstalledBy) {
 			m.Installs.Insert(c.InstalledBy)
@@ -59,12 +65,19 @@ func (both *Comparison) findMentions() Mentions {
 				m.Budgeted.Insert(NamespaceOf(o))
 			case kind == "LimitRange", kind == "ResourceQuota":
 				m.Limited.Insert(NamespaceOf(o))
+			case strings.HasSuffix(kind, "ResourceQuota"): // of another tool, such as OpenShift's of several namespaces
+				m.Limited.Insert("")
 			case strings.HasSuffix(kind, "Autoscaler"), kind == "ScaledObject":
 				m.Scaled.Insert(NamespaceOf(o))
+			}
+			if _, isEncrypted := o.Object["sops"]; isEncrypted {
+				id := manifest.Object{Unstructured: o}.IDInNamespace()
+				m.Encrypted.Insert(slices.Concat(both.was[id], both.is[id])...)
 			}
 			visitSources(o, func(source manifest.ID) { m.Users[source] = append(m.Users[source], IDOf(o)) })
 			if KindOf(o) != "CustomResourceDefinition.apiextensions.k8s.io" {
 				visitWords(o.Object, func(text string) { m.Selected.Insert(text) })
+				visitEncoded(o, func(text string) { m.Selected.Insert(text) })
 			}
 		}
 	}
@@ -90,8 +103,14 @@ func visitSources(o *unstructured.Unstructured, visit func(manifest.ID)) {
 func visitWords(content any, visit func(string)) {
 	switch content := content.(type) {
 	case string:
-		for _, text := range word.FindAllString(content, -1) {
+		words := word.FindAllString(content, -1)
+		if plain := strings.ReplaceAll(content, `\.`, "."); plain != content { // of a JSONPath
+			words = append(words, word.FindAllString(plain, -1)...)
+		}
+		for _, text := range words {
+			_, label, _ := strings.Cut(text, "labels.") // of an expression: metadata.labels.chart
 			visit(text)
+			visit(label)
 		}
 	case []any:
 		for _, item := range content {
@@ -105,6 +124,17 @@ func visitWords(content any, visit func(string)) {
 				value = metadata["annotations"]
 			}
 			visitWords(value, visit)
+		}
+	}
+}
+
+// visitEncoded visits the words of the values of a Secret and the binary ones of a ConfigMap, which are in base64.
+func visitEncoded(o *unstructured.Unstructured, visit func(string)) {
+	field := map[string]string{"Secret": "data", "ConfigMap": "binaryData"}[KindOf(o)]
+	values, _, _ := unstructured.NestedStringMap(o.Object, field)
+	for _, value := range values {
+		if decoded, err := base64.StdEncoding.DecodeString(value); err == nil {
+			visitWords(string(decoded), visit)
 		}
 	}
 }

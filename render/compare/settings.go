@@ -14,7 +14,11 @@ func Settings(c Change, o *unstructured.Unstructured) []delivery.Setting {
 	case "HelmRelease":
 		return delivery.Settings(o, delivery.Helm)
 	case "Application":
-		return delivery.Settings(o, delivery.Argo)
+		found := delivery.Settings(o, delivery.Argo)
+		if c.isReplaced {
+			return delivery.Replacing(o, found)
+		}
+		return found
 	}
 	return delivery.Settings(o, delivery.Flux, delivery.Argo)
 }

@@ -56,29 +56,51 @@ func unreadOfDelivery(was, is *render.Delivery) []Unread {
 	case is.Chart == nil:
 		return nil
 	case was == nil:
-		return unreadOf(is.Of.ID(), is.Chart.String(), is.Chart.Settings)
+		return unreadOf(is.By(), is.Chart.String(), is.Chart.Settings)
 	case was.Chart == nil || was.Chart.String() == is.Chart.String() &&
 		reflect.DeepEqual(was.Chart.Values, is.Chart.Values) && is.Chart.Settings.IsEqual(was.Chart.Settings):
 		return nil
 	}
-	return newlyUnread(is.Of.ID(), is.Chart.String(), was.Chart.Settings, is.Chart.Settings)
+	return newlyUnread(is.By(), is.Chart.String(), was.Chart.Settings, is.Chart.Settings)
 }
 
 // unread returns the values that the charts of helmCharts read no more.
 func unread(was, now []source.Chart) (all []Unread) {
-	key := func(c source.Chart) string { return strings.Join([]string{c.File, c.Name, c.ReleaseName}, "\n") }
-	old := map[string]source.Chart{}
-	for _, c := range was {
-		old[key(c)] = c
-	}
 	for _, c := range now {
-		id := manifest.ID{Kind: "Chart", Namespace: c.Namespace, Name: cmp.Or(c.ReleaseName, c.Name)}
 		chart := strings.TrimSpace(c.Name + " " + c.Version)
-		if was, isOld := old[key(c)]; isOld {
-			all = append(all, newlyUnread(id, chart, was.Settings, c.Settings)...)
+		if old := sameEntry(was, c); old != nil {
+			all = append(all, newlyUnread(idOfChart(c), chart, old.Settings, c.Settings)...)
 		} else {
-			all = append(all, unreadOf(id, chart, c.Settings)...)
+			all = append(all, unreadOf(idOfChart(c), chart, c.Settings)...)
 		}
 	}
 	return all
+}
+
+// sameEntry returns the chart of the same entry of helmCharts, or nil.
+func sameEntry(all []source.Chart, as source.Chart) *source.Chart {
+	i := slices.IndexFunc(all, func(c source.Chart) bool {
+		return c.File == as.File && c.Name == as.Name && c.ReleaseName == as.ReleaseName
+	})
+	if i < 0 {
+		return nil
+	}
+	return &all[i]
+}
+
+func idOfChart(c source.Chart) manifest.ID {
+	return manifest.ID{Kind: "Chart", Namespace: c.Namespace, Name: cmp.Or(c.ReleaseName, c.Name)}
+}
+
+// addUnprovenCharts adds the changed files of the charts of helmCharts whose change no row shows as a whole.
+func (d *Differences) addUnprovenCharts() {
+	for _, c := range d.Charts {
+		old := sameEntry(d.OldCharts, c)
+		if old == nil {
+			continue
+		}
+		if files := c.Settings.Unproven(old.Settings); len(files) > 0 {
+			d.Unproven[idOfChart(c)] = files
+		}
+	}
 }

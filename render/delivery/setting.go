@@ -200,6 +200,15 @@ func recreate(o *unstructured.Unstructured, found []Setting) []Setting {
 	return append(slices.DeleteFunc(found, isOfArgo), both)
 }
 
+// Replacing returns the settings of an object whose Application replaces all its objects (applyObject in
+// gitops-engine/pkg/sync/sync_context.go of Argo CD): a forced one is recreated.
+func Replacing(o *unstructured.Unstructured, found []Setting) []Setting {
+	if o == nil || Find(found, Replaced, Recreated) != nil {
+		return found
+	}
+	return recreate(o, append(found, Setting{Tool: Argo, Treatment: Replaced, Key: syncOptions, Value: "Replace=true"}))
+}
+
 // The hooks that Argo CD knows. It ignores an object with other hooks alone.
 var (
 	argoHookTypes = []string{"PreSync", "Sync", "PostSync", "SyncFail"}

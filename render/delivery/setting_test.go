@@ -89,3 +89,13 @@ func TestArgoCDAppliesByTheServerAsAnOption(t *testing.T) {
 		t.Error("nobody delivers")
 	}
 }
+
+func TestForcedObjectsOfAReplacingApplicationAreRecreated(t *testing.T) {
+	for options, want := range map[string]Treatment{"Force=true": Recreated, "Validate=false": Replaced} {
+		o := &unstructured.Unstructured{Object: map[string]any{}}
+		o.SetAnnotations(map[string]string{syncOptions: options})
+		if Find(Replacing(o, Settings(o, Argo)), want) == nil {
+			t.Errorf("%s: no %d", options, want)
+		}
+	}
+}

@@ -124,6 +124,7 @@ spec: {path: ./cluster, sourceRef: {kind: GitRepository, name: flux-system}}
 		"flux-instance":     {fleet + instance, []string{"./apps"}},
 		"Kustomization":     {fleet + sync, []string{"./cluster"}},
 		"own Kustomization": {fleet + own + sync, []string{"./cluster", "./own"}},
+		"own objects":       {fleet + strings.Replace(own, ", ../off", "", 1) + sync, []string{"./cluster", "./own"}},
 		"an app of apps":    {apps, []string{"./argocd argocd/apps.yaml"}},
 		"overlays":          {overlays, []string{"shop/prod", "shop/test"}},
 		"nothing":           {"-- notes.txt --\n", nil},

@@ -257,7 +257,7 @@ func isBelowAny(folder string, others map[string]bool) bool {
 }
 
 // syncedBy returns the folder that Flux syncs a cluster by: a root has its own path, or is the path of what installs
-// Flux, or is in a circle; or else nothing. An app may have its own path, too.
+// Flux, or is in a circle; or else nothing. An app may have its own path, too, and its kustomization does not list it.
 func (g *graph) syncedBy(r root) string {
 	isInstalled := func(s *sync) bool { return s.instance != "." && s.instance == r.folder }
 	if r.sync == nil && slices.ContainsFunc(g.syncs, isInstalled) {
@@ -267,7 +267,9 @@ func (g *graph) syncedBy(r root) string {
 	isAlone := len(slices.DeleteFunc(slices.Clone(r.syncs), isOther)) == 1
 	for _, s := range r.syncs {
 		for _, p := range s.places {
-			isCluster := s.isKustomization() && (!isAlone || s.Name == bootstrapped)
+			of := g.folders[p.path]
+			listsItself := of != nil && slices.Contains(of.kustomization, s.file)
+			isCluster := s.isKustomization() && (!isAlone || s.Name == bootstrapped || listsItself)
 			isOwn := p.path == "." || source.IsWithin(r.place(), p.path)
 			if isCluster && isOwn && source.IsWithin(path.Dir(s.file), r.place()) {
 				return p.path

@@ -119,10 +119,11 @@ func (e EnvironmentReview) withoutName() func(text string) string {
 	return func(text string) string { return name.ReplaceAllLiteralString(text, "\x00") }
 }
 
-// text is equal for environments with equal rows.
+// text is equal for environments with equal rows, of which the same is routine.
 func (e EnvironmentReview) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v %t %t %+v\n", e.Counts, e.IsNew, e.IsGone, ptr.Deref(e.Kubernetes, compare.KubernetesChange{}))
+	fmt.Fprintf(&b, "%d %q\n", e.definitions, e.reserved)
 	for _, found := range e.Effects {
 		fmt.Fprintf(&b, "%q %q %q %s\n", found.Object, found.What, found.Risk, found.Rank)
 	}

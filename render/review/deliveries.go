@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"example.com/gatehouse/kind"
+	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/review/effect"
@@ -35,7 +36,12 @@ func reviewMoved(both *compare.Comparison) (effects []effect.Effect) {
 	for _, m := range both.Moved {
 		e := effect.Of(m.Object.ID(), kind.Effect{Type: effect.ObjectMoved,
 			What: "moves from " + name(m.From) + " to " + name(m.To)})[0]
-		lost, severity := guards.Loss(both, compare.Change{Before: m.Object.Unstructured, InstalledBy: m.From})
+		gone := compare.Change{Before: m.Object.Unstructured, InstalledBy: m.From}
+		lost, severity := guards.Loss(both, gone)
+		if crd.Is(m.Object.Unstructured) && compare.KeptBy(gone) == nil {
+			lost = "all objects of its kind are deleted with it"
+			severity = effect.Grave
+		}
 		if severity >= effect.Grave && prunes(both, m.From) {
 			e.AddRisk("the former may delete it before the other applies it: "+lost, severity)
 		}

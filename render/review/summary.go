@@ -79,9 +79,13 @@ func reservedIn(both *compare.Comparison) (names []string) {
 	if len(reserved) == 0 {
 		return nil
 	}
+	sync := manifest.ID{} // of the whole environment
+	if both.Environment != nil {
+		sync = both.Environment.Sync()
+	}
 	for _, c := range both.Changes {
 		owner, _ := compare.OwnerOf(both.Kinds, c.Object().Unstructured)
-		by := append([]manifest.ID{c.Object().ID(), owner,
+		by := append([]manifest.ID{c.Object().ID(), owner, sync,
 			{Kind: "Namespace", Name: compare.NamespaceOf(c.Object().Unstructured)}}, both.Above(c.InstalledBy)...)
 		if c.Before != nil { // of another name
 			by = append(by, compare.IDOf(c.Before))

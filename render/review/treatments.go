@@ -110,9 +110,15 @@ func reviewTreatments(c compare.Change) (effects []kind.Effect) {
 			effects = append(effects, e)
 		}
 	}
+	isHook := delivery.Find(is, delivery.Hooked, delivery.Ended) != nil // which runs at each sync
 	for _, s := range is {
-		if !hasTreatment(was, s) {
+		switch {
+		case !hasTreatment(was, s):
 			add(s, treatments[s.Treatment].begins)
+		case s.Treatment == delivery.Recreated && !isHook:
+			effects = append(effects, kind.Effect{Type: effect.ObjectTreated,
+				What: kind.Say("%s deletes and creates it again: %s is %s", string(s.Tool), s.Key, s.Value),
+				Risk: "it is gone until then: its Pods stop before new ones start, and its data is lost"})
 		}
 	}
 	for _, s := range was {

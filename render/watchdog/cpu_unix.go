@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -22,10 +23,20 @@ func ownCPUTime() time.Duration {
 // tick is the unit of CPU time in /proc: USER_HZ is 100 on every architecture of Go.
 const tick = 10 * time.Millisecond
 
-// cpuTimeOf returns the CPU time of a running child or, without /proc, the time since its start.
+// hasProc reports whether the system has /proc.
+var hasProc = sync.OnceValue(func() bool {
+	_, err := os.Stat("/proc/self/stat")
+	return err == nil
+})
+
+// cpuTimeOf returns the CPU time of a running child or, without /proc, the time since its start. It is 0 for a child
+// that has just ended, whose time counts when it is done.
 func cpuTimeOf(pid int, start time.Time) time.Duration {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
+	switch {
+	case err != nil && hasProc():
+		return 0
+	case err != nil:
 		return time.Since(start)
 	}
 	// After the name in parentheses, the fields 3 and on: utime is the 14th, stime the 15th.

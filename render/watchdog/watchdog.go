@@ -38,16 +38,22 @@ const (
 	// stepsOfObject is the number of steps of an object. Small input may become manyObjects, in all environments.
 	stepsOfObject = 12
 	manyObjects   = 150_000
+	// Small input may become manyShared bytes, and larger input some more for each of its own.
+	manyShared   = 80 << 20
+	sharedOfByte = 50
+	// atOnce is the number of environments that a run may be in the middle of: their bytes are no measure of all.
+	atOnce = 4
 )
 
-// input is what a run has read, in bytes: of all files, and again by other environments.
-type input struct{ files, shared int64 }
+// input is what a run has read, in bytes: of all files, again by other environments, and of the names that git lists.
+type input struct{ files, shared, listed int64 }
 
 func (l Limits) of(in input) Limits {
 	more := max(in.files-smallInput, 0)
+	again := in.shared + in.listed
 	return Limits{
-		cmp.Or(l.CPU, leastCPU+time.Duration(more)*cpuForByte+time.Duration(in.shared)*cpuForShared),
-		cmp.Or(l.Memory, leastMemory+more*memoryOfByte+in.shared*memoryOfShared),
+		cmp.Or(l.CPU, leastCPU+time.Duration(more)*cpuForByte+time.Duration(again)*cpuForShared),
+		cmp.Or(l.Memory, leastMemory+more*memoryOfByte+again*memoryOfShared),
 	}
 }
 
@@ -66,15 +72,19 @@ type run struct {
 }
 
 // excess returns a description of the limit that a run exceeds, and the flag that raises it; nothing if it exceeds
-// none. A run of many environments ends early if small input would become too many objects, unless there is a limit.
+// none. A run of many environments ends early if small input would become too many objects, or be read too often,
+// unless there is a limit.
 func (r *run) excess(l Limits) (description, flag string) {
 	most := l.of(r.input)
 	objects := r.steps / stepsOfObject * int64(r.all) / int64(max(r.done, 1))
+	shared := r.shared * int64(r.all) / int64(max(r.done, 1))
 	switch {
 	case r.now.cpu-r.start.cpu > most.CPU:
 		return fmt.Sprintf("takes over %s of CPU time", most.CPU.Round(time.Second)), "--max-cpu"
 	case r.now.memory-r.start.live > most.Memory:
 		return fmt.Sprintf("takes over %d MiB of memory", most.Memory>>20), "--max-memory"
+	case l.CPU == 0 && r.done > atOnce && shared > manyShared+r.files*sharedOfByte:
+		return fmt.Sprintf("is one of %d environments, and all would read some %d MiB", r.all, shared>>20), "--max-cpu"
 	case l.CPU == 0 && r.done > 0 && r.all > 1 && objects > manyObjects+r.files:
 		return fmt.Sprintf("is one of %d environments, and all would have some %d objects", r.all, objects), "--max-cpu"
 	}
@@ -143,8 +153,8 @@ func Hold() (release func()) {
 	})
 }
 
-// Read adds the bytes of a file, or of an answer of another program, to the input of the run, once by its name. It
-// checks the CPU time, so that no input is read by a run that has none left.
+// Read adds the bytes of a file to the input of the run, once by its name. It checks the CPU time, so that no input is
+// read by a run that has none left.
 func Read(file string, size int) {
 	dog.Lock()
 	defer dog.Unlock()
@@ -164,6 +174,15 @@ func Share(size int) {
 	dog.Lock()
 	defer dog.Unlock()
 	dog.shared += int64(size)
+}
+
+// List adds the bytes of an answer of git: names, which cost as little as bytes that were read before.
+func List(size int) {
+	dog.Lock()
+	defer dog.Unlock()
+	dog.listed += int64(size)
+	dog.now.cpu = max(dog.now.cpu, cpuTime())
+	checkLimits()
 }
 
 // Open notes that kustomize opens a file.

@@ -28,6 +28,8 @@ func TestRunExceedsItsLimits(t *testing.T) {
 		"more, that a command paid for": {run: run{start: usage{cpu: 30 * time.Second}, now: usage{cpu: 34 * time.Second}}},
 		"shared input":                  {run: run{input: input{shared: 4_000_000}, now: usage{cpu: 14 * time.Second}}},
 		"more than shared input needs":  {run: run{input: input{shared: 4_000_000}, now: usage{cpu: 16 * time.Second}}, want: "--max-cpu"},
+		"names of files":                {run: run{input: input{listed: 800_000}, now: usage{cpu: 8 * time.Second}}},
+		"more than names of files need": {run: run{input: input{listed: 800_000}, now: usage{cpu: 10 * time.Second}}, want: "--max-cpu"},
 		"the least memory":              {run: run{now: usage{memory: 800 * mib}}},
 		"more memory":                   {run: run{now: usage{memory: 801 * mib}}, want: "--max-memory"},
 		"more memory, of a large input": {run: run{input: input{files: 20_000_000}, now: usage{memory: 2000 * mib}}},
@@ -37,6 +39,8 @@ func TestRunExceedsItsLimits(t *testing.T) {
 		"600 environments":              {run: run{done: 6, all: 600, steps: 6 * 12_000, now: usage{cpu: time.Second}}, want: "--max-cpu"},
 		"600 environments, and allowed": {run: run{done: 6, all: 600, steps: 6 * 12_000, now: usage{cpu: 4 * time.Second}}, limits: Limits{CPU: 5 * time.Second}},
 		"600 environments of files":     {run: run{input: input{files: 1_000_000}, done: 6, all: 600, steps: 6 * 12_000, now: usage{cpu: 10 * time.Second}}},
+		"600 environments of a base":    {run: run{input: input{files: 500_000, shared: 2_500_000}, done: 5, all: 600}, want: "--max-cpu"},
+		"20 environments of a base":     {run: run{input: input{files: 500_000, shared: 2_500_000}, done: 5, all: 20}},
 		"600 environments, at first":    {run: run{all: 600, steps: 12_000, now: usage{cpu: time.Second}}},
 	} {
 		description, flag := test.run.excess(test.limits)
@@ -155,6 +159,17 @@ func TestChildrenCount(t *testing.T) {
 	done()
 	if counted := cpuTime() - before; counted < 50*time.Millisecond {
 		t.Errorf("counts %s of a child that has ended", counted)
+	}
+}
+
+// A child that waits long for a processor, or for a pipe, may end between two measurements.
+func TestEndedChildrenCountTheirCPUTimeAlone(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "true")
+	if err := cmd.Run(); err != nil {
+		t.Skip(err)
+	}
+	if used := cpuTimeOf(cmd.Process.Pid, time.Now().Add(-time.Hour)); runtime.GOOS == "linux" && used > time.Second {
+		t.Errorf("counts %s", used)
 	}
 }
 

@@ -173,12 +173,12 @@ func changesRepository(_ *compare.Comparison, _ compare.Change, f compare.FieldC
 // isUpgraded reports whether an image has a new major version, and its Pods keep data: a database may not start on the
 // files of another one.
 func isUpgraded(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
-	if f.Before == nil || f.After == nil || image.StepOf(*f.Before, *f.After) != image.Major {
+	if f.Before == nil || f.After == nil || !image.IsNewSeries(*f.Before, *f.After) {
 		return false
 	}
 	keepsData := func(t podsecurity.Template) bool {
 		return slices.ContainsFunc(t.Spec.Volumes, func(v corev1.Volume) bool {
-			return v.PersistentVolumeClaim != nil || v.HostPath != nil
+			return v.PersistentVolumeClaim != nil || v.HostPath != nil || v.NFS != nil || v.ISCSI != nil || v.FC != nil
 		})
 	}
 	claims, _, _ := unstructured.NestedSlice(c.After.Object, "spec", "volumeClaimTemplates")

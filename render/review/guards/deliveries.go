@@ -14,6 +14,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/review/effect"
 	"example.com/gatehouse/render/review/image"
+	"example.com/gatehouse/render/review/known"
 )
 
 const (
@@ -72,6 +73,9 @@ func undelivered(both *compare.Comparison, removed compare.Change) kind.Sentence
 
 // sources guard the sources of deliveries, and other objects whose fields nearly all decide what is delivered.
 var sources = []guard{{fields: ordinary}, {risk: syncs, lost: undelivers}}
+
+// applicationSets guard the fields of an ApplicationSet that decide beyond its Applications.
+var applicationSets = append([]guard{{fields: known.OfSets, when: showsAll}}, sources...)
 
 // resourceSets guard the fields of a ResourceSet that decide beyond its objects.
 var resourceSets = append([]guard{{fields: at("spec.commonMetadata", "spec.inputs", "spec.resources",

@@ -159,7 +159,7 @@ var guards = map[string][]guard{
 			severity: grave},
 	},
 	"Application.argoproj.io":                         applications,
-	"ApplicationSet.argoproj.io":                      sources,
+	"ApplicationSet.argoproj.io":                      applicationSets,
 	"ArtifactGenerator.source.extensions.fluxcd.io":   sources,
 	"ResourceSet.fluxcd.controlplane.io":              resourceSets,
 	"ResourceSetInputProvider.fluxcd.controlplane.io": sources,

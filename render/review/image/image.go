@@ -48,6 +48,23 @@ const (
 // with the same major version, and with a digest if the other has one.
 func IsNewVersion(was, is string) bool { return StepOf(was, is) == Later }
 
+// inPairs matches the databases whose major versions have two numbers: no release reads the files of a later one.
+var inPairs = regexp.MustCompile(
+	`(^|/)(cockroach|mariadb|mongo|mongodb|mysql|mysql-server|percona|percona-server|percona-server-mongodb)$`)
+
+// IsNewSeries reports whether an image is a later one of another major version.
+func IsNewSeries(was, is string) bool {
+	switch StepOf(was, is) {
+	case Major:
+		return true
+	case Later:
+		before := readTag(Tag(was)).numbers
+		after := readTag(Tag(is)).numbers
+		return inPairs.MatchString(Repository(is)) && len(before) > 1 && len(after) > 1 && before[1] != after[1]
+	}
+	return false
+}
+
 // StepOf compares two images. A digest without a tag says nothing, and so does the first digest of a tag that stays.
 func StepOf(was, is string) Step {
 	if Repository(was) != Repository(is) || strings.Contains(was, "@") && !strings.Contains(is, "@") {

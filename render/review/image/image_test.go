@@ -52,3 +52,21 @@ const (
 	digest = "0123456789012345678901234567890123456789012345678901234567890123"
 	other  = "1123456789012345678901234567890123456789012345678901234567890123"
 )
+
+func TestSeriesOfDatabases(t *testing.T) {
+	for _, test := range []struct {
+		was, is string
+		want    bool
+	}{
+		{"postgres:16.4", "postgres:17.0", true},
+		{"postgres:16.4", "postgres:16.5", false},
+		{"mongo:4.2.1", "mongo:4.4.0", true},
+		{"mysql:8.0", "mysql:8.4", true},
+		{"docker.io/bitnami/mariadb:10.6.12-debian-11-r3", "docker.io/bitnami/mariadb:10.6.13-debian-11-r0", false},
+		{"web:1.2.3", "web:1.3.0", false},
+	} {
+		if got := IsNewSeries(test.was, test.is); got != test.want {
+			t.Errorf("%s to %s: got %t", test.was, test.is, got)
+		}
+	}
+}

@@ -94,6 +94,11 @@ var rows = []row{
 			`parameters|values|valuesObject)|kustomize\.images))([.\[]|$)`), when: changesSetting,
 	},
 	{
+		name:   "elements of sets", // so do they here: all that a set makes is compared
+		kinds:  regexp.MustCompile(`^ApplicationSet\.argoproj\.io$|^ResourceSet\.fluxcd\.controlplane\.io$`),
+		fields: OfSets, when: changesSetting,
+	},
+	{
 		name: "versions of charts", // so do they here
 		kinds: regexp.MustCompile(`^(HelmRelease\.helm|(HelmChart|OCIRepository)\.source)\.toolkit\.fluxcd\.io$|` +
 			`^Application\.argoproj\.io$`),
@@ -101,6 +106,12 @@ var rows = []row{
 			`sources?(\[[^\]]*\])?\.targetRevision)$`), when: changesVersion,
 	},
 }
+
+// OfSets matches the settings of sets that decide nothing beyond the objects that a set makes.
+var OfSets = regexp.MustCompile(`^spec\.(inputs\[[^\]]*\]|` +
+	`generators\[\d+\](\.(matrix|merge)\.generators\[\d+\])*\.list\.elements\[[^\]]*\]|` +
+	`template\.spec\.sources?(\[[^\]]*\])?\.(helm\.(parameters|values|valuesObject)|kustomize\.images))` +
+	`([.\[]|$)`)
 
 // Is reports whether the change of a field is ordinary.
 func Is(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
@@ -128,10 +139,13 @@ func isSet(_ *compare.Comparison, _ compare.Change, f compare.FieldChange) bool 
 	return f.Before != nil && f.After != nil
 }
 
+// inValue matches paths within the values that a definition has for objects.
+var inValue = regexp.MustCompile(`\.(default|enum)[.\[]`)
+
 // isText reports whether a change is of texts, and not of a field that is called description.
 func isText(_ *compare.Comparison, _ compare.Change, f compare.FieldChange) bool {
 	isBranch := func(text *string) bool { return text != nil && strings.HasPrefix(*text, "{") }
-	return !isBranch(f.Before) && !isBranch(f.After) && !strings.Contains(f.Path, ".default.")
+	return !isBranch(f.Before) && !isBranch(f.After) && !inValue.MatchString(f.Path)
 }
 
 func isBuiltIn(_ *compare.Comparison, c compare.Change, _ compare.FieldChange) bool {
@@ -170,7 +184,8 @@ func keepsHistory(_ *compare.Comparison, _ compare.Change, f compare.FieldChange
 }
 
 // fits reports whether Pods keep their class of quality of service and find room: their limits do not fall, they
-// request no more than half as much again, and nothing in their namespace limits them.
+// request no more than half as much again, nothing in their namespace limits them, and no autoscaler there measures
+// them by their requests.
 func fits(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
 	classes := func(o *unstructured.Unstructured) (all []corev1.PodQOSClass) {
 		for _, t := range both.Templates(o) {
@@ -180,15 +195,18 @@ func fits(both *compare.Comparison, c compare.Change, f compare.FieldChange) boo
 	}
 	least := 0.5
 	most := 1.5
-	if strings.Contains(f.Path, ".limits.") {
+	isLimit := strings.Contains(f.Path, ".limits.")
+	if isLimit {
 		least = 1
 		most = 2
 	}
 	if c.After.GetKind() == "DaemonSet" { // on each node
 		most = 1
 	}
+	m := both.Mentions()
+	namespace := compare.NamespaceOf(c.After)
 	return isBetween(f, least, most) && slices.Equal(classes(c.Before), classes(c.After)) &&
-		!both.Mentions().Limited.Has(compare.NamespaceOf(c.After))
+		!m.IsLimited(namespace) && (isLimit || !m.Scaled.Has(namespace))
 }
 
 // isBetween reports whether a quantity changes to no less than a part of it, and to no more than another part.
@@ -211,7 +229,7 @@ func keepsCapacity(both *compare.Comparison, c compare.Change, f compare.FieldCh
 	if m.Scaled.Has(namespace) || is < was && m.Budgeted.Has(namespace) {
 		return false
 	}
-	return is < was || !m.Limited.Has(namespace) && !slices.ContainsFunc(both.Templates(c.After), isBound)
+	return is < was || !m.IsLimited(namespace) && !slices.ContainsFunc(both.Templates(c.After), isBound)
 }
 
 // isBound reports whether a second Pod of a template may not start, or not on the same node: it has a volume that is
@@ -248,9 +266,11 @@ func changesVersion(both *compare.Comparison, c compare.Change, f compare.FieldC
 }
 
 // changesSetting reports whether a delivery changes objects, and a setting that it had, or a value: values that nothing
-// reads have a row of their own.
+// reads have a row of their own. No row shows a variable in an encrypted object.
 func changesSetting(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
-	return (isSet(both, c, f) || strings.Contains(f.Path, ".values")) && changesInstalled(both, c, f)
+	isVariable := strings.HasPrefix(f.Path, "spec.postBuild.")
+	return (isSet(both, c, f) || strings.Contains(f.Path, ".values")) && changesInstalled(both, c, f) &&
+		!(isVariable && both.Mentions().Encrypted.Has(c.Object().ID()))
 }
 
 // changesInstalled reports whether a delivery changes objects, which have rows of their own, and all of them are known.

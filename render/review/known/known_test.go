@@ -29,6 +29,12 @@ const (
 	cluster = `{apiVersion: postgresql.cnpg.io/v1, kind: Cluster, metadata: {name: d, namespace: ns}, spec: {instances: 3, imageName: "ghcr.io/cloudnative-pg/postgresql:16.4"}}
 ---
 `
+	set = `{apiVersion: argoproj.io/v1alpha1, kind: ApplicationSet, metadata: {name: r, namespace: ns}, spec: {generators: [{list: {elements: [{name: x, tag: a}]}}]}}
+---
+`
+	autoscaler = `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: a, namespace: ns}}
+---
+`
 	service = `{apiVersion: v1, kind: Service, metadata: {name: a, namespace: ns}, spec: {ports: [{port: 80}]}, status: {loadBalancer: {}}}
 ---
 `
@@ -54,6 +60,9 @@ func TestRowsTellOrdinaryChanges(t *testing.T) {
 				{"", labelled("helm.sh/chart: a") + selecting("helm.sh/chart: a"), "labels: {helm.sh/chart: a}", "labels: {helm.sh/chart: b}"},
 				{"", labelled("helm.sh/chart: a") + "{apiVersion: example.com/v1, kind: Scrape, metadata: {name: s}, spec: {keep: [__meta_kubernetes_pod_label_helm_sh_chart]}}", "labels: {helm.sh/chart: a}", "labels: {helm.sh/chart: b}"},
 				{"", labelled("helm.sh/chart: a") + "{apiVersion: v1, kind: ConfigMap, metadata: {name: s}, data: {a: 'keep helm.sh/chart=a'}}", "labels: {helm.sh/chart: a}", "labels: {helm.sh/chart: b}"},
+				{"", labelled("helm.sh/chart: a") + "{apiVersion: v1, kind: Secret, metadata: {name: s}, data: {a: a2VlcDogX19tZXRhX2t1YmVybmV0ZXNfcG9kX2xhYmVsX2hlbG1fc2hfY2hhcnQ=}}", "labels: {helm.sh/chart: a}", "labels: {helm.sh/chart: b}"},
+				{"", labelled("helm.sh/chart: a") + `{apiVersion: v1, kind: ConfigMap, metadata: {name: s}, data: {a: '{.metadata.labels.helm\.sh/chart}'}}`, "labels: {helm.sh/chart: a}", "labels: {helm.sh/chart: b}"},
+				{"", labelled("chart: a") + "{apiVersion: v1, kind: ConfigMap, metadata: {name: s}, data: {a: 'object.metadata.labels.chart != 1'}}", "labels: {chart: a}", "labels: {chart: b}"},
 				{"", labelled("chartmuseum: a"), "chartmuseum: a", "chartmuseum: b"}}},
 		"notes": {definition, []edit{{"version: v1", "version: v2"}}, []edit{{"controller-gen.kubebuilder.io/version: v1", "example.com/version: v2"},
 			{"", strings.Replace(service, "status:", "more: {metadata: {annotations: {description: a}}}, status:", 1), "description: a", "description: b"}}},
@@ -63,9 +72,10 @@ func TestRowsTellOrdinaryChanges(t *testing.T) {
 			[]edit{{"web:1.2.0", "web:latest"}, {"web:1.2.0", "web:2.0.0"}, {"web:1.2.0", "web:1.1.0"}, {"registry.example.com", "registry.example.org"}, {"image: \"registry.example.com/web:1.2.0\"", "image: \"registry.example.com/web:1.3.0\", command: [sh]"},
 				{"", strings.Replace(deployment, "resources:", `imageBefore: "web:1.2.0", resources:`, 1), `"web:1.2.0"`, `"web:1.3.0"`}}},
 		"resources": {deployment, []edit{{"memory: 64Mi", "memory: 96Mi"}, {"cpu: 100m", "cpu: 50m"},
-			{"", limited, "limits: {memory: 1Gi}", "limits: {memory: 2Gi}"}},
+			{"", limited, "limits: {memory: 1Gi}", "limits: {memory: 2Gi}"}, {"", limited + autoscaler, "limits: {memory: 1Gi}", "limits: {memory: 2Gi}"}},
 			[]edit{{"memory: 64Mi", "memory: 1Gi"}, {"memory: 64Mi", "memory: 128Mi"}, {"", limited, "limits: {memory: 1Gi}", "limits: {memory: 900Mi}"},
 				{"", limited + "{apiVersion: v1, kind: LimitRange, metadata: {name: l, namespace: ns}}", "limits: {memory: 1Gi}", "limits: {memory: 2Gi}"},
+				{"", deployment + autoscaler, "cpu: 100m", "cpu: 50m"}, {"", deployment + "{apiVersion: quota.openshift.io/v1, kind: ClusterResourceQuota, metadata: {name: q}}", "cpu: 100m", "cpu: 50m"},
 				{"", strings.Replace(deployment, "kind: Deployment", "kind: DaemonSet", 1), "cpu: 100m", "cpu: 150m"}, {"memory: 64Mi", "memory: 1Mi"}, {"{requests: {cpu: 100m, memory: 64Mi}}", "{}"}, {"requests: {cpu: 100m, memory: 64Mi}", "requests: {cpu: 200m, memory: 64Mi}, limits: {cpu: 200m, memory: 64Mi}"},
 				{"", strings.Replace(deployment, "memory: 64Mi", "memory: 64Mi, memoryMore: 64Mi", 1), "memoryMore: 64Mi", "memoryMore: 96Mi"}}},
 		"replicas": {deployment, []edit{{"replicas: 2", "replicas: 4"}, {"replicas: 2", "replicas: 3"},
@@ -90,6 +100,8 @@ func TestRowsTellOrdinaryChanges(t *testing.T) {
 		"descriptions of definitions": {definition, []edit{{"description: old", "description: new"}}, []edit{{"default: old", "default: new"},
 			{"default: old}", "default: old}, description: {}"},
 			{"", strings.Replace(definition, "default: old", "default: {description: x}", 1), "description: x", "description: y"},
+			{"", strings.Replace(definition, "default: old", "default: [{description: x}]", 1), "description: x", "description: y"},
+			{"", strings.Replace(definition, "default: old", "enum: [{description: x}]", 1), "description: x", "description: y"},
 			{"", strings.Replace(definition, "apiextensions.k8s.io/v1, kind: CustomResourceDefinition", "example.com/v1, kind: Widget", 1), "description: old", "description: new"},
 			{"", strings.Replace(definition, "description: old", "descriptionMore: old", 1), "descriptionMore: old", "descriptionMore: new"},
 			{"", strings.Replace(definition, "spec: {group", "more: {spec: {versions: [{name: v1, schema: {openAPIV3Schema: {description: x}}}]}}, spec: {group", 1), "description: x", "description: y"}}},
@@ -102,6 +114,13 @@ func TestRowsTellOrdinaryChanges(t *testing.T) {
 			{"", strings.Replace(cluster, "postgresql.cnpg.io/v1, kind: Cluster", "example.com/v1, kind: Widget", 1), "postgresql:16.4", "postgresql:16.5"},
 			{"", strings.Replace(cluster, "imageName", "imageNameMore", 1), "postgresql:16.4", "postgresql:16.5"},
 			{"", strings.Replace(cluster, "spec: {", "more: {spec: {imageName: 'a/b:1.1'}}, spec: {", 1), "a/b:1.1", "a/b:1.2"}}},
+		"elements of sets": {set + service, []edit{{"tag: a", "tag: b", "port: 80", "port: 81"},
+			{"", strings.Replace(set, "list: {elements: [{name: x, tag: a}]}", "matrix: {generators: [{list: {elements: [{tag: a}]}}]}", 1) + service, "tag: a", "tag: b", "port: 80", "port: 81"},
+			{"", strings.Replace(set, "spec: {", "spec: {template: {spec: {source: {helm: {values: 'tag: c'}}}}, ", 1) + service, "tag: c", "tag: d", "port: 80", "port: 81"}}, []edit{
+			{"", strings.Replace(set, "spec: {", "spec: {template: {spec: {source: {path: c}}}, ", 1) + service, "path: c", "path: d", "port: 80", "port: 81"}, {"tag: a", "tag: b"},
+			{"", strings.Replace(set, "argoproj.io/v1alpha1, kind: ApplicationSet", "example.com/v1, kind: Widget", 1) + service, "tag: a", "tag: b", "port: 80", "port: 81"},
+			{"list: {elements", "list: {template: {a: b}, elements", "port: 80", "port: 81"},
+			{"", strings.Replace(set, "spec: {", "more: {spec: {inputs: [{tag: c}]}}, spec: {", 1) + service, "tag: c", "tag: d", "port: 80", "port: 81"}}},
 		"settings of deliveries": {release + service, []edit{{"tag: a", "tag: b", "port: 80", "port: 81"}}, []edit{{"tag: a", "tag: b"},
 			{"", strings.Replace(release, "helm.toolkit.fluxcd.io/v2, kind: HelmRelease", "example.com/v2, kind: Widget", 1) + service, "tag: a", "tag: b", "port: 80", "port: 81"},
 			{"", strings.Replace(release, "spec: {", "more: {spec: {values: {tag: c}}}, spec: {", 1) + service, "tag: c", "tag: d", "port: 80", "port: 81"}}},

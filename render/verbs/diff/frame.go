@@ -164,7 +164,12 @@ func (f *frame) untold(isStaged map[string]bool) []change {
 		risk, rank := f.judge(file)
 		isUntracked := file.Before == nil && !isStaged[file.Path]
 		isLeftover := isUntracked && rank > rankRendered && isBeside(file.Path) // such as the output of a job
-		if !isLeftover && !f.isExplained(file) {
+		isRemarked := (risk == "" || risk == maySync) && f.isRemarked(file)
+		if isRemarked {
+			risk = remarked
+			rank = rankManifest
+		}
+		if !isLeftover && (isRemarked || !f.isExplained(file)) {
 			said := compare.FrameChange{File: file.Path, Action: actionOf(file), Risk: risk}
 			changes = append(changes, change{said, rank})
 		}
@@ -213,6 +218,13 @@ func (f *frame) isExplained(file git.FileChange) bool {
 		return f.looked.Has(name) || !f.knowsSources(within)
 	}
 	return f.isConsumed(file, name) && isBeside(file.Path)
+}
+
+// isRemarked reports whether a file has other comments by which Flux sets images: no row shows these.
+func (f *frame) isRemarked(file git.FileChange) bool {
+	name := f.git.InFolder(file.Path)
+	return file.Before != nil && file.After != nil && source.IsYAML(name) && f.git.Holds(file.Path) &&
+		!slices.Equal(f.base.Markers(name), f.repository.Markers(name))
 }
 
 // isConsumed reports whether known parts of environments consume a file, before the change and after it.

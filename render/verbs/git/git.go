@@ -157,7 +157,7 @@ func (r *Repository) git(ctx context.Context, stdin io.Reader, args ...string) (
 		err = cmd.Wait()
 		done()
 	}
-	watchdog.Read(strings.Join(append([]string{"git"}, args...), " "), out.Len())
+	watchdog.List(out.Len())
 	return out.String(), commandError(ctx, args, stderr.String(), err)
 }
 

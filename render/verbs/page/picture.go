@@ -72,7 +72,7 @@ func pictureOf(both *compare.Comparison) picture {
 				continue
 			}
 			n := &node{X: depth * indent, Y: len(p.Nodes) * lineHeight, Name: kind.Visible(d.Of.String()),
-				Changed: changed[d.Of.ID()]}
+				Changed: changed[d.By()]}
 			n.Details = details(d)
 			for _, reason := range d.Unknown {
 				n.Unknown = append(n.Unknown, kind.Visible(reason))
