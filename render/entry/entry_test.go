@@ -105,7 +105,7 @@ resources: [c.yaml]
 			"-- root/values.yaml --\n-- root/values-prod.yaml --\n-- root/values-test.yml --\n",
 			[]string{"./root@prod root/values-prod.yaml", "./root@test root/values-test.yml"}},
 		"a chart of a Rollout": {"-- web/Chart.yaml --\nname: web\n-- web/templates/a.yaml --\napiVersion: argoproj.io/v1alpha1\nkind: Rollout\n", nil},
-		"an app with a component apart": {fleet + sync + "-- off/ks.yaml --\n" + strings.Split(strings.Replace(sync, "path: ./apps", "path: ./off/app, components: [../../apps]", 1), "--\n")[1] + "-- off/app/kustomization.yaml --\nresources: []\n",
+		"an app with a component apart": {fleet + sync + "-- side/ks.yaml --\n" + strings.Split(strings.Replace(sync, "path: ./apps", "path: ./side/app, components: [../../common]", 1), "--\n")[1] + "-- side/app/kustomization.yaml --\nresources: []\n-- common/kustomization.yaml --\nkind: Component\n",
 			[]string{"./cluster"}},
 		"apps alone":         {fleet, []string{"./apps", "./gone", "./off"}},
 		"one in its own app": {fleet + sync + "-- apps/listed/self.yaml --\n" + strings.Split(strings.Replace(sync, "path: ./apps", "path: ./apps/listed", 1), "--\n")[1], []string{"./cluster"}},
