@@ -196,6 +196,9 @@ func TestEntriesAreTheRootsOfWhatDelivers(t *testing.T) {
 		"a chart of Applications": {app("boot/apps.yaml", "apps", "source: {path: apps}") + chart +
 			overlay("sites/web", "resources: []"), "./boot(boot/apps.yaml)"},
 		"a chart alone": {chart, "./apps"},
+		"a chart with any path in a kustomization": {overlay("prod", "helmGlobals: {chartHome: ../charts}\nhelmCharts: [{name: apps}]") +
+			"-- charts/apps/Chart.yaml --\nname: apps\n-- charts/apps/templates/a.yaml --\napiVersion: argoproj.io/v1alpha1\n" +
+			"kind: Application\nspec:\n  source:\n    path: {{ .path }}\n" + overlay("web", "resources: [c.yaml]") + "-- web/c.yaml --\n" + configMap, "./prod"},
 		"what is applied by hand, to one cluster": {app("a/a.yaml", "a", "source: {path: web}") +
 			app("b/b.yaml", "b", "source: {path: web}") + "-- a/c.yaml --\n" + configMap + "-- a/values.yaml --\na: b\n" +
 			web, ".(a/a.yaml a/c.yaml b/b.yaml)"},

@@ -92,8 +92,8 @@ var fixtures = []string{"testdata", "fixtures", "node_modules"}
 // newGraph reads each YAML file once, without rendered environments.
 func newGraph(r Repository) *graph {
 	g := &graph{files: r.Files, tree: r.Tree, origin: r.Origin, said: r.Settings,
-		known: r.Settings.Anywhere(), folders: map[string]*files{}, in: map[string][]*sync{}, objects: map[string]bool{}, loaded: map[string]bool{},
-		paths: map[string][]string{}}
+		known: r.Settings.Anywhere(), folders: map[string]*files{}, in: map[string][]*sync{},
+		objects: map[string]bool{}, loaded: map[string]bool{}, paths: map[string][]string{}}
 	g.list(".", files{})
 	for _, f := range g.listed {
 		if f.isDir || !source.IsYAML(f.name) && path.Ext(f.name) != ".json" {

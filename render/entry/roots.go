@@ -108,7 +108,8 @@ func (g *graph) entries(isNone func(folder string) bool) (all []Entry) {
 		case off[r.place()], r.sync == nil && len(r.syncs) == 0 && !r.hasChart && g.leadsAnywhere:
 			continue
 		case r.sync == nil:
-			all = append(all, Entry{Name: CleanName("./" + r.folder), WithFolder: true, isDelivered: len(r.syncs) > 0 || r.hasChart,
+			all = append(all, Entry{Name: CleanName("./" + r.folder), WithFolder: true,
+				isDelivered:      len(r.syncs) > 0 || r.hasChart,
 				MayBeSubstituted: slices.ContainsFunc(g.syncs, func(s *sync) bool { return s.isFlux })})
 		case !r.isMoved() && !r.sync.isFlux && EnvironmentOf(g.files, r.sync.file) == "":
 			byHand = append(byHand, r)
