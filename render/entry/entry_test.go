@@ -228,6 +228,9 @@ func TestEntriesAreTheRootsOfWhatDelivers(t *testing.T) {
 			overlay("empty", "resources: []\npatches: []") + overlay("skeleton", "resources: ['{{ .name }}.yaml']") +
 			app("a/p.yaml", "p", "source: {path: web}") + app("testdata/t.yaml", "t", "source: {path: web}") +
 			app("b/t.yaml", "'${NAME}'", "source: {path: web}"), "./a"},
+		"a path that a program fills in": {app("root.tmpl.yaml", "root", "source: {path: 'envs/${env}'}") +
+			overlay("envs/dev", "resources: [c.yaml]") + "-- envs/dev/c.yaml --\n" + configMap +
+			app("envs/prod/a.yaml", "a", "source: {path: web}") + web, "envs/dev envs/prod(envs/prod/a.yaml)"},
 		"an Application of another repository": {app("a/root.yaml", "root",
 			"source: {repoURL: 'https://example.com/acme/other', path: .}") + app("b/web.yaml", "web", "source: {path: web}") + web,
 			".(a/root.yaml b/web.yaml)"},
