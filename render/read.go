@@ -97,7 +97,8 @@ func readEntry(repository *Repository, name string, options LoadOptions) (root *
 	overrides := path.Join(folder, overridesFolder)
 	switch {
 	case c.from.IsChart:
-		files = files.With(map[string][]byte{path.Join(folder, konfig.DefaultKustomizationFileName()): []byte("resources: []\n")})
+		file := path.Join(folder, konfig.DefaultKustomizationFileName())
+		files = files.With(map[string][]byte{file: []byte("resources: []\n")})
 	case c.from.IsByHand():
 		files = withResources(files, c.from)
 	case IsFolder(name) && files.KustomizationFile(folder) == "": // Flux writes one

@@ -33,8 +33,8 @@ type Entry struct {
 	Resources []string
 	// WithFolder reports whether the kustomization of the folder is applied as well.
 	WithFolder bool
-	// IsChart reports whether the folder is a chart that nothing here installs. ValueFiles are above its own values. They
-	// are assumed unless the settings name them.
+	// IsChart reports whether the folder is a chart that nothing here installs. ValueFiles are above its own values.
+	// They are assumed unless the settings name them.
 	IsChart    bool
 	ValueFiles []string
 	IsAssumed  bool

@@ -138,7 +138,7 @@ spec: {path: ./cluster, sourceRef: {kind: GitRepository, name: flux-system}}
 		"two that deliver each other":  {circle, []string{"./cluster"}},
 		"one in its own app":           {fleet + sync + "-- apps/listed/self.yaml --\n" + strings.Split(strings.Replace(sync, "path: ./apps", "path: ./apps/listed", 1), "--\n")[1], []string{"./cluster"}},
 		"a chart of a Rollout":         {"-- web/Chart.yaml --\nname: web\n-- web/templates/a.yaml --\napiVersion: argoproj.io/v1alpha1\nkind: Rollout\n", nil},
-		"an app with a component apart": {fleet + sync + "-- off/ks.yaml --\n" + strings.Split(strings.Replace(sync, "path: ./apps", "path: ./off/app, components: [../../apps]", 1), "--\n")[1] + "-- off/app/kustomization.yaml --\nresources: []\n",
+		"an app with a component apart": {fleet + sync + "-- side/ks.yaml --\n" + strings.Split(strings.Replace(sync, "path: ./apps", "path: ./side/app, components: [../../common]", 1), "--\n")[1] + "-- side/app/kustomization.yaml --\nresources: []\n-- common/kustomization.yaml --\nkind: Component\n",
 			[]string{"./cluster"}},
 	} {
 		var got []string
@@ -227,6 +227,9 @@ func TestEntriesAreTheRootsOfWhatDelivers(t *testing.T) {
 		"a chart of Applications": {app("boot/apps.yaml", "apps", "source: {path: apps}") + chart +
 			overlay("sites/web", "resources: []"), "./boot(boot/apps.yaml)"},
 		"a chart alone": {chart, "./apps"},
+		"a chart with any path in a kustomization": {overlay("prod", "helmGlobals: {chartHome: ../charts}\nhelmCharts: [{name: apps}]") +
+			"-- charts/apps/Chart.yaml --\nname: apps\n-- charts/apps/templates/a.yaml --\napiVersion: argoproj.io/v1alpha1\n" +
+			"kind: Application\nspec:\n  source:\n    path: {{ .path }}\n" + overlay("web", "resources: [c.yaml]") + "-- web/c.yaml --\n" + configMap, "./prod"},
 		"what is applied by hand, to one cluster": {app("a/a.yaml", "a", "source: {path: web}") +
 			app("b/b.yaml", "b", "source: {path: web}") + "-- a/c.yaml --\n" + configMap + "-- a/values.yaml --\na: b\n" +
 			web, ".(a/a.yaml a/c.yaml b/b.yaml)"},
@@ -259,6 +262,9 @@ func TestEntriesAreTheRootsOfWhatDelivers(t *testing.T) {
 			overlay("empty", "resources: []\npatches: []") + overlay("skeleton", "resources: ['{{ .name }}.yaml']") +
 			app("a/p.yaml", "p", "source: {path: web}") + app("testdata/t.yaml", "t", "source: {path: web}") +
 			app("b/t.yaml", "'${NAME}'", "source: {path: web}"), "./a"},
+		"a path that a program fills in": {app("root.tmpl.yaml", "root", "source: {path: 'envs/${env}'}") +
+			overlay("envs/dev", "resources: [c.yaml]") + "-- envs/dev/c.yaml --\n" + configMap +
+			app("envs/prod/a.yaml", "a", "source: {path: web}") + web, "envs/dev envs/prod(envs/prod/a.yaml)"},
 		"an Application of another repository": {app("a/root.yaml", "root",
 			"source: {repoURL: 'https://example.com/acme/other', path: .}") + app("b/web.yaml", "web", "source: {path: web}") + web,
 			".(a/root.yaml b/web.yaml)"},

@@ -20,6 +20,9 @@ type root struct {
 	hasChart bool
 }
 
+// delivers reports whether a root leads to objects that deliver.
+func (r root) delivers() bool { return len(r.syncs) > 0 || r.hasChart }
+
 // walk visits a vertex and all below it, the lowest ones first.
 func (g *graph) walk(from vertex, seen map[vertex]bool, leave func(vertex)) {
 	if seen[from] {
@@ -105,11 +108,10 @@ func (g *graph) entries(isNone func(folder string) bool) (all []Entry) {
 			all = append(all, g.ofChart(r.folder)...)
 			continue
 		case g.syncedBy(r) != "", isBelowAny(r.place(), byFlux): // Flux reads all levels
-		case off[r.place()], r.sync == nil && len(r.syncs) == 0 && !r.hasChart && g.leadsAnywhere:
+		case off[r.place()], r.sync == nil && !r.delivers() && g.leadsAnywhere:
 			continue
 		case r.sync == nil:
-			all = append(all, Entry{Name: CleanName("./" + r.folder), WithFolder: true,
-				isDelivered:      len(r.syncs) > 0 || r.hasChart,
+			all = append(all, Entry{Name: CleanName("./" + r.folder), WithFolder: true, isDelivered: r.delivers(),
 				MayBeSubstituted: len(g.syncs) > 0})
 		case !r.isMoved() && !r.sync.isFlux && EnvironmentOf(g.files, r.sync.file) == "":
 			byHand = append(byHand, r)

@@ -73,7 +73,9 @@ func (g *graph) syncsIn(file string, content []byte) (all []sync) {
 		return nil
 	}
 	for _, d := range source.Parse(file, content) {
-		if isLive := node.Text(d.Node(), "metadata", "uid") != ""; isLive || variable.MatchString(d.Name) {
+		isLive := node.Text(d.Node(), "metadata", "uid") != ""
+		isTemplate := strings.Contains(node.Text(d.Node(), "spec", "source", "path"), "${") // which Argo CD leaves alone
+		if isLive || isTemplate || variable.MatchString(d.Name) {
 			continue
 		}
 		if s := g.syncOf(d, file); s != nil {

@@ -35,14 +35,16 @@ func (f *FileSystem) InFetched(folder string) *FileSystem {
 
 func (f *FileSystem) inArtifact(top, ignore string) *FileSystem {
 	artifact := f.With(nil)
-	artifact.ignoring = &ignoring{files: f, file: sourceignore.IgnoreFile, top: top, own: sourceignore.ReadPatterns(strings.NewReader(ignore), nil),
+	artifact.ignoring = &ignoring{files: f, file: sourceignore.IgnoreFile, top: top,
+		own:      sourceignore.ReadPatterns(strings.NewReader(ignore), nil),
 		patterns: map[string][]gitignore.Pattern{}, ignored: map[string]bool{}}
 	return artifact
 }
 
 // isIgnored reports whether git ignores a file that is not there, by the files .gitignore of the tree.
 func (f *FileSystem) isIgnored(name string) bool {
-	by := &ignoring{files: f, file: ".gitignore", patterns: map[string][]gitignore.Pattern{}, ignored: map[string]bool{}}
+	by := &ignoring{files: f, file: ".gitignore", patterns: map[string][]gitignore.Pattern{},
+		ignored: map[string]bool{}}
 	return !f.Exists(name) && by.has(name)
 }
 

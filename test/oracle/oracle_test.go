@@ -32,7 +32,8 @@ var (
 	seed      = flag.Uint64("mutation-seed", 1, "the seed of TestReviewsTellWhatToolsChange")
 	mutations = flag.Int("mutations", 12, "the changes of each repository")
 	folder    = flag.String("repository", "", "the folder of a repository with a commit to change, instead of testdata")
-	rootsOf   = flag.String("roots", "", "its roots, with commas: flux FOLDER, kustomize FOLDER, apply FILES")
+	rootsOf   = flag.String("roots", "", "its roots, with commas: flux FOLDER, kustomize FOLDER, "+
+		"helm CHART VALUES, apply FILES")
 )
 
 // TestReviewsTellWhatToolsChange changes files of repositories, one at a time. The comment of an archive has its roots.

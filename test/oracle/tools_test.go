@@ -77,6 +77,12 @@ func renderAll(dir, artifact string, roots []string) (objects map[string][]strin
 				by := &object{Object: map[string]any{"kind": "Kustomization", "apiVersion": "kustomize.toolkit.fluxcd.io/v1"}}
 				by.SetName("root")
 				c.deliver(c.runFlux(by, at))
+			case "helm":
+				chart, values, _ := strings.Cut(at, " ")
+				by := &object{Object: map[string]any{}}
+				by.SetName(filepath.Base(chart))
+				by.SetNamespace("argocd")
+				c.deliver(runHelm(filepath.Join(dir, chart), by, must(os.ReadFile(filepath.Join(dir, values))), nil))
 			default:
 				for _, name := range must(filepath.Glob(filepath.Join(dir, at))) {
 					c.deliver(parse(must(os.ReadFile(name))))

@@ -100,7 +100,7 @@ type Rendered struct {
 	Content  []byte
 	Lines    []Position
 	Settings *Settings
-	// Lacking are the reasons of missing files, without which the chart does not render: of a dependency, or in Git LFS.
+	// Lacking are the reasons of missing dependencies and of files in Git LFS, without which the chart does not render.
 	Lacking []string
 }
 
