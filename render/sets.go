@@ -30,8 +30,11 @@ func (f *following) openSet(d *Delivery, files *source.FileSystem) []manifest.Pr
 	all, unknown, err := f.expandSet(d, files)
 	d.unknown(unknown...)
 	var problems []manifest.Problem
+	none := applicationset.NoMatchError{}
 	if refused := new(field.Error); errors.As(err, &refused) {
 		problems = problemsOfErrors([]manifest.Object{d.Of}, []error{err})
+	} else if errors.As(err, &none) && none.IsSure {
+		problems = warning(o, fmt.Sprintf("%v, so Argo CD makes no Application by this generator", err))
 	} else if err != nil && d.IsFlux {
 		return d.notJudged(err.Error())
 	} else if err != nil {
@@ -50,7 +53,7 @@ func (f *following) openSet(d *Delivery, files *source.FileSystem) []manifest.Pr
 			return p
 		})
 	}
-	if len(problems) > 0 && len(all) == 0 {
+	if len(problems) > 0 && len(all) == 0 && !none.IsSure {
 		return problems
 	}
 	made := make([]manifest.Object, len(all))
@@ -70,6 +73,7 @@ func (f *following) expandSet(d *Delivery, files *source.FileSystem) (all []*uns
 	if !d.IsFlux {
 		known := f.known.Of(d.InCluster)
 		known.Clusters = slices.Concat(f.world.clusters, known.Clusters)
+		known.Origin = f.origin
 		all, err = applicationset.Expand(d.InCluster, filesOfSet{files}, known)
 		return all, nil, err
 	}

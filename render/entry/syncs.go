@@ -245,7 +245,9 @@ func (g *graph) setResources(s *sync, set source.Document) {
 func (g *graph) setMade(s *sync, set source.Document) {
 	o, err := manifest.FromYAML(set.Node())
 	if err == nil {
-		all, _ := applicationset.Expand(o, g, g.known.Of(o)) // an error where the set is delivered
+		known := g.known.Of(o)
+		known.Origin = g.origin
+		all, _ := applicationset.Expand(o, g, known) // an error where the set is delivered
 		for _, u := range all {
 			g.addMade(s, u.Object)
 		}

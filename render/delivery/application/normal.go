@@ -18,8 +18,8 @@ var telling = map[Type][]string{
 }
 
 // normalized returns the only source of an Application without options that say nothing, such as directory: {}, which
-// would choose its type. The controller removes them, but from several sources it does not: see NormalizeApplicationSpec
-// in util/argo/argo.go.
+// would choose its type. The controller removes them, but not from several sources: see NormalizeApplicationSpec in
+// util/argo/argo.go.
 func (s Source) normalized() Source {
 	s.written = maps.Clone(s.written)
 	if s.isIdle(OfKustomize) {

@@ -4,6 +4,7 @@
 package applicationset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/templates"
 )
@@ -60,6 +62,8 @@ type Known struct {
 	Clusters []manifest.Object
 	// Parameters are of the kinds of generators that ask a server.
 	Parameters map[string][]map[string]any
+	// Origin tells which generators read the files.
+	Origin application.Origin
 }
 
 type params map[string]any
@@ -78,11 +82,15 @@ func Expand(set manifest.Object, files Files, known Known) (all []*unstructured.
 	if err != nil {
 		return nil, err
 	}
-	var unmatched error // of a generator: others make their Applications
+	var unmatched, asking error // of a generator: others make their Applications
 	for i, content := range e.Generators {
 		found, err := e.generate(content, nil, field.NewPath("spec", "generators").Index(i))
-		if none := (noMatchError{}); errors.As(err, &none) {
+		if none := (NoMatchError{}); errors.As(err, &none) {
 			unmatched = err
+			continue
+		}
+		if errors.As(err, new(AskingError)) {
+			asking = err
 			continue
 		}
 		if err != nil {
@@ -105,7 +113,7 @@ func Expand(set manifest.Object, files Files, known Known) (all []*unstructured.
 		u.SetNamespace(set.GetNamespace())
 	}
 	all, err = unique(all)
-	return all, errors.Join(err, unmatched)
+	return all, cmp.Or(err, asking, unmatched)
 }
 
 var errTooMany = fmt.Errorf("it makes over %d Applications", maxGenerated)

@@ -352,7 +352,7 @@ func (e *expansion) matrix(g nested, at *field.Path) (all []params, err error) {
 	var unmatched error
 	for _, outer := range first {
 		second, err := e.one(g.Generators[1], outer, at.Index(1))
-		if none := (noMatchError{}); errors.As(err, &none) {
+		if none := (NoMatchError{}); errors.As(err, &none) {
 			unmatched = err
 			continue
 		}

@@ -2,12 +2,14 @@ package applicationset
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/manifest"
 )
 
@@ -219,6 +221,42 @@ func TestAGeneratorThatAsksAServerMayBeKnown(t *testing.T) {
 		}
 		if got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// A generator whose files are not here hides no other one, and one that surely has none makes no Application.
+func TestAGeneratorReadsItsOwnRepository(t *testing.T) {
+	known := Known{Origin: application.Origin{URLs: []string{"https://git.example.com/acme/yard"}}}
+	for name, test := range map[string]struct{ url, more, folder, want, err string }{
+		"this repository":      {"https://git.example.com/acme/yard.git", "", "docks/*", "x- x-north", ""},
+		"another repository":   {"https://git.example.com/acme/harbour", "", "docks/*", "x-", "its source is another repository: https://git.example.com/acme/harbour"},
+		"another revision":     {"https://git.example.com/acme/yard", ", revision: v1.2.3", "docks/*", "x-", "its source is another revision: https://git.example.com/acme/yard"},
+		"surely none":          {"https://git.example.com/acme/yard", "", "none/*", "x-", "sure: no folder of this repository matches none/*"},
+		"perhaps of a mirror":  {"https://git.example.org/acme/yard", "", "none/*", "x-", "no folder of this repository matches none/*"},
+		"a parameter is a URL": {"{{url}}", "", "docks/*", "x- x-north", ""},
+	} {
+		o := manifest.Object{Unstructured: &unstructured.Unstructured{}}
+		content := "spec: {generators: [{git: {repoURL: '" + test.url + "', directories: [{path: " + test.folder + "}]" + test.more +
+			"}}, {list: {elements: [{path.basename: ''}]}}], template: {metadata: {name: 'x-{{path.basename}}'}}}"
+		if err := yaml.Unmarshal([]byte(content), &o.Object); err != nil {
+			t.Fatal(err)
+		}
+		all, err := Expand(o, filesOf(generatorFiles), known)
+		var names []string
+		for _, u := range all {
+			names = append(names, u.GetName())
+		}
+		slices.Sort(names)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		}
+		if none := (NoMatchError{}); errors.As(err, &none) && none.IsSure {
+			got = "sure: " + got
+		}
+		if is := strings.Join(names, " "); is != test.want || got != test.err {
+			t.Errorf("%s: %q %q, want %q %q", name, is, got, test.want, test.err)
 		}
 	}
 }

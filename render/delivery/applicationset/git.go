@@ -11,10 +11,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
+
+	"example.com/gatehouse/render/delivery/application"
 )
 
 // gitGenerator makes parameters of folders, or of files and their content.
 type gitGenerator struct {
+	RepoURL, Revision  string
 	Directories, Files []pattern
 	PathParamPrefix    string
 	Values             map[string]string
@@ -26,16 +29,24 @@ type pattern struct {
 	Exclude bool
 }
 
-// noMatchError says that no file or folder of the repository matches: perhaps one of another repository does.
-type noMatchError struct{ sort, patterns string }
+// NoMatchError says that no file or folder of the repository matches. Perhaps one of another repository does, unless it
+// is surely the one of the generator.
+type NoMatchError struct {
+	sort, patterns string
+	IsSure         bool
+}
 
-func (e noMatchError) Error() string {
+// Error implements error.
+func (e NoMatchError) Error() string {
 	return fmt.Sprintf("no %s of this repository matches %s", e.sort, e.patterns)
 }
 
 // ofGit returns the parameters of the folders or files that a generator selects (applicationset/generators/git.go).
 func (e *expansion) ofGit(g gitGenerator, at *field.Path) (all []params, err error) {
+	elsewhere := e.Origin.Elsewhere(application.Source{RepoURL: g.RepoURL, TargetRevision: g.Revision})
 	switch {
+	case elsewhere != "":
+		return nil, AskingError(elsewhere + ": " + g.RepoURL)
 	case len(g.Directories) > 0:
 		for _, name := range e.folders(g.Directories) {
 			all = append(all, e.withPath(params{}, name, "", g.PathParamPrefix))
@@ -64,7 +75,7 @@ func (e *expansion) ofGit(g gitGenerator, at *field.Path) (all []params, err err
 			patterns = append(patterns, p.Path)
 		}
 	}
-	return nil, noMatchError{sort, strings.Join(patterns, ", ")}
+	return nil, NoMatchError{sort, strings.Join(patterns, ", "), e.Origin.IsThis(g.RepoURL)}
 }
 
 // candidates returns the files that a pattern may match: below its folder, up to its first wildcard.
