@@ -31,19 +31,18 @@ func (e *Environment) unchecked(objects []manifest.Object) (all []Unchecked) {
 		if _, isKnown := e.checker.IsNamespaced(gvk); isKnown || elsewhere.Has(apiServiceOf(gvk)) {
 			continue
 		}
-		if byKind[gvk.GroupKind()] == nil {
-			at := o
-			if _, isOfChart := o.Delivery.(*release.Installed); isOfChart {
-				at = o.Delivery.Object()
-			}
-			byKind[gvk.GroupKind()] = &Unchecked{GroupVersionKind: gvk,
-				First: e.locate(manifest.NewProblem(at, "", manifest.Value{}, ""))}
-			_, byKind[gvk.GroupKind()].Differing = e.undelivered(gvk)
+		of := byKind[gvk.GroupKind()]
+		served, _ := definitions.Instead(gvk)
+		switch {
+		case of == nil:
+			of = &Unchecked{GroupVersionKind: gvk, First: e.positionOf(o)}
+			_, of.Differing = e.undelivered(gvk)
+			byKind[gvk.GroupKind()] = of
+		case served != "" && of.GroupVersionKind != gvk: // no object of the kind is checked
+			of.GroupVersionKind = gvk
+			of.First = e.positionOf(o)
 		}
-		if served, _ := definitions.Instead(gvk); served != "" { // no object of the kind is checked
-			byKind[gvk.GroupKind()].GroupVersionKind = gvk
-		}
-		byKind[gvk.GroupKind()].Objects++
+		of.Objects++
 	}
 	for _, u := range byKind {
 		all = append(all, *u)
@@ -52,6 +51,14 @@ func (e *Environment) unchecked(objects []manifest.Object) (all []Unchecked) {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
 	})
 	return all
+}
+
+// positionOf returns an empty problem at an object, or at the release that installs it.
+func (e *Environment) positionOf(o manifest.Object) manifest.Problem {
+	if _, isOfChart := o.Delivery.(*release.Installed); isOfChart {
+		o = o.Delivery.Object()
+	}
+	return e.locate(manifest.NewProblem(o, "", manifest.Value{}, ""))
 }
 
 // apiServiceOf returns the ID of the object that lets a cluster serve a version of a group.
