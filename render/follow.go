@@ -383,8 +383,8 @@ func (f *following) dropRepeated(d *Delivery) (warnings []manifest.Problem) {
 		}
 	}
 	for _, by := range slices.Sorted(maps.Keys(shared)) {
-		p := warning(d.Of, fmt.Sprintf("delivers %s, as does %s: either may prune what the other still delivers; leave it "+
-			"to one", manifest.FirstOf(3, shared[by]), by))[0]
+		p := warning(d.Of, fmt.Sprintf("delivers %s, as does %s: either may prune what the other still delivers; "+
+			"leave it to one", manifest.FirstOf(3, shared[by]), by))[0]
 		warnings = append(warnings, p.As(manifest.DuplicateObject).Because("pruned objects of "+by))
 	}
 	return blameDeliveries(warnings)

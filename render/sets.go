@@ -31,13 +31,15 @@ func (f *following) openSet(d *Delivery, files *source.FileSystem) []manifest.Pr
 	d.unknown(unknown...)
 	var problems []manifest.Problem
 	none := applicationset.NoMatchError{}
-	if refused := new(field.Error); errors.As(err, &refused) {
+	refused := new(field.Error)
+	switch {
+	case errors.As(err, &refused):
 		problems = problemsOfErrors([]manifest.Object{d.Of}, []error{err})
-	} else if errors.As(err, &none) && none.IsSure {
+	case errors.As(err, &none) && none.IsSure:
 		problems = warning(o, fmt.Sprintf("%v, so Argo CD makes no Application by this generator", err))
-	} else if err != nil && d.IsFlux {
+	case err != nil && d.IsFlux:
 		return d.notJudged(err.Error())
-	} else if err != nil {
+	case err != nil:
 		message := fmt.Sprintf("is not judged: %v: commit the Applications that argocd appset generate prints", err)
 		asking := applicationset.AskingError("")
 		if errors.As(err, &asking) {

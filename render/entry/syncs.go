@@ -74,7 +74,8 @@ func (g *graph) syncsIn(file string, content []byte) (all []sync) {
 	}
 	for _, d := range source.Parse(file, content) {
 		isLive := node.Text(d.Node(), "metadata", "uid") != ""
-		isTemplate := strings.Contains(node.Text(d.Node(), "spec", "source", "path"), "${") // which Argo CD leaves alone
+		// Argo CD leaves ${ alone.
+		isTemplate := strings.Contains(node.Text(d.Node(), "spec", "source", "path"), "${")
 		if isLive || isTemplate || variable.MatchString(d.Name) {
 			continue
 		}

@@ -221,3 +221,9 @@ func leadingNumber(number int64, text string) (_ int64, digits int) {
 	}
 	return number, digits
 }
+
+// IsPointer reports whether the content of a file is a pointer of Git LFS, which has the content elsewhere.
+func IsPointer(content []byte) bool {
+	return bytes.HasPrefix(content, []byte("version https://git-lfs.github.com/spec/v1\n")) &&
+		bytes.Contains(content, []byte("\noid sha256:"))
+}

@@ -489,8 +489,8 @@ func (s *seen) followLink(name, resolved string) resolution {
 
 // errOutside reports a path that leads out of the root.
 func errOutside(name string) error {
-	return fmt.Errorf("%s leads out of the top folder, of this repository or --root: copy the file below it and write its path",
-		name)
+	return fmt.Errorf("%s leads out of the top folder, of this repository or --root: copy the file below it and "+
+		"write its path", name)
 }
 
 // errGit reports a path in git's folder, whose configuration often has the token of a CI job.

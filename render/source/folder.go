@@ -229,18 +229,7 @@ func (r folderReader) readValue(f loadField, entry string, value, target *yaml.N
 		r.readInline(f, value)
 		return
 	}
-	wrong := r.addPath(value.Value, f)
-	name, isRemote := remoteName(value.Value, f)
-	switch {
-	case wrong == "":
-	case !isRemote && r.fs.isIgnored(path.Join(r.Folder, name)):
-		r.leaveOut(f, manifest.Problem{Code: manifest.InvalidKustomization, File: Relative(r.File), Line: value.Line,
-			Message: wrong}, ignoredFile+": "+Relative(path.Join(r.Folder, name)), value)
-		return
-	case !isRemote:
-		r.problems.add(r.File, value.Line, "%s", wrong)
-		return
-	case !r.addRemote(f, name, value, wrong):
+	if wrong := r.addPath(value.Value, f); wrong != "" && !r.addAbsent(f, value, wrong) {
 		return
 	}
 	resolved := r.Paths[value.Value]
@@ -266,6 +255,21 @@ func (r folderReader) readValue(f loadField, entry string, value, target *yaml.N
 		r.addLoad(load{by: r.Kustomization, from: f, line: value.Line, path: resolved, isDir: r.fs.IsDir(resolved),
 			isConfig: r.isConfig || f.is == loadConfig})
 	}
+}
+
+// addAbsent adds a path that is wrong as it is. It reports whether a fetched file is there in its place.
+func (r folderReader) addAbsent(f loadField, value *yaml.Node, wrong string) (isFetched bool) {
+	name, isRemote := remoteName(value.Value, f)
+	switch {
+	case isRemote:
+		return r.addRemote(f, name, value, wrong)
+	case r.fs.isIgnored(path.Join(r.Folder, name)):
+		r.leaveOut(f, manifest.Problem{Code: manifest.InvalidKustomization, File: Relative(r.File), Line: value.Line,
+			Message: wrong}, ignoredFile+": "+Relative(path.Join(r.Folder, name)), value)
+	default:
+		r.problems.add(r.File, value.Line, "%s", wrong)
+	}
+	return false
 }
 
 // readContent reads a file of a generator.

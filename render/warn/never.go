@@ -18,7 +18,6 @@ import (
 	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/references"
-	"example.com/gatehouse/render/source/text"
 )
 
 // neverWorking warns of objects that the API server accepts and whose controller never does what they say.
@@ -80,7 +79,7 @@ func missingContent(o manifest.Object) (warnings []manifest.Problem) {
 			if field == "binaryData" || field == "data" && o.GetKind() == "Secret" {
 				content, _ = base64.StdEncoding.DecodeString(value)
 			}
-			if text.IsPointer(content) {
+			if manifest.IsPointer(content) {
 				warnings = append(warnings, warningAt(o, []string{field, key},
 					"is a pointer of Git LFS, not the file: run git lfs pull before render"))
 			}

@@ -270,7 +270,7 @@ func changesVersion(both *compare.Comparison, c compare.Change, f compare.FieldC
 func changesSetting(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
 	isVariable := strings.HasPrefix(f.Path, "spec.postBuild.")
 	return (isSet(both, c, f) || strings.Contains(f.Path, ".values")) && changesInstalled(both, c, f) &&
-		!(isVariable && both.Mentions().Encrypted.Has(c.Object().ID()))
+		(!isVariable || !both.Mentions().Encrypted.Has(c.Object().ID()))
 }
 
 // changesInstalled reports whether a delivery changes objects, which have rows of their own, and all of them are known.

@@ -16,8 +16,8 @@ import (
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/ignore"
 
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source/fetched"
-	"example.com/gatehouse/render/source/text"
 )
 
 // A chart may have maxFiles files and maxBytes bytes, archives within it unpacked. Helm limits
@@ -238,7 +238,7 @@ func (e pointerError) Error() string {
 
 // unpack adds the files of an archive below a folder.
 func (r *reader) unpack(folder string, content []byte) error {
-	if text.IsPointer(content) {
+	if manifest.IsPointer(content) {
 		file := path.Join(r.root, strings.ReplaceAll(folder, archived, ".tgz"))
 		return pointerError(strings.TrimPrefix(file, "/"))
 	}

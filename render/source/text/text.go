@@ -137,9 +137,3 @@ func Join(documents [][]byte) []byte {
 	}
 	return content.Bytes()
 }
-
-// IsPointer reports whether the content of a file is a pointer of Git LFS, which has the content elsewhere.
-func IsPointer(content []byte) bool {
-	return bytes.HasPrefix(content, []byte("version https://git-lfs.github.com/spec/v1\n")) &&
-		bytes.Contains(content, []byte("\noid sha256:"))
-}
