@@ -269,7 +269,7 @@ func TestEntriesAreTheRootsOfWhatDelivers(t *testing.T) {
 			"source: {repoURL: 'https://example.com/acme/other', path: .}") + app("b/web.yaml", "web", "source: {path: web}") + web,
 			".(a/root.yaml b/web.yaml)"},
 		"what a comment lists": {overlay("a", "resources:\n- c.yaml\n# - ../b\n  #- ../c/app.yaml") + "-- a/c.yaml --\n" + configMap +
-			overlay("b", "resources: [../web]") + app("c/app.yaml", "c", "source: {path: web}") + web, "./a"},
+			overlay("b", "resources: [../web]") + app("c/app.yaml", "c", "source: {path: c/own}") + overlay("c/own", "resources: [../../web]") + web, "./a"},
 		"what leads to a template": {overlay("dev", "resources: [../base]") + overlay("base", "resources: ['{{ .name }}.yaml']"), ""},
 		"a text with a template": {overlay("dev", "resources: [../base]") +
 			overlay("base", "configMapGenerator: [{name: a, literals: ['host={{ .Host }}']}]"), "./dev"},

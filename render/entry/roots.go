@@ -36,11 +36,11 @@ func (g *graph) walk(from vertex, seen map[vertex]bool, leave func(vertex)) {
 }
 
 // starts returns the candidates for roots: objects that deliver, folders that Flux is installed to sync,
-// kustomizations, and charts of objects that deliver; nothing that a comment in a kustomization switches off.
+// kustomizations, and charts of objects that deliver.
 func (g *graph) starts() (all []vertex) {
 	for _, s := range g.syncs {
 		isAside := s.isFlux && g.folders[path.Dir(s.file)].isHidden // nothing but Flux delivers it
-		if !g.loaded[s.file] && !g.off[s.file] && !isAside {
+		if !g.loaded[s.file] && !isAside {
 			all = append(all, vertex{sync: s})
 		}
 		if s.instance != "." && g.folders[s.instance] != nil {
@@ -52,7 +52,7 @@ func (g *graph) starts() (all []vertex) {
 		if f.isDir && of.isApart && of.kustomization == nil {
 			all = append(all, vertex{folder: f.name})
 		}
-		if f.isDir && of.isApplied() && !g.off[f.name] && !g.isTemplate(f.name) {
+		if f.isDir && of.isApplied() && !g.isTemplate(f.name) {
 			all = append(all, vertex{folder: f.name})
 		}
 	}
@@ -95,10 +95,13 @@ func (g *graph) roots() (all []root, seen map[vertex]bool) {
 	return all, seen
 }
 
-// entries returns the entries of the roots, perhaps several of a name, without the roots in excluded folders.
+// entries returns the entries of the roots, perhaps several of a name, without the roots in excluded folders, and
+// without the ones that a comment in a kustomization switches off.
 func (g *graph) entries(isNone func(folder string) bool) (all []Entry) {
 	roots, seen := g.roots()
-	roots = slices.DeleteFunc(roots, func(r root) bool { return isNone(r.place()) })
+	roots = slices.DeleteFunc(roots, func(r root) bool {
+		return isNone(r.place()) || r.sync != nil && g.off[r.sync.file] || r.sync == nil && g.off[r.folder]
+	})
 	all, synced := g.clusters(roots)
 	byFlux, off := g.byFlux(roots, synced)
 	var byHand []root

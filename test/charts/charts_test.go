@@ -100,16 +100,16 @@ func compare(t *testing.T, helm, folder, values string) string {
 	got, problems := charts.Render(disk{}, entry, charts.Cluster{Kubernetes: "1.37.0", APIVersions: slices.Clone(common.DefaultVersionSet)})
 	name := strings.TrimPrefix(folder, os.Getenv("CHARTS")) + " " + filepath.Base(values)
 	switch {
-	case len(problems) > 0 && random.MatchString(problems[0].Message):
+	case manifest.HasErrors(problems) && random.MatchString(problems[0].Message):
 		t.Log("random ", name, problems[0])
 		return "random"
-	case len(problems) > 0 && wantErr != nil:
+	case manifest.HasErrors(problems) && wantErr != nil:
 		if strings.Contains(problems[0].Message, "depends on") {
 			return "without its dependencies"
 		}
 		t.Log("both refuse ", name, problems[0])
 		return "both refuse"
-	case len(problems) > 0:
+	case manifest.HasErrors(problems):
 		t.Error("ONLY GATEHOUSE REFUSES", name, problems[0])
 		return "only Gatehouse refuses"
 	case wantErr != nil:
