@@ -132,8 +132,12 @@ func (c *Coverage) Add(other Coverage) {
 // String returns one line, with the number of deliveries by reason.
 func (c Coverage) String() string {
 	line := string(kind.Count(int64(c.Clusters), "cluster"))
-	if c.Folders > 0 {
-		line += " and " + string(kind.Count(int64(c.Folders), "folder"))
+	folders := string(kind.Count(int64(c.Folders), "folder"))
+	switch {
+	case c.Folders > 0 && c.Clusters > 0:
+		line += " and " + folders
+	case c.Folders > 0:
+		line = folders
 	}
 	line += fmt.Sprintf(", %s judged", kind.Count(int64(c.Objects), "object"))
 	if len(c.Kubernetes) > 0 {

@@ -203,7 +203,7 @@ components: ["https://example.com/component"]
 		t.Errorf("found %s", text)
 	}
 	remote := repository.Load("clusters/remote", LoadOptions{})
-	const want = "1 cluster, 1 object judged. Not judged: 1 cluster (1 chart not here: add --fetch, " +
+	const want = "1 folder, 1 object judged. Not judged: 1 folder (1 chart not here: add --fetch, " +
 		"1 remote base: add --fetch)"
 	if line := remote.Coverage().String(); len(remote.Problems) > 0 || line != want ||
 		remote.Judged()[0].Object["data"] == nil {

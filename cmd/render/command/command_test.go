@@ -33,7 +33,7 @@ func writeFile(t *testing.T, root, name, content string) {
 }
 
 // coverageLine is the line about what is judged.
-var coverageLine = regexp.MustCompile(`(?m)^\d+ clusters?( and \d+ folders?)?, \d+ objects? judged.*\n`)
+var coverageLine = regexp.MustCompile(`(?m)^\d+ (clusters?|folders?)( and \d+ folders?)?, \d+ objects? judged.*\n`)
 
 // execute runs a command. Its stderr lacks the line of the coverage.
 func execute(args ...string) (stdout, stderr string, code int, err error) {
