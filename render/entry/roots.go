@@ -99,9 +99,7 @@ func (g *graph) roots() (all []root, seen map[vertex]bool) {
 // without the ones that a comment in a kustomization switches off.
 func (g *graph) entries(isNone func(folder string) bool) (all []Entry) {
 	roots, seen := g.roots()
-	roots = slices.DeleteFunc(roots, func(r root) bool {
-		return isNone(r.place()) || r.sync != nil && g.off[r.sync.file] || r.sync == nil && g.off[r.folder]
-	})
+	roots = slices.DeleteFunc(roots, func(r root) bool { return isNone(r.place()) || g.isOff(r) })
 	all, synced := g.clusters(roots)
 	byFlux, off := g.byFlux(roots, synced)
 	var byHand []root
@@ -127,6 +125,14 @@ func (g *graph) entries(isNone func(folder string) bool) (all []Entry) {
 		all = append(all, g.appliedByHand(group, seen)...)
 	}
 	return all
+}
+
+// isOff reports whether a comment in a kustomization lists a root.
+func (g *graph) isOff(r root) bool {
+	if r.sync != nil {
+		return g.off[r.sync.file]
+	}
+	return g.off[r.folder]
 }
 
 // valuesOf matches the file of the values of an environment, beside a chart.
