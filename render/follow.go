@@ -174,8 +174,8 @@ func (f *following) followObjects(parent *Delivery, own manifest.ID) (problems [
 	return problems, false
 }
 
-// isAgain reports whether an object of Argo CD is one that was followed before, with a namespace or without: Argo CD
-// brings an ApplicationSet of its own that a person applied first.
+// isAgain reports whether an object of Argo CD was followed before, with a namespace or without: Argo CD brings an
+// ApplicationSet of its own that a person applied first.
 func (f *following) isAgain(o manifest.Object) bool {
 	if !delivery.IsApplication(o) && (!folder.IsSet(o) || resourceset.Is(o)) {
 		return false

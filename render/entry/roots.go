@@ -95,8 +95,8 @@ func (g *graph) roots() (all []root, seen map[vertex]bool) {
 	return all, seen
 }
 
-// entries returns the entries of the roots, perhaps several of a name, without the roots in excluded folders, and
-// without the ones that a comment in a kustomization switches off.
+// entries returns the entries of the roots, perhaps several of a name, without the roots in excluded folders or in
+// comments of kustomizations.
 func (g *graph) entries(isNone func(folder string) bool) (all []Entry) {
 	roots, seen := g.roots()
 	roots = slices.DeleteFunc(roots, func(r root) bool { return isNone(r.place()) || g.isOff(r) })

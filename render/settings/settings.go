@@ -43,7 +43,7 @@ type Folder struct {
 type Entry struct {
 	// Name is a folder, the name of an environment, or a pattern of these.
 	Name string `json:"name"`
-	// ValueFiles are of a chart, from the root: whoever installs it gives these.
+	// ValueFiles are of a chart, from the root, as its installation has them.
 	ValueFiles []string `json:"valueFiles"`
 	Cluster
 }

@@ -17,7 +17,7 @@ import (
 	"example.com/gatehouse/render/verdict/zone"
 )
 
-// lookup returns a built-in kind that the API server serves or, if nobody declares its --runtime-config, may serve.
+// lookup returns a built-in kind that the API server serves or, without a declared --runtime-config, may serve.
 func (c *Checker) lookup(gvk schema.GroupVersionKind) (apiserver.Kind, bool) {
 	k, isServed := c.kubernetes.Lookup(gvk)
 	isUndeclared := c.isAssumed || c.IsRead && c.RuntimeConfig == ""

@@ -18,7 +18,7 @@ import (
 const apartNamespace = "argocd"
 
 // Apart returns the release of a chart in a folder that nothing in the repository installs, with files of values from
-// the root. The values are an assumption if nobody says them: whoever installs the chart may give others.
+// the root. Without a setting the values are an assumption: the installation may have others.
 func Apart(files *source.FileSystem, folder string, valueFiles []string, isAssumed bool) Release {
 	file := path.Join(folder, chartutil.ChartfileName)
 	var chart struct {

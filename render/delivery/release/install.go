@@ -140,7 +140,7 @@ func (i Installer) install(r Release, locked []charts.Locked,
 	problems = append(problems, r.repeated()...)
 	rendered := i.renderOnce(r, at.archive, at.digest)
 	for _, p := range rendered.problems {
-		if r.assumed == "" || len(rendered.failed) == 0 { // whoever installs it gives other values
+		if r.assumed == "" || len(rendered.failed) == 0 { // the installation has other values
 			problems = append(problems, r.renderProblem(p))
 		}
 	}
