@@ -297,6 +297,7 @@ func checkFollowed(t *testing.T, root string, least int) {
 			t.Fatal(err)
 		}
 		archive(t, artifact)
+		count := 0
 		for _, f := range entry.followed() {
 			if !f.IsFlux {
 				continue
@@ -306,6 +307,7 @@ func checkFollowed(t *testing.T, root string, least int) {
 				got[o.Committed().ID()] = toJSON(t, o.Committed().Unstructured)
 			}
 			want, plain := builtByFlux(t, artifact, f)
+			count += len(want)
 			for id := range got {
 				if got[id] == plain[id] && got[id] != want[id] {
 					t.Logf("%s: %s: kustomize writes other YAML", f.Of, id)
@@ -320,7 +322,7 @@ func checkFollowed(t *testing.T, root string, least int) {
 				}
 			}
 		}
-		t.Logf("%s: %d folders", name, len(entry.followed()))
+		t.Logf("%s: %d folders, %d objects", name, len(entry.followed()), count)
 	}
 }
 

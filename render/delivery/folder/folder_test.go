@@ -158,6 +158,24 @@ func setters(made *Kustomization, files *source.FileSystem) string {
 	return text
 }
 
+// A file that is one mapping in braces takes no field beside them.
+func TestAKustomizationHasTheFieldsOfItsDeliveryInAnyStyle(t *testing.T) {
+	for name, content := range map[string]string{
+		"blocks": "resources: [a.yaml]\n", "braces": "---\n{\n  resources: [a.yaml],\n}\n", "a last line of a document": "resources: [a.yaml]\n...\n",
+	} {
+		files := repository(t, "-- apps/kustomization.yaml --\n"+content+"-- apps/a.yaml --\n")
+		place := Places(object(t, kustomization+"spec: {path: ./apps, targetNamespace: shop, sourceRef: {kind: GitRepository, name: a}}"))[0]
+		made, err := place.Kustomization(files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fields map[string]any
+		if err := yaml.Unmarshal(made.Content, &fields); err != nil || fields["namespace"] != "shop" || fields["resources"] == nil {
+			t.Errorf("%s: %v %v", name, fields, err)
+		}
+	}
+}
+
 func TestADeliveryPointsToItsRenderedObjects(t *testing.T) {
 	for name, test := range map[string]struct{ object, want string }{
 		"Flux": {kustomization + `spec: {path: a, namePrefix: x-, images: [], patches: [], targetNamespace: shop, commonMetadata: {labels: {a: b}},

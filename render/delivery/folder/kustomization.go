@@ -122,17 +122,27 @@ func (k *Kustomization) write(file string, inGit []byte) {
 		added[name] = value
 		keepsFile = keepsFile && node.Field(k.document, name) == nil // an empty one is not among its own
 	}
-	switch {
-	case keepsFile && len(added) == 0:
+	if keepsFile && len(added) == 0 {
 		return
-	case keepsFile:
-		k.lines = bytes.Count(inGit, []byte("\n")) + 1
-	default:
-		inGit = nil
-		added = k.merged
 	}
 	k.File = file
 	k.Content = slices.Concat(inGit, []byte("\n"), manifest.ToYAML(added))
+	if keepsFile && k.hasMerged() {
+		k.lines = bytes.Count(inGit, []byte("\n")) + 1
+	} else {
+		k.Content = slices.Concat([]byte("\n"), manifest.ToYAML(k.merged))
+	}
+}
+
+// hasMerged reports whether kustomize reads the merged fields of Content: it takes no field beside a file that is one
+// mapping in braces.
+func (k *Kustomization) hasMerged() bool {
+	var read types.Kustomization
+	if err := yaml.Unmarshal(k.Content, &read); err != nil {
+		return false
+	}
+	fields, err := fieldsOf(read)
+	return err == nil && reflect.DeepEqual(fields, k.merged)
 }
 
 // HasBuildMetadata reports whether the objects have annotations of their build.
