@@ -222,6 +222,8 @@ func TestEntriesAreTheRootsOfWhatDelivers(t *testing.T) {
 			"./sets(sets/web.yaml)"},
 		"folders of git": {applicationSet("sets/web.yaml", "git: {directories: [{path: w*}]}", "{{path}}") + web,
 			"./sets(sets/web.yaml)"},
+		"folders of another repository": {strings.Replace(applicationSet("sets/other.yaml", "git: {repoURL: 'https://example.com/acme/other', directories: [{path: sets}]}", "{{path}}"), "name: set", "name: other", 1) +
+			app("sets/web.yaml", "web", "source: {path: web}") + web, "./sets(sets/other.yaml sets/web.yaml)"},
 		"a generator that asks others": {applicationSet("sets/web.yaml", "pullRequest: {}", "w{{name}}") + web,
 			"./sets(sets/web.yaml)"},
 		"a chart of Applications": {app("boot/apps.yaml", "apps", "source: {path: apps}") + chart +

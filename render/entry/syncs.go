@@ -261,13 +261,29 @@ func (g *graph) setMade(s *sync, set source.Document) {
 	made := sync{file: s.file, instance: "."}
 	g.setApplication(&made, node.Field(template, "spec"))
 	if generators := node.Field(spec, "generators"); generators != nil {
+		foreign := g.foreign(generators)
 		manifest.EachScalar(generators, nil, func(scalar *yaml.Node, keys []string, isKey bool) {
-			if !isKey && len(keys) > 0 && keys[len(keys)-1] == "path" {
+			if !isKey && len(keys) > 0 && keys[len(keys)-1] == "path" && !foreign[scalar] {
 				made.places = append(made.places, place{path: path.Join(".", scalar.Value)})
 			}
 		})
 	}
 	s.made = append(s.made, made)
+}
+
+// foreign returns the nodes of git generators that read another repository.
+func (g *graph) foreign(generators *yaml.Node) map[*yaml.Node]bool {
+	foreign := map[*yaml.Node]bool{}
+	for n := range node.All(generators) {
+		git := node.Field(n, "git")
+		if git == nil || g.origin.Elsewhere(application.Source{RepoURL: node.Text(git, "repoURL")}) == "" {
+			continue
+		}
+		for each := range node.All(git) {
+			foreign[each] = true
+		}
+	}
+	return foreign
 }
 
 // Below implements applicationset.Files.
