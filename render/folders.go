@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -180,6 +182,9 @@ func (d *Delivery) buildFolder() []manifest.Problem {
 		d.paths = nil
 		return nil
 	}
+	if !manifest.HasErrors(problems) {
+		d.print(objects)
+	}
 	if isWhole && !manifest.HasErrors(problems) && !d.options.NoWarnings {
 		d.ineffective = kustomize.Ineffective(d.paths, "", slices.Clone(objects), nil)
 	}
@@ -196,6 +201,31 @@ func (d *Delivery) buildFolder() []manifest.Problem {
 	}
 	d.setBuilt(objects)
 	return d.blame(problems)
+}
+
+// folded matches the start of folded text, which may have indented lines.
+var folded = regexp.MustCompile(`(?m)[:-][ \t]+>[-+0-9]*[ \t]*$`)
+
+// print gives objects the content that a tool reads in the output of kustomize: kustomize writes an empty line too many
+// into folded text with indented lines.
+func (d *Delivery) print(objects []manifest.Object) {
+	isFolded := func(file string) bool {
+		content, _ := d.sources.FS.ReadAny("/" + file) // the build has read it
+		return folded.Match(content)
+	}
+	if !slices.ContainsFunc(d.Looks.Consumed(), isFolded) {
+		return
+	}
+	printed, err := plainObjects(d.sources, d.Folder)
+	if err != nil || len(printed) != len(objects) {
+		return // the build in parts leaves out what is absent
+	}
+	for i, o := range objects {
+		if is := printed[i]; is.ID() == o.ID() && !reflect.DeepEqual(is.Object, o.Object) {
+			objects[i].Unstructured = memo.Same(d.memo, is.Unstructured)
+			objects[i].Written = objects[i].Unstructured
+		}
+	}
 }
 
 // notJudged adds the reasons for unknown objects of the delivery.
