@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -174,6 +172,7 @@ func (d *Delivery) build(files *source.FileSystem) []manifest.Problem {
 
 func (d *Delivery) buildFolder() []manifest.Problem {
 	d.paths = kustomize.FindPaths(d.sources, d.Folder)
+	d.paths.IsDirectory = d.IsDirectory
 	objects, problems := d.buildObjects()
 	problems = slices.DeleteFunc(problems, func(p manifest.Problem) bool { return p.Code == manifest.NoObjects })
 	objects = slices.Clone(objects)
@@ -181,9 +180,6 @@ func (d *Delivery) buildFolder() []manifest.Problem {
 	if manifest.HasErrors(problems) && !isWhole { // entries may need what is absent
 		d.paths = nil
 		return nil
-	}
-	if !manifest.HasErrors(problems) {
-		d.print(objects)
 	}
 	if isWhole && !manifest.HasErrors(problems) && !d.options.NoWarnings {
 		d.ineffective = kustomize.Ineffective(d.paths, "", slices.Clone(objects), nil)
@@ -201,31 +197,6 @@ func (d *Delivery) buildFolder() []manifest.Problem {
 	}
 	d.setBuilt(objects)
 	return d.blame(problems)
-}
-
-// folded matches the start of folded text, which may have indented lines.
-var folded = regexp.MustCompile(`(?m)[:-][ \t]+>[-+0-9]*[ \t]*$`)
-
-// print gives objects the content that a tool reads in the output of kustomize: kustomize writes an empty line too many
-// into folded text with indented lines.
-func (d *Delivery) print(objects []manifest.Object) {
-	isFolded := func(file string) bool {
-		content, _ := d.sources.FS.ReadAny("/" + file) // the build has read it
-		return folded.Match(content)
-	}
-	if !slices.ContainsFunc(d.Looks.Consumed(), isFolded) {
-		return
-	}
-	printed, err := plainObjects(d.sources, d.Folder)
-	if err != nil || len(printed) != len(objects) {
-		return // the build in parts leaves out what is absent
-	}
-	for i, o := range objects {
-		if is := printed[i]; is.ID() == o.ID() && !reflect.DeepEqual(is.Object, o.Object) {
-			objects[i].Unstructured = memo.Same(d.memo, is.Unstructured)
-			objects[i].Written = objects[i].Unstructured
-		}
-	}
 }
 
 // notJudged adds the reasons for unknown objects of the delivery.

@@ -173,10 +173,9 @@ func (r Repository) Clusters(folder string) (names []string) {
 	g := newGraph(r)
 	roots, _ := g.roots()
 	for _, root := range roots {
-		synced := g.syncedBy(root)
-		name := CleanName("./" + synced)
-		isWithin := path.Clean(folder) == "." || source.IsWithin(synced, path.Clean(folder))
-		if synced != "" && isWithin && r.IsOutside(name) && CanBuild(r.Files, name) {
+		name := CleanName("./" + root.synced)
+		isWithin := path.Clean(folder) == "." || source.IsWithin(root.synced, path.Clean(folder))
+		if root.synced != "" && isWithin && r.IsOutside(name) && CanBuild(r.Files, name) {
 			names = append(names, name)
 		}
 	}

@@ -18,6 +18,8 @@ type root struct {
 	syncs []*sync // that it leads to, and no root before it
 	// hasChart reports whether it leads to a chart of objects that deliver.
 	hasChart bool
+	// synced is the folder that Flux syncs a cluster by, see syncedBy.
+	synced string
 }
 
 // delivers reports whether a root leads to objects that deliver.
@@ -89,6 +91,7 @@ func (g *graph) roots() (all []root, seen map[vertex]bool) {
 			of := g.folders[v.folder]
 			r.hasChart = r.hasChart || of != nil && of.isApart
 		})
+		r.synced = g.syncedBy(r)
 		all = append(all, r)
 	}
 	slices.Reverse(all)
@@ -108,7 +111,7 @@ func (g *graph) entries(isNone func(folder string) bool) (all []Entry) {
 		case r.sync == nil && g.folders[r.folder].isApart && g.folders[r.folder].kustomization == nil:
 			all = append(all, g.ofChart(r.folder)...)
 			continue
-		case g.syncedBy(r) != "", isBelowAny(r.place(), byFlux): // Flux reads all levels
+		case r.synced != "", isBelowAny(r.place(), byFlux): // Flux reads all levels
 		case off[r.place()], r.sync == nil && !r.delivers() && g.leadsAnywhere:
 			continue
 		case r.sync == nil:
@@ -160,9 +163,9 @@ func (g *graph) ofChart(folder string) (all []Entry) {
 func (g *graph) clusters(roots []root) (all []Entry, synced map[string]bool) {
 	synced = map[string]bool{}
 	for _, r := range roots {
-		if folder := g.syncedBy(r); folder != "" && !g.isListed(folder) { // of a listed one, another cluster has all
-			synced[folder] = true
-			all = append(all, Entry{Name: CleanName("./" + folder), isDelivered: true})
+		if r.synced != "" && !g.isListed(r.synced) { // of a listed one, another cluster has all
+			synced[r.synced] = true
+			all = append(all, Entry{Name: CleanName("./" + r.synced), isDelivered: true})
 		}
 	}
 	return all, synced
@@ -223,7 +226,7 @@ func (g *graph) byFlux(roots []root, synced map[string]bool) (folders, off map[s
 	for _, r := range roots {
 		isFlux := len(r.syncs) > 0 && !slices.ContainsFunc(r.syncs, func(s *sync) bool { return !s.isFlux })
 		switch {
-		case !isFlux || g.syncedBy(r) != "" || r.sync != nil && r.instance != "." || r.isMoved():
+		case !isFlux || r.synced != "" || r.sync != nil && r.instance != "." || r.isMoved():
 		case r.place() == "." || EnvironmentOf(g.files, r.place()) != "":
 		case g.isApp(r):
 			apps[r.place()] = true

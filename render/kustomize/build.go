@@ -143,15 +143,19 @@ const maxRebuilt = 1000
 
 // buildObjects builds a folder in parts if possible, and otherwise at once.
 func buildObjects(paths *Paths, m *memo.Memo) ([]manifest.Object, error) {
+	build := buildFolder
+	if paths.IsDirectory {
+		build = buildDirectory
+	}
 	d := parts.Divide(paths, parts.Size)
 	paths.Sources.ReleaseTrees()
 	if d != nil && d.IsWorthwhile() {
-		objects, err := d.Build(m, buildFolder)
+		objects, err := d.Build(m, build)
 		if err == nil || len(paths.All) > maxRebuilt && !errors.Is(err, parts.ErrOverlap) {
 			return objects, err
 		}
 	}
-	return buildFolder(paths.Sources.FS, paths.Folder)
+	return build(paths.Sources.FS, paths.Folder)
 }
 
 // mute discards kustomize's warnings until unmute.

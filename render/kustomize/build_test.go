@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"example.com/gatehouse/render/kustomize/parts"
 	"example.com/gatehouse/render/manifest"
@@ -52,5 +53,26 @@ func TestMemoRebuildsOnlyChangedParts(t *testing.T) {
 	s := readSources(t, t.TempDir(), configMaps(objects, "second"))
 	if difference := newResult(s, build(nil, "second"), nil).diff(newResult(s, second, nil)); difference != "" {
 		t.Error(difference)
+	}
+}
+
+// Tools that apply the output of kustomize read an empty line before an indented one, and Argo CD reads the files of a
+// directory itself. Both may share a memo.
+func TestFoldedTextIsAsItsToolReadsIt(t *testing.T) {
+	const folded = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: folded}\ndata:\n  a: >-\n    one\n      two\n"
+	archive := configMaps(4*parts.Size, "b")
+	all := &archive.Files[1]
+	all.Data = append([]byte(folded), all.Data...)
+	m := &memo.Memo{}
+	for isDirectory, want := range map[bool]string{false: "one\n\n  two", true: "one\n  two"} {
+		paths := FindPaths(readSources(t, t.TempDir(), archive), prod)
+		paths.IsDirectory = isDirectory
+		built, problems := Build(paths, m)
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		if got, _, _ := unstructured.NestedString(built[0].Object, "data", "a"); got != want {
+			t.Errorf("a directory: %t: %q, want %q", isDirectory, got, want)
+		}
 	}
 }

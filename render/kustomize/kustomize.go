@@ -17,24 +17,41 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/provenance"
 	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/node"
 )
 
 // buildFolder builds a folder of a file system, without plugins. A kustomization may load any file of
-// the file system, as in Flux.
+// the file system, as in Flux. The objects are those in the output of kustomize.
 func buildFolder(fs *source.FileSystem, folder string) ([]manifest.Object, error) {
+	return buildWith(fs, folder, printed)
+}
+
+// buildDirectory is buildFolder for a directory of Argo CD, which reads the files itself.
+func buildDirectory(fs *source.FileSystem, folder string) ([]manifest.Object, error) {
+	return buildWith(fs, folder, func(r *resource.Resource) (*yaml.Node, error) { return r.YNode(), nil })
+}
+
+func buildWith(fs *source.FileSystem, folder string,
+	nodeOf func(*resource.Resource) (*yaml.Node, error)) ([]manifest.Object, error) {
 	resources, err := run(fs, folder)
 	if err != nil {
 		return nil, err
 	}
 	objects := make([]manifest.Object, 0, resources.Size())
 	for _, r := range resources.Resources() {
-		o, err := manifest.FromYAML(r.YNode())
+		content, err := nodeOf(r)
+		if err != nil {
+			return nil, err
+		}
+		o, err := manifest.FromYAML(content)
 		if err != nil {
 			return nil,
 				&objectError{manifest.ID{Group: r.GetGvk().Group, Kind: r.GetKind(), Namespace: r.GetNamespace(),
@@ -43,6 +60,29 @@ func buildFolder(fs *source.FileSystem, folder string) ([]manifest.Object, error
 		objects = append(objects, o)
 	}
 	return objects, nil
+}
+
+// printed returns an object as it is in the output of kustomize, which writes an empty line too many into folded text
+// with indented lines.
+func printed(r *resource.Resource) (*yaml.Node, error) {
+	isDifferent := func(n *yaml.Node) bool {
+		return n.Style&yaml.FoldedStyle != 0 && (strings.Contains(n.Value, "\n ") || strings.Contains(n.Value, "\n\t"))
+	}
+	for n := range node.All(r.YNode()) {
+		if !isDifferent(n) {
+			continue
+		}
+		text, err := r.RNode.String()
+		if err != nil {
+			return nil, err
+		}
+		again, err := yaml.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		return again.YNode(), nil
+	}
+	return r.YNode(), nil
 }
 
 // objectError reports a built object that is not readable.

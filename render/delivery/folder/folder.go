@@ -39,10 +39,11 @@ type Place struct {
 	// DefaultNamespace is the namespace of objects without one, as Argo CD applies them.
 	DefaultNamespace string
 
-	// Application is the source of Argo CD. IsOverridden reports whether a file in the folder changes it.
+	// Application is the source of Argo CD. IsOverridden reports whether a file in the folder changes it, and
+	// IsDirectory whether no kustomization counts.
 	Application  application.Source
 	IsOverridden bool
-	isDirectory  bool // of Argo CD: no kustomization counts
+	IsDirectory  bool
 	keeps        bool // Flux keeps objects that leave git
 	deletion     string
 	// Revision is the revision of the source if it is this repository, but not the tree.
@@ -159,7 +160,7 @@ func (p Place) with(s application.Source) Place {
 func (p Place) Merge(files *source.FileSystem) (Place, application.Type, error) {
 	s, built, err := p.Application.Merge(files)
 	p.IsOverridden = s.IsOverridden(files)
-	p.isDirectory = built == application.OfDirectory
+	p.IsDirectory = built == application.OfDirectory
 	return p.with(s), built, err
 }
 

@@ -45,7 +45,7 @@ func (p Place) Kustomization(files *source.FileSystem) (*Kustomization, error) {
 	var before types.Kustomization
 	file := files.KustomizationFile(p.Folder)
 	content := []byte(nil)
-	if file == "" || p.isDirectory {
+	if file == "" || p.IsDirectory {
 		file = cmp.Or(file, path.Join(p.Folder, konfig.DefaultKustomizationFileName()))
 		listed := p.List(files)
 		before.Resources = listed.Resources

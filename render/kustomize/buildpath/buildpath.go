@@ -34,6 +34,8 @@ type Paths struct {
 	All     []Path
 	Sources *source.Sources
 	Folder  string
+	// IsDirectory reports whether the build only lists a directory for Argo CD, which reads the files itself.
+	IsDirectory bool
 	// Loaded has the kustomizations of the build by folder.
 	Loaded map[string]*source.Kustomization
 	// LoadedBy has, for each time that a folder is loaded, the folder itself and then the folders that
