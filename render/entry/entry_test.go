@@ -282,7 +282,10 @@ func TestEntriesAreTheRootsOfWhatDelivers(t *testing.T) {
 			"-- environments/dev/apps/c.yaml --\n" + configMap, "./argocd(argocd/root.yaml)"},
 		"environments": {overlay("environments/dev", "resources: [../../web]") + web, ""},
 		"an alias within what it stands for": {"-- a.yaml --\napiVersion: argoproj.io/v1alpha1\nkind: Application\n" +
-			"metadata: {name: a}\nspec: &a {source: {path: *a}}\n", ""},
+			"metadata: {name: a}\nspec: &a {source: {path: *a}}\n", ".(a.yaml)"},
+		"what is no YAML": {app("root.yaml", "root", "source: {path: apps}") + app("apps/web.yaml", "web", "source: {path: web}\n x") +
+			app("other/web.yaml", "b", "source: {path: web}\n x") + app("values.yaml", "{{ cookiecutter.name }}", "source: {path: web}\n x") + web,
+			".(root.yaml) ./other(other/web.yaml)"},
 	} {
 		var got []string
 		entries, _ := open(t, test.files).All()

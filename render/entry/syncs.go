@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -18,6 +19,7 @@ import (
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/node"
+	"example.com/gatehouse/render/source/text"
 )
 
 // sync is an object that delivers.
@@ -84,6 +86,20 @@ func (g *graph) syncsIn(file string, content []byte) (all []sync) {
 		}
 	}
 	return all
+}
+
+// template matches the marks of programs that fill a template.
+var template = regexp.MustCompile(`\{\{|\{%|%\{|<%|<<`)
+
+// isMalformed reports whether an object that delivers is in a file that is no YAML, and no template of one.
+func isMalformed(content []byte) bool {
+	if !mayDeliver.Match(content) || !delivers.Match(content) || template.Match(content) {
+		return false
+	}
+	return slices.ContainsFunc(text.Split(content), func(d text.Document) bool {
+		_, err := d.Parse()
+		return err != nil && delivers.Match(d.Content)
+	})
 }
 
 // syncOf returns the sync of an object, or nil.

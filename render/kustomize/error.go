@@ -40,6 +40,9 @@ var (
 	// unscaled matches the error of an entry of replicas: without a target.
 	unscaled = regexp.MustCompile(`resource with name (\S+) does not match a config`)
 
+	// unindexed matches the error of a JSON patch on an item of a list by something other than its number.
+	unindexed = regexp.MustCompile(`path: '([^']*)': value was not a proper array index: '([^']*)'`)
+
 	// quotedPatch matches a quoted entry of patches:.
 	quotedPatch = regexp.MustCompile(`\[(path|patch): ("(?:[^"\\]|\\.)*")\]`)
 
@@ -114,6 +117,10 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) manife
 	}
 	if strings.HasPrefix(message, "invalid character") {
 		p.Message += ": write the operations of a JSON patch as - op: ..., or as JSON"
+	}
+	if match := unindexed.FindStringSubmatch(text); match != nil {
+		p.Message = fmt.Sprintf("path %s: %q is no item of a list: write the number of the item, or - to append one",
+			match[1], match[2])
 	}
 	if id, ok := idIn(message); ok {
 		return objectProblem(s, p, id)

@@ -98,6 +98,9 @@ func misplacedSecrets(in Input) (warnings []manifest.Problem) {
 func (in Input) missingTarget(r references.Reference) []manifest.Problem {
 	now, isRenamed := in.Renamed(r.From, r.To)
 	similar := in.index.Similar(r.To)
+	anywhere := r.To
+	anywhere.Namespace = ""
+	others := in.index.Find(anywhere)
 	var said string
 	switch {
 	case isRenamed && now.Namespace == "" && r.To.Namespace != "":
@@ -109,6 +112,9 @@ func (in Input) missingTarget(r references.Reference) []manifest.Problem {
 	case similar != "":
 		said = fmt.Sprintf("there is no %s here: did you mean %q? Otherwise add it, %s", r.To, similar,
 			in.orAnnotate(r.To))
+	case len(others) == 1 && strings.HasSuffix(r.To.Group, ".toolkit.fluxcd.io"):
+		said = fmt.Sprintf("there is no %s here, but %s: write namespace: %s. Otherwise add it, %s", r.To, others[0],
+			others[0].GetNamespace(), in.orAnnotate(r.To))
 	case in.index.HasAllClasses(r.To):
 		said = fmt.Sprintf("no %s here: the environment brings other classes, and not this one, so no controller "+
 			"takes the Ingress: name one of them, %s", r.To, in.orAnnotate(r.To))

@@ -64,6 +64,7 @@ var groups = map[string][]named{
 	},
 	"Flux": {
 		{`{apiVersion: kustomize.toolkit.fluxcd.io/v1, kind: Kustomization, metadata: {name: a, namespace: ns}, spec: {sourceRef: {kind: GitRepository, name: NAME}}}`, "spec.sourceRef.name", `{apiVersion: source.toolkit.fluxcd.io/v1, kind: GitRepository, metadata: {name: settings, namespace: ns}}`},
+		{`{apiVersion: kustomize.toolkit.fluxcd.io/v1, kind: Kustomization, metadata: {name: a, namespace: ns}, spec: {healthChecks: [{apiVersion: apps/v1, kind: Deployment, name: NAME, namespace: ns}]}}`, "spec.healthChecks[0].name", deployed},
 		{`{apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, metadata: {name: a, namespace: ns}, spec: {valuesFrom: [{kind: ConfigMap, name: settings, valuesKey: PART}]}}`, "spec.valuesFrom[0].valuesKey", config},
 		{`{apiVersion: notification.toolkit.fluxcd.io/v1beta3, kind: Alert, metadata: {name: a, namespace: ns}, spec: {providerRef: {name: NAME}}}`, "spec.providerRef.name", `{apiVersion: notification.toolkit.fluxcd.io/v1beta3, kind: Provider, metadata: {name: settings, namespace: ns}}`},
 	},
@@ -106,6 +107,29 @@ func TestReferencesOfEachGroupAreFound(t *testing.T) {
 					t.Errorf("%s: %s: warnings of %q, want %q", group, text, got, want)
 				}
 			}
+		}
+	}
+}
+
+// A source of Flux in another namespace is most likely meant.
+func TestSourcesInOtherNamespacesAreNamed(t *testing.T) {
+	const release = `{apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, metadata: {name: a, namespace: apps}, spec: {chart: {spec: {chart: c, sourceRef: {kind: HelmRepository, name: r}}}}}`
+	const repository = "\n---\n{apiVersion: source.toolkit.fluxcd.io/v1, kind: HelmRepository, metadata: {name: r, namespace: flux-system}}"
+	for objects, want := range map[string]string{
+		release + repository: "there is no HelmRepository apps/r here, but HelmRepository flux-system/r: write namespace: flux-system. ",
+		release:              "",
+		strings.Replace(release, "name: r}", "name: r, namespace: flux-system}", 1) + repository: "",
+	} {
+		in := warn.Input{Kinds: &registry.Kinds{}, Objects: changes.Objects(t, objects),
+			Renamed: func(manifest.Object, manifest.ID) (now manifest.ID, ok bool) { return now, false }}
+		got := ""
+		for _, w := range in.Warnings() {
+			if w.Field == "spec.chart.spec.sourceRef.name" {
+				got += w.Message
+			}
+		}
+		if !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %q, want %q", objects, got, want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"text/template"
@@ -118,8 +119,11 @@ func Expand(set manifest.Object, files Files, known Known) (all []*unstructured.
 
 var errTooMany = fmt.Errorf("it makes over %d Applications", maxGenerated)
 
+// goFields matches a field in a Go template.
+var goFields = regexp.MustCompile(`\{\{-?\s*\.([\w.]+).*?\}\}`)
+
 // unique returns the Applications whose name no other one has, and an error for each name of several
-// (validateGeneratedApplications in applicationset/controllers).
+// (validateGeneratedApplications in applicationset/controllers), and for each with a field that nothing replaces.
 func unique(all []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	count := map[string]int{}
 	for _, u := range all {
@@ -127,14 +131,20 @@ func unique(all []*unstructured.Unstructured) ([]*unstructured.Unstructured, err
 	}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(count)) {
-		if count[name] > 1 {
+		if goField := goFields.FindStringSubmatch(name); goField != nil {
+			errs = append(errs, field.Invalid(field.NewPath("spec", "template", "metadata", "name"), name,
+				fmt.Sprintf("%s is of a Go template, and no Application can have this name: set spec.goTemplate: true, "+
+					"or write {{%s}}", goField[0], goField[1])))
+		} else if count[name] > 1 {
 			errs = append(errs, field.Invalid(field.NewPath("spec", "template", "metadata", "name"), name,
 				fmt.Sprintf("%d Applications have this name, and Argo CD updates neither: give each its own",
 					count[name])))
 		}
 	}
-	isRepeated := func(u *unstructured.Unstructured) bool { return count[u.GetName()] > 1 }
-	return slices.DeleteFunc(all, isRepeated), errors.Join(errs...)
+	isWrong := func(u *unstructured.Unstructured) bool {
+		return count[u.GetName()] > 1 || goFields.MatchString(u.GetName())
+	}
+	return slices.DeleteFunc(all, isWrong), errors.Join(errs...)
 }
 
 // applications returns the Applications of the parameters of a generator (GenerateApplications in

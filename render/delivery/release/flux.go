@@ -106,7 +106,43 @@ func (in index) ofHelmRelease(o manifest.Object) []Release {
 		in.addValues(&r, from)
 	}
 	r.add(valueSource{object: o, field: r.valuesField, values: spec.Values})
+	r.warnings = append(r.warnings, replaced(o, spec)...)
 	return []Release{r}
+}
+
+// replaced returns warnings of target paths into a list that spec.values sets: Helm merges no lists, and spec.values
+// comes last.
+func replaced(o manifest.Object, spec helmRelease) (warnings []manifest.Problem) {
+	for i, from := range spec.ValuesFrom {
+		values := map[string]any{}
+		_ = setPath(values, from.TargetPath, "", false) // an error where the value is set
+		list := listIn(values)
+		if _, isList := decoding.At(spec.Values, list).([]any); list == nil || !isList {
+			continue
+		}
+		p := manifest.NewProblem(o, fmt.Sprintf("spec.valuesFrom[%d].targetPath", i), manifest.Value{},
+			fmt.Sprintf("%s has no effect: spec.values sets the list %s, which replaces the whole list: set all of it "+
+				"in one place", from.TargetPath, manifest.JoinField(list))).As(manifest.NothingChanged)
+		p.Warning = true
+		warnings = append(warnings, p)
+	}
+	return warnings
+}
+
+// listIn returns the keys of the first list in values with a single leaf, or nothing.
+func listIn(values map[string]any) (keys []string) {
+	for len(values) > 0 {
+		var value any
+		for key := range values {
+			keys = append(keys, key)
+			value = values[key]
+		}
+		if _, isList := value.([]any); isList {
+			return keys
+		}
+		values, _ = value.(map[string]any)
+	}
+	return nil
 }
 
 // addValues adds the values that a reference names.

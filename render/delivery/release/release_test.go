@@ -108,6 +108,27 @@ func TestFindFollowsTheControllers(t *testing.T) {
 	}
 }
 
+// spec.values comes last, and Helm replaces lists as a whole.
+func TestTargetPathsIntoReplacedListsHaveNoEffect(t *testing.T) {
+	for values, want := range map[string]string{
+		"{a: {list: [{c: 1}]}}":       "a.list[0].b has no effect: spec.values sets the list a.list",
+		"{a: {other: [{c: 1}]}}":      "",
+		"{a: {list: {b: 1}}, b: [1]}": "",
+	} {
+		in := helmReleaseWith("  values: " + values + "\n  valuesFrom: [{kind: Secret, name: s, valuesKey: k, targetPath: 'a.list[0].b'}]\n")
+		got := ""
+		for _, p := range Find(objects(t, in))[0].warnings {
+			got += p.Field + ": " + p.Message
+		}
+		if want != "" {
+			want = "spec.valuesFrom[0].targetPath: " + want
+		}
+		if !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %q, want %q", values, got, want)
+		}
+	}
+}
+
 // As getResolvedValueFiles of Argo CD.
 func TestFilesOfValues(t *testing.T) {
 	_, files := sources.Open(t, t.TempDir(), txtar.Parse([]byte("-- app/Chart.yaml --\n-- app/a.yaml --\n-- app/b.yaml --\n-- app/sub/c.yaml --\n-- app/web.yaml --\n-- top.yaml --\n")).Files)

@@ -353,14 +353,15 @@ func TestValuesThatHelmIgnoresAreWarnings(t *testing.T) {
 		"/charts/app/values.yaml":             "a: {b: {c: d}}\n",
 		"/charts/app/charts/sub/Chart.yaml":   "apiVersion: v2\nname: sub\nversion: 1.0.0\n",
 		"/charts/app/charts/other/Chart.yaml": "apiVersion: v2\nname: other\nversion: 1.0.0\n",
-		"/values.yaml":                        "tags: {extra: 1}\nsub:\n  enabled: 'true'\nglobal: {sub: true}\na:\n  b: text\n",
+		"/values.yaml":                        "tags: {extra: 1}\nsub:\n  enabled: 'true'\nglobal: {sub: true}\na:\n  b: text\na.b.c: 1\nx.y: 1\n",
 		"/twice.yaml":                         "a: 1\nb: 2\na: 3\n",
 		"/malformed.yaml":                     "a: 1\nb: c: d\n",
 	}
 	for file, want := range map[string]string{
 		"values.yaml": "values.yaml:1: warning: chart app: tags.extra: has to be true or false, without quotes: Helm ignores 1 of a condition or tag\n" +
 			"values.yaml:3: warning: chart app: sub.enabled: has to be true or false, without quotes: Helm ignores \"true\" of a condition or tag\n" +
-			"values.yaml:6: warning: chart app: a.b: is a mapping in values.yaml of the chart, and another value here\n",
+			"values.yaml:6: warning: chart app: a.b: is a mapping in values.yaml of the chart, and another value here\n" +
+			"values.yaml:7: warning: chart app: [a.b.c]: is one key with dots, and the chart has a mapping: write a: {b: {c: ...}}\n",
 		"twice.yaml":     "twice.yaml:3: values of chart app: malformed YAML: the key \"a\" is in line 1 as well: remove one, or write - before the first key of a list item, or --- between objects\n",
 		"malformed.yaml": "malformed.yaml:2: values of chart app: malformed YAML: put the value in quotes: a colon before a space, or at the end, would make a key of it\n",
 	} {

@@ -28,6 +28,13 @@ func (e Entry) checkValues(layers []layer, c *loaded, values map[string]any) (fo
 			warn(keys, "is a mapping in values.yaml of the chart, and another value here")
 		}
 	}
+	for _, keys := range dotted(set, nil) {
+		parent, parts := keys[:len(keys)-1], strings.Split(keys[len(keys)-1], ".")
+		if valueAt(c.Values, keys) == nil && valueAt(c.Values, slices.Concat(parent, parts)) != nil {
+			warn(keys, "is one key with dots, and the chart has a mapping: write "+strings.Join(parts, ": {")+": ..."+
+				strings.Repeat("}", len(parts)-1))
+		}
+	}
 	if all, err := util.CoalesceValues(c.Chart, values); err == nil {
 		eachSwitch(c.Chart, nil, func(keys []string) {
 			_, isSwitch := valueAt(map[string]any(all), keys).(bool)
@@ -43,6 +50,19 @@ func (e Entry) checkValues(layers []layer, c *loaded, values map[string]any) (fo
 func isTable(value any) bool {
 	_, is := plainMap(value).(map[string]any)
 	return is
+}
+
+// dotted returns the keys of the values whose last key has dots.
+func dotted(value any, keys []string) (all [][]string) {
+	table, _ := value.(map[string]any)
+	for _, key := range slices.Sorted(maps.Keys(table)) {
+		below := append(slices.Clip(keys), key)
+		if strings.Contains(key, ".") {
+			all = append(all, below)
+		}
+		all = append(all, dotted(table[key], below)...)
+	}
+	return all
 }
 
 func tablesBelow(value any, keys []string) (all [][]string) {
