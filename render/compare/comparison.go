@@ -108,8 +108,9 @@ type Facts struct {
 	Definitions []Change
 	// Verdicts compares the verdicts before and after a change of definitions or of Kubernetes, if any.
 	Verdicts *Verdicts
-	// Problems has warnings, or errors that prevent a comparison.
-	Problems []manifest.Problem
+	// Problems has warnings, and errors. NotCompared reports whether the errors prevent a comparison.
+	Problems    []manifest.Problem
+	NotCompared bool
 	// Environment finds the places of objects after the change.
 	Environment *render.Environment
 	// Checker judges the objects after the change. It is nil for an environment that is gone.

@@ -421,22 +421,25 @@ func (c Counts) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Failure returns a comment with the review and the errors of a change that does not render. If it has more
-// than limit bytes, it refers to the command in place of the errors.
+// Failure returns a comment with the errors of a change that does not render, and the review of the rest. If the errors
+// take more than half of limit bytes, it refers to the command in their place.
 func (r *Review) Failure(problems []manifest.Problem, limit int, command string) string {
 	var lines strings.Builder
 	for _, p := range problems {
 		lines.WriteString(kind.Visible(p.String()) + "\n")
 	}
-	head := Marker + "\n"
-	if tables := slices.Concat(r.comment(r.alike()).Tables, tableOfOthers(r.Frame)); len(tables) > 0 {
-		head += (&comment.Comment{Tables: tables}).Compose(limit/2, command)
+	tables := slices.Concat(r.comment(r.alike()).Tables, tableOfOthers(r.Frame))
+	head := fmt.Sprintf("%s\n### ❌ Does not render: %s\n\n", Marker, kind.Count(int64(len(problems)), "error"))
+	errors := manifest.CodeBlock("", lines.String())
+	if most := limit - len(head); len(errors) > most || len(tables) > 0 && len(errors) > most/2 {
+		errors = manifest.CodeSpan(command) + " shows all errors.\n"
 	}
-	head += fmt.Sprintf("### ❌ Does not render: %s\n\n", kind.Count(int64(len(problems)), "error"))
-	if comment := head + manifest.CodeBlock("", lines.String()); len(comment) <= limit {
-		return comment
+	head += errors
+	if len(tables) == 0 {
+		return head
 	}
-	return head + manifest.CodeSpan(command) + " shows all errors.\n"
+	head += "\n"
+	return head + (&comment.Comment{Tables: tables}).Compose(limit-len(head), command)
 }
 
 // OldErrors returns a folded list of errors that the base of a change has as well, of at most limit bytes.

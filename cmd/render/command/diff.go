@@ -192,6 +192,7 @@ func printDifferences(cmd *cobra.Command, d *compare.Diff, now time.Time, f diff
 	errOut := cmd.ErrOrStderr()
 	r := newReport(foundIn(d), true, f.groupingOf(errOut))
 	r.isDiff = true
+	r.notCompared = slices.ContainsFunc(d.Environments, func(c *compare.Comparison) bool { return c.NotCompared })
 	if err := printReport(out, errOut, r); err != nil {
 		return err
 	}

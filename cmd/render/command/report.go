@@ -21,6 +21,7 @@ type report struct {
 
 	check            bool
 	isDiff           bool
+	notCompared      bool // an environment of a diff
 	by               grouping
 	found            []found            // in environments
 	errors, warnings []manifest.Problem // of all environments
@@ -113,9 +114,9 @@ func (r report) totals() string {
 	}
 	add("", len(r.refused), "path", " in rendered/ that render did not write")
 	switch {
-	case len(r.errors) > 0 && r.isDiff:
+	case r.isDiff && r.notCompared:
 		counts = append(counts, "environments with errors were not compared")
-	case len(r.errors) > 0:
+	case len(r.errors) > 0 && !r.isDiff:
 		counts = append(counts, "nothing was written")
 	}
 	return strings.Join(counts, ", ")

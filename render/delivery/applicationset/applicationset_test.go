@@ -94,7 +94,7 @@ func TestApplicationSetMakesApplications(t *testing.T) {
 			spec: `{goTemplate: true, generators: [{list: {elements: [{a: x}, {a: z}]}}], template: {metadata: {name: "{{.a}}"}, spec: {project: p}}, templatePatch: "metadata: {name: {{.a}}{{if eq .a \"z\"}}-more{{end}}}\nspec: {project: other}"}`,
 			want: "x p, z-more p"},
 		"a Go template that is none": {spec: `{generators: [{list: {elements: [{a: x}]}}], template: {metadata: {name: "web-{{ .a }}"}}}`, want: "error: spec.template.metadata.name: Invalid value: \"web-{{ .a }}\": {{ .a }} is of a Go template, and no Application can have this name: set spec.goTemplate: true, or write {{a}}"},
-		"a wrong patch": {spec: `{generators: [{list: {elements: [{a: x}]}}], template: {metadata: {name: x}}, templatePatch: "["}`, want: "error: spec.templatePatch"},
+		"a wrong patch":              {spec: `{generators: [{list: {elements: [{a: x}]}}], template: {metadata: {name: x}}, templatePatch: "["}`, want: "error: spec.templatePatch"},
 		"merge": {
 			spec: `{generators: [{merge: {mergeKeys: [a], generators: [{list: {elements: [{a: x, b: "1", c: "1"}, {a: z, b: "2"}]}}, {list: {elements: [{a: x, b: "3"}, {a: q, b: "4"}]}}]}}], template: {metadata: {name: "{{a}}"}, spec: {project: "{{b}}{{c}}"}}}`,
 			want: "x 31, z 2{{c}}"},

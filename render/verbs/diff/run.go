@@ -143,6 +143,7 @@ func (b *previousRendering) compare(ctx context.Context, now *render.Environment
 	}
 	one.Problems = slices.Clone(problems)
 	one.Differences = compare.Differ(b.repository.Kinds(), before, after)
+	one.NotCompared = !isComparable && manifest.HasErrors(problems)
 	one.IsUnbuilt = isUnbuilt && !manifest.HasErrors(problems)
 	if isComparable && now.Rendering != nil {
 		one.PostBuild = now.Rendering.PostBuild

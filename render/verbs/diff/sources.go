@@ -37,7 +37,7 @@ func (b *previousRendering) definesKinds() bool {
 }
 
 // readSources renders the sources of an environment at the commit, unless the change leaves alone what they depend on.
-// Errors that are there as well are warnings, and hide no change.
+// Errors that are there as well are warnings. Errors hide no change of objects that are known.
 func (b *previousRendering) readSources(now *render.Environment, shared *pair, step func(string)) (before,
 	after compare.Input, isUnbuilt bool, problems []manifest.Problem) {
 	was := now
@@ -49,7 +49,7 @@ func (b *previousRendering) readSources(now *render.Environment, shared *pair, s
 	problems = withoutKnown(now.Problems, was.Problems)
 	before.Consumers = was.Consumers()
 	after.Consumers = now.Consumers()
-	if manifest.HasErrors(problems) || !isComparable(was) || !isComparable(now) {
+	if !isComparable(was) || !isComparable(now) {
 		before.Untold = was.Untold()
 		after.Untold = now.Untold()
 		return before, after, was != now, problems
