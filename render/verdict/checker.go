@@ -294,9 +294,13 @@ func (c *Checker) judge(o manifest.Object) (*unstructured.Unstructured, []manife
 	}
 	stored, problems := c.check(o)
 	if !manifest.HasErrors(problems) {
-		if errs := c.applyErrors(o); len(errs) > 0 {
+		isMerged := c.isMerged(o)
+		errs := c.applyErrors(o)
+		if kind, isCustom := c.custom[o.GroupVersionKind()]; isCustom && c.IsJudgedOnly && !isMerged {
+			errs = append(errs, apply.Nulls(o.Unstructured, kind.compiled().structural)...) // others are dropped
+		}
+		if len(errs) > 0 {
 			problems = problem.FromErrors(o, errs) // warnings may repeat them
-			isMerged := c.isMerged(o)
 			for i, p := range problems {
 				problems[i].Warning = p.Warning || isMerged && !apply.IsOfServer(p.Field)
 			}

@@ -73,6 +73,18 @@ func customErrors(u *unstructured.Unstructured, s *schema.Structural) (errs fiel
 	return errs
 }
 
+// Nulls returns the errors of nulls in a custom resource, which the API server drops when it creates the object, and
+// refuses when a tool applies it.
+func Nulls(u *unstructured.Unstructured, s *schema.Structural) (errs field.ErrorList) {
+	structural.Walk(s, u.Object, func(s *schema.Structural, value any, path []string) {
+		if value == nil && s.Type != "" && !s.Nullable && s.Default.Object == nil {
+			errs = append(errs, &field.Error{Type: field.ErrorTypeTypeInvalid, Field: manifest.JoinField(path),
+				BadValue: "null", Detail: "must be of type " + s.Type + ", and is empty: write a value, or remove the field"})
+		}
+	})
+	return errs
+}
+
 // isUnmergeable reports whether server-side apply refuses every list of a schema.
 func isUnmergeable(list *schema.Structural) bool {
 	return list.Items != nil && list.XListType != nil && *list.XListType == "set" &&

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 )
@@ -52,5 +53,28 @@ func TestErrorsNamesTwinsInPods(t *testing.T) {
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s %s: cannot merge %v, want %v", test.metadata, test.spec, got, test.want)
 		}
+	}
+}
+
+// As a kube-apiserver of Kubernetes 1.36 answers kubectl apply --server-side.
+func TestNullsThatMayNotBeThereAreRefused(t *testing.T) {
+	text := schema.Structural{Generic: schema.Generic{Type: "string"}}
+	nullable, defaulted := text, text
+	nullable.Nullable = true
+	defaulted.Default = schema.JSON{Object: "a"}
+	s := &schema.Structural{Generic: schema.Generic{Type: "object"}, Properties: map[string]schema.Structural{
+		"text": text, "nullable": nullable, "defaulted": defaulted, "any": {},
+		"map": {Generic: schema.Generic{Type: "object"}, AdditionalProperties: &schema.StructuralOrBool{Structural: &text}},
+	}}
+	u := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte("{text: null, nullable: null, defaulted: null, any: null, map: {a: null, b: c}}"), &u.Object); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, err := range Nulls(u, s) {
+		got = append(got, err.Field)
+	}
+	if want := []string{"map.a", "text"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
