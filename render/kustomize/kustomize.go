@@ -65,11 +65,8 @@ func buildWith(fs *source.FileSystem, folder string,
 // printed returns an object as it is in the output of kustomize, which writes an empty line too many into folded text
 // with indented lines.
 func printed(r *resource.Resource) (*yaml.Node, error) {
-	isDifferent := func(n *yaml.Node) bool {
-		return n.Style&yaml.FoldedStyle != 0 && (strings.Contains(n.Value, "\n ") || strings.Contains(n.Value, "\n\t"))
-	}
 	for n := range node.All(r.YNode()) {
-		if !isDifferent(n) {
+		if n.Style&yaml.FoldedStyle == 0 {
 			continue
 		}
 		text, err := r.RNode.String()
