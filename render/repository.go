@@ -65,11 +65,13 @@ type once struct {
 	settings func() settings.Settings
 	found    func() entries // outside of environments/
 	defined  func() map[schema.GroupKind][]fileDefinition
+	plugins  func() []application.Plugin
 }
 
 // setOnce sets what is read once from the files.
 func (r *Repository) setOnce() {
-	r.once = once{sync.OnceValue(r.readSettings), sync.OnceValue(r.findEntries), sync.OnceValue(r.findDefinitions)}
+	r.once = once{sync.OnceValue(r.readSettings), sync.OnceValue(r.findEntries), sync.OnceValue(r.findDefinitions),
+		sync.OnceValue(func() []application.Plugin { return application.FindPlugins(r.files) })}
 }
 
 // Open opens the repository in a folder, with objects of some kinds.

@@ -82,7 +82,7 @@ func (i Installer) Install(releases []Release) (all []*Installed, problems []man
 		part.Files = files
 		if r.application != nil {
 			var err error
-			if r, err = r.withFiles(files, part.top); err != nil {
+			if r, err = r.withFiles(files, part.Origin, part.top); err != nil {
 				continue
 			}
 		}

@@ -23,6 +23,15 @@ type Document struct {
 	// are not lines of the file.
 	isQuoted bool
 	follows  bool // another document of the file
+
+	takesLast bool // see TakingLast
+}
+
+// TakingLast returns the document as kustomize, Flux and Argo CD read a kustomization: of a key that a mapping has more
+// than once the last value counts. See Unmarshal in api/types/kustomization.go of kustomize.
+func (d Document) TakingLast() Document {
+	d.takesLast = true
+	return d
 }
 
 var separator = regexp.MustCompile(`(?m)^---([ \t\r].*)?$`)
@@ -83,6 +92,9 @@ func (d Document) Parse() (root *yaml.Node, err error) {
 	}
 	if err == nil && root != nil {
 		err = checkNesting(root, nil)
+	}
+	if d.takesLast {
+		node.TakeLast(root)
 	}
 	if err == nil && root != nil {
 		err = d.checkKeys(root)
