@@ -70,7 +70,7 @@ func Parse(file string, content []byte) []Document { return parsed(file, text.Sp
 func ParseKustomization(file string, content []byte) []Document {
 	texts := text.Split(content)
 	for i, d := range texts {
-		texts[i] = d.TakingLast()
+		texts[i] = d.Uniting(node.TakeLast)
 	}
 	return parsed(file, texts)
 }

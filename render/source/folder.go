@@ -384,7 +384,7 @@ func (r folderReader) readYAML(file string, texts []text.Document, f loadField) 
 			continue
 		}
 		if file == r.File && f.is == loadYAML {
-			d = d.TakingLast()
+			d = d.Uniting(node.TakeLast)
 		}
 		root, err := d.Parse()
 		if err != nil {

@@ -24,13 +24,12 @@ type Document struct {
 	isQuoted bool
 	follows  bool // another document of the file
 
-	takesLast bool // see TakingLast
+	unite func(root *yaml.Node) // see Uniting; perhaps nil
 }
 
-// TakingLast returns the document as kustomize, Flux and Argo CD read a kustomization: of a key that a mapping has more
-// than once the last value counts. See Unmarshal in api/types/kustomization.go of kustomize.
-func (d Document) TakingLast() Document {
-	d.takesLast = true
+// Uniting returns the document as a tool reads it that takes a key twice: unite makes one of these.
+func (d Document) Uniting(unite func(root *yaml.Node)) Document {
+	d.unite = unite
 	return d
 }
 
@@ -93,8 +92,8 @@ func (d Document) Parse() (root *yaml.Node, err error) {
 	if err == nil && root != nil {
 		err = checkNesting(root, nil)
 	}
-	if d.takesLast {
-		node.TakeLast(root)
+	if err == nil && root != nil && d.unite != nil {
+		d.unite(root)
 	}
 	if err == nil && root != nil {
 		err = d.checkKeys(root)
