@@ -72,6 +72,7 @@ func TestAnnotationsOfAnObjectAreJoined(t *testing.T) {
 			for _, p := range read.Problems {
 				got = p.Message
 			}
+			read.ReleaseTrees() // and parse the texts again
 			for _, d := range read.SourceDocuments(manifest.ID{Kind: "ConfigMap", Name: "m"}) {
 				got = fmt.Sprint(d.Annotations())
 			}

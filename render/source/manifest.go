@@ -100,8 +100,8 @@ func parseManifest(file string, content []byte, isOfChart bool) []parsedText {
 	parallel.For(len(documents), func(i int) {
 		p := &parsed[i]
 		defer fault.Catch(&p.err)
-		p.Text = &Text{Document: documents[i]}
-		if p.root, p.err = documents[i].Uniting(joinAnnotations).Parse(); p.root == nil {
+		p.Text = &Text{Document: documents[i].Uniting(joinAnnotations)}
+		if p.root, p.err = p.Parse(); p.root == nil {
 			return
 		}
 		if isOfChart {
