@@ -85,7 +85,11 @@ func (d *Delivery) buildSource(files *source.FileSystem, origin application.Orig
 		d.unknown("the tag of an image is the commit: " + strings.Join(unknown, ", "))
 	}
 	if built != application.OfDirectory { // what a kustomization does not list counts as unread
-		return append(problems, d.build(files)...)
+		problems = append(problems, d.build(files)...)
+		if d.paths != nil && !origin.Argo().LoadsAnywhere {
+			problems = append(problems, d.restricted()...)
+		}
+		return problems
 	}
 	listed := d.List(files)
 	problems = append(problems, listed.Problems...)
@@ -99,13 +103,23 @@ func (d *Delivery) buildSource(files *source.FileSystem, origin application.Orig
 	return append(problems, d.build(files)...)
 }
 
+// restricted returns the warnings of files that Argo CD does not load by default.
+func (d *Delivery) restricted() []manifest.Problem {
+	return manifest.Each(d.sources.CheckRestricted(), func(p manifest.Problem) manifest.Problem {
+		p.Warning = true
+		p.Message += ", which Argo CD has by kustomize.buildOptions of the ConfigMap argocd-cm alone: copy the file to " +
+			"the folder, or list the folder of the file"
+		return p
+	})
+}
+
 // sourceOrigin returns the facts that tell whether a source is the tree: the source of Flux that has the folder of the
 // environment, and git or, without it, an Application that syncs the folder.
 func (c *common) sourceOrigin(repository *Repository, objects []manifest.Object) (origin application.Origin) {
 	if repository.options.Origin != nil {
 		origin = repository.options.Origin()
 	}
-	origin.Plugins = repository.plugins
+	origin.Argo = repository.argo
 	for _, o := range objects {
 		if c.syncs(o) {
 			origin.Own = folder.Places(o)[0].Source

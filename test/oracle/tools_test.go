@@ -286,7 +286,9 @@ func (c *cluster) runSet(o *object) (all []*object) {
 						must(0, yaml.Unmarshal(must(os.ReadFile(name)), &values))
 						name = filepath.Dir(name)
 					}
-					values["path"] = map[string]any{"path": must(filepath.Rel(c.dir, name)), "basename": filepath.Base(name)}
+					within := must(filepath.Rel(c.dir, name))
+					values["path"] = map[string]any{"path": within, "basename": filepath.Base(name),
+						"segments": strings.Split(within, "/")}
 					var out bytes.Buffer
 					must(0, compiled.Execute(&out, values))
 					all = append(all, parse(out.Bytes())...)

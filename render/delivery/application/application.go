@@ -324,8 +324,8 @@ func (s Source) Merge(files *source.FileSystem, origin Origin) (Source, Type, er
 	switch {
 	case len(types) > 0:
 		built = Type(types[0])
-	case origin.Plugins != nil:
-		s.Maker = findPlugin(origin.Plugins(), files, s.Folder())
+	case origin.Argo != nil:
+		s.Maker = findPlugin(origin.Argo().Plugins, files, s.Folder())
 		if s.Maker != "" {
 			return s, OfPlugin, nil
 		}

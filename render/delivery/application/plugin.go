@@ -32,25 +32,35 @@ type Discover struct {
 	}
 }
 
+// Installation is how Argo CD is installed, as far as files here tell.
+type Installation struct {
+	// Plugins find their sources by themselves. They are sorted by name.
+	Plugins []Plugin
+	// LoadsAnywhere reports whether kustomize may load files outside of the folder of a kustomization, by the option
+	// kustomize.buildOptions.
+	LoadsAnywhere bool
+}
+
 // pluginKind is the kind of the file of a plugin, which is no object of a cluster.
 const pluginKind = "ConfigManagementPlugin"
 
-// FindPlugins returns the plugins in the YAML files of a repository that find their sources by themselves, sorted by
-// name: in files of their own, in ConfigMaps, and in configs.cmp.plugins of the values of the chart argo-cd.
-func FindPlugins(files source.Revision) (all []Plugin) {
+// FindInstallation reads the YAML files of a repository. Plugins are in files of their own, in ConfigMaps, and in
+// configs.cmp.plugins of the values of the chart argo-cd.
+func FindInstallation(files source.Revision) (found Installation) {
 	source.EachYAML(files, tree.Folder, func(_ string, content []byte) {
+		found.LoadsAnywhere = found.LoadsAnywhere || bytes.Contains(content, []byte("LoadRestrictionsNone"))
 		if !bytes.Contains(content, []byte("discover")) {
 			return
 		}
 		for _, document := range source.Documents(content) {
 			var value any
 			if err := yaml.Unmarshal(document, &value); err == nil { // another is no file of a plugin
-				all = append(all, pluginsIn(value)...)
+				found.Plugins = append(found.Plugins, pluginsIn(value)...)
 			}
 		}
 	})
-	slices.SortStableFunc(all, func(a, b Plugin) int { return strings.Compare(a.Name, b.Name) })
-	return all
+	slices.SortStableFunc(found.Plugins, func(a, b Plugin) int { return strings.Compare(a.Name, b.Name) })
+	return found
 }
 
 // pluginsIn returns the plugins in a value of YAML, also in its texts.

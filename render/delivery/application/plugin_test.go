@@ -42,7 +42,7 @@ func TestPluginsFindSourcesThatNameNoTool(t *testing.T) {
 		} {
 			tree, files := sources.Open(t, t.TempDir(), txtar.Parse([]byte("-- argocd/plugin.yaml --\n"+plugin+
 				"-- a/kustomization.yaml --\n-- a/b/deep.yaml --\n")).Files)
-			origin := Origin{Plugins: func() []Plugin { return FindPlugins(tree) }}
+			origin := Origin{Argo: func() Installation { return FindInstallation(tree) }}
 			s, built, err := read(t, "", "{source: {path: a"+test.fields+"}}").Sources[0].Merge(files, origin)
 			got := s.Maker
 			if got == "" {
