@@ -44,7 +44,7 @@ func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest
 		problems[0].Warning = true
 		return problems
 	}
-	return d.buildSource(files)
+	return d.buildSource(files, f.origin)
 }
 
 // fetchElsewhere fetches a source of an Application. It reports whether the folder is there.
@@ -61,21 +61,23 @@ func (f *following) fetchElsewhere(d *Delivery, files *source.FileSystem, why st
 }
 
 // buildSource builds the folder of a source of an Application.
-func (d *Delivery) buildSource(files *source.FileSystem) (problems []manifest.Problem) {
+func (d *Delivery) buildSource(files *source.FileSystem, origin application.Origin) (problems []manifest.Problem) {
 	s := d.Application
 	if written, taken := s.Doubled(files); written != "" {
 		problems = warning(d.Of, fmt.Sprintf("argocd.argoproj.io/manifest-generate-paths: Argo CD takes %s for %s, "+
 			"which is not here, and misses changes: write /%s, or a path relative to %s", written, taken, written,
 			s.Path))
 	}
-	place, built, err := d.Merge(files)
+	place, built, err := d.Merge(files, origin)
 	d.Place = place
 	switch {
 	case err != nil:
 		return append(problems, d.refuse(s.Field, err)...)
 	case built == application.OfPlugin:
-		return append(problems, d.notJudged(
-			strings.TrimSuffix("a plugin makes its objects: "+place.Application.Plugin.Name, ": "))...)
+		for _, name := range files.Files(d.Folder) { // it may read any
+			_, _ = files.ReadAny("/" + name)
+		}
+		return append(problems, d.notJudged(place.Application.Maker)...)
 	case built == application.OfHelm:
 		return problems
 	}
@@ -83,7 +85,11 @@ func (d *Delivery) buildSource(files *source.FileSystem) (problems []manifest.Pr
 		d.unknown("the tag of an image is the commit: " + strings.Join(unknown, ", "))
 	}
 	if built != application.OfDirectory { // what a kustomization does not list counts as unread
-		return append(problems, d.build(files)...)
+		problems = append(problems, d.build(files)...)
+		if d.paths != nil && !origin.Argo().LoadsAnywhere {
+			problems = append(problems, d.restricted()...)
+		}
+		return problems
 	}
 	listed := d.List(files)
 	problems = append(problems, listed.Problems...)
@@ -97,12 +103,23 @@ func (d *Delivery) buildSource(files *source.FileSystem) (problems []manifest.Pr
 	return append(problems, d.build(files)...)
 }
 
+// restricted returns the warnings of files that Argo CD does not load by default.
+func (d *Delivery) restricted() []manifest.Problem {
+	return manifest.Each(d.sources.CheckRestricted(), func(p manifest.Problem) manifest.Problem {
+		p.Warning = true
+		p.Message += ", which Argo CD has by kustomize.buildOptions of the ConfigMap argocd-cm alone: copy the file to " +
+			"the folder, or list the folder of the file"
+		return p
+	})
+}
+
 // sourceOrigin returns the facts that tell whether a source is the tree: the source of Flux that has the folder of the
 // environment, and git or, without it, an Application that syncs the folder.
 func (c *common) sourceOrigin(repository *Repository, objects []manifest.Object) (origin application.Origin) {
 	if repository.options.Origin != nil {
 		origin = repository.options.Origin()
 	}
+	origin.Argo = repository.argo
 	for _, o := range objects {
 		if c.syncs(o) {
 			origin.Own = folder.Places(o)[0].Source

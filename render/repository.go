@@ -65,11 +65,13 @@ type once struct {
 	settings func() settings.Settings
 	found    func() entries // outside of environments/
 	defined  func() map[schema.GroupKind][]fileDefinition
+	argo     func() application.Installation
 }
 
 // setOnce sets what is read once from the files.
 func (r *Repository) setOnce() {
-	r.once = once{sync.OnceValue(r.readSettings), sync.OnceValue(r.findEntries), sync.OnceValue(r.findDefinitions)}
+	r.once = once{sync.OnceValue(r.readSettings), sync.OnceValue(r.findEntries), sync.OnceValue(r.findDefinitions),
+		sync.OnceValue(func() application.Installation { return application.FindInstallation(r.files) })}
 }
 
 // Open opens the repository in a folder, with objects of some kinds.

@@ -243,7 +243,7 @@ func (g *graph) readKustomization(within string, content []byte) {
 	for _, match := range switchedOff.FindAllSubmatch(content, -1) {
 		g.off[path.Join(within, string(match[1]))] = true
 	}
-	documents := source.Parse(within, content)
+	documents := source.ParseKustomization(within, content)
 	if bytes.Contains(content, []byte("{{")) && isUnfilled(documents) {
 		of.isTemplate = true
 		of.isNone = true

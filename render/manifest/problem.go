@@ -3,6 +3,7 @@ package manifest
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,7 +15,8 @@ import (
 
 // Problem is an error, which keeps an environment from being rendered, or a warning, which does not.
 type Problem struct {
-	// File is the file to change, relative to the root, with slashes.
+	// File is the file to change, relative to the root, with slashes. One that is not in the tree has a name below
+	// .fetched.
 	File string `json:"file,omitempty"`
 	// Line is the line to change, from 1; 0 if unknown.
 	Line int `json:"line,omitempty"`
@@ -105,10 +107,26 @@ func (p Problem) IsError() bool { return !p.Warning }
 
 // Position returns "file:line", or the file alone if the line is unknown.
 func (p Problem) Position() string {
-	if p.Line == 0 {
-		return p.File
+	name := p.File
+	at := ""
+	if parts := revised.FindStringSubmatch(name); parts != nil {
+		if revision, err := url.PathUnescape(parts[1]); err == nil {
+			name = parts[2]
+			at = " at " + revision
+		}
 	}
-	return fmt.Sprintf("%s:%d", p.File, p.Line)
+	if p.Line > 0 {
+		name = fmt.Sprintf("%s:%d", name, p.Line)
+	}
+	return name + at
+}
+
+// revised matches the name of a file at another revision of the repository.
+var revised = regexp.MustCompile(`^\.fetched/[0-9a-f]+@([^/]+)/[^/]+/(.+)$`)
+
+// RevisedFolder returns the name of the folder, among those of fetched files, that has the repository at a revision.
+func RevisedFolder(commit, revision string) string {
+	return commit[:min(len(commit), 12)] + "@" + url.PathEscape(revision)
 }
 
 // FirstOf lists the first names and counts the rest: "a, b, 3 more".

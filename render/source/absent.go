@@ -155,13 +155,7 @@ func (w *walk) checkFetched(k *Kustomization) {
 		if IsWithin(at, within) {
 			return
 		}
-		line := 0
-		for n := range node.All(k.root) {
-			if n.Value == entry {
-				line = n.Line
-			}
-		}
-		w.problems.add(k.File, line, "%s leads out of %s, and kustomize refuses that in a fetched repository: copy "+
+		w.problems.add(k.File, k.lineOf(entry), "%s leads out of %s, and kustomize refuses that in a fetched repository: copy "+
 			"the folder to this repository, or load another one", entry, Relative(within))
 	}
 	for _, entry := range slices.Sorted(maps.Keys(k.Paths)) {
@@ -177,6 +171,34 @@ func (w *walk) checkFetched(k *Kustomization) {
 			check(name, path.Join(k.Folder, name), false)
 		}
 	}
+}
+
+// lineOf returns the last line that has a path.
+func (k *Kustomization) lineOf(entry string) (line int) {
+	for n := range node.All(k.root) {
+		if n.Value == entry {
+			line = n.Line
+		}
+	}
+	return line
+}
+
+// CheckRestricted returns a problem for each kustomization that loads a file outside of its folder: kustomize refuses
+// that without --load-restrictor LoadRestrictionsNone.
+func (s *Sources) CheckRestricted() (found []manifest.Problem) {
+	for _, k := range s.sorted() {
+		for _, entry := range slices.Sorted(maps.Keys(k.Paths)) {
+			at := k.Paths[entry]
+			if IsWithin(at, k.Folder) || s.FS.IsDir(at) || fetched.Top(at) != "" {
+				continue
+			}
+			found = append(found, manifest.Problem{Code: manifest.InvalidKustomization, File: Relative(k.File),
+				Line: k.lineOf(entry), Message: entry + " leads out of " + Relative(k.Folder) + ", and kustomize refuses " +
+					"that without --load-restrictor LoadRestrictionsNone"})
+			break
+		}
+	}
+	return found
 }
 
 // nothing is a file without objects, which is never on disk.

@@ -65,6 +65,16 @@ func (s *Sources) Loaded(file string) []Document {
 // Parse returns the objects in the content of a file. A file that is no YAML has none.
 func Parse(file string, content []byte) []Document { return parsed(file, text.Split(content)) }
 
+// ParseKustomization returns the kustomization in the content of a file, which may be a template. A file that is no
+// YAML has none.
+func ParseKustomization(file string, content []byte) []Document {
+	texts := text.Split(content)
+	for i, d := range texts {
+		texts[i] = d.Uniting(node.TakeLast)
+	}
+	return parsed(file, texts)
+}
+
 // parsed returns the documents of a file that are YAML.
 func parsed(file string, texts []text.Document) (documents []Document) {
 	for _, inside := range texts {

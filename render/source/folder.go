@@ -383,6 +383,9 @@ func (r folderReader) readYAML(file string, texts []text.Document, f loadField) 
 		if d.IsTabbedJSON() {
 			continue
 		}
+		if file == r.File && f.is == loadYAML {
+			d = d.Uniting(node.TakeLast)
+		}
 		root, err := d.Parse()
 		if err != nil {
 			r.problems = append(r.problems, malformed(file, err))

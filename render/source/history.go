@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source/fetched"
 )
 
@@ -39,7 +40,8 @@ func (f *FileSystem) own(from fetched.Source) (files fetched.Files) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	folder := commit[:min(len(commit), 12)]
+	version := strings.TrimPrefix(strings.TrimPrefix(from.Version, "refs/tags/"), "refs/heads/")
+	folder := manifest.RevisedFolder(commit, version)
 	k.found[folder] = revision
 	name := strings.TrimSuffix(path.Base(from.Repository), ".git")
 	return fetched.Files{Source: from, Resolved: commit, IsOwn: true,

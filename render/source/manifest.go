@@ -100,8 +100,8 @@ func parseManifest(file string, content []byte, isOfChart bool) []parsedText {
 	parallel.For(len(documents), func(i int) {
 		p := &parsed[i]
 		defer fault.Catch(&p.err)
-		p.Text = &Text{Document: documents[i]}
-		if p.root, p.err = documents[i].Parse(); p.root == nil {
+		p.Text = &Text{Document: documents[i].Uniting(joinAnnotations)}
+		if p.root, p.err = p.Parse(); p.root == nil {
 			return
 		}
 		if isOfChart {
@@ -117,6 +117,38 @@ func parseManifest(file string, content []byte, isOfChart bool) []parsedText {
 		}
 	})
 	return parsed
+}
+
+// joinAnnotations makes one of the annotations that an object has more than once, as kustomize does when it notes the
+// file there: of a key in several the first value counts, and the last one within each. It refuses any other key twice.
+// See setMapInMetadata in kyaml/yaml/rnode.go.
+func joinAnnotations(object *yaml.Node) {
+	if items := node.Field(object, "items"); items != nil {
+		for _, item := range node.Items(items) {
+			joinAnnotations(item)
+		}
+	}
+	metadata := node.Field(object, "metadata")
+	joined := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	count := 0
+	for key, value := range node.Entries(metadata) {
+		if key.Value != "annotations" {
+			continue
+		}
+		node.TakeLast(value)
+		count++
+		for key, value := range node.Entries(value) {
+			if node.Field(joined, key.Value) == nil {
+				joined.Content = append(joined.Content, key, value)
+			}
+		}
+	}
+	if key, first := node.Entry(metadata, "annotations"); count > 1 {
+		joined.Line = first.Line
+		joined.Column = first.Column
+		node.Remove(metadata, "annotations")
+		metadata.Content = append(metadata.Content, key, joined)
+	}
 }
 
 func malformed(file string, err error) manifest.Problem {

@@ -37,6 +37,7 @@ type cluster struct {
 
 	dir, artifact string              // the tree, and as Flux has it
 	objects       map[string][]string // JSON by kind and name
+	errs          map[string]error    // of objects that deliver, by kind and name
 	isMade        map[string]bool
 	values        map[client.ObjectKey]map[string]string
 	isLast        bool // the values are complete
@@ -52,22 +53,27 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// renderAll returns the objects that the tools make of roots. An artifact folder is for the copy of Flux.
-func renderAll(dir, artifact string, roots []string) (objects map[string][]string, err error) {
+// catch keeps the error of a tool.
+func catch(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case refusal:
+		*err = r.error
+	default:
+		panic(r)
+	}
+}
+
+// renderAll returns the objects that the tools make of roots, and the errors of objects that deliver. An artifact folder
+// is for the copy of Flux.
+func renderAll(dir, artifact string, roots []string) (objects map[string][]string, errs map[string]error, err error) {
 	defer os.RemoveAll(artifact)
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case refusal:
-			err = r.error
-		default:
-			panic(r)
-		}
-	}()
+	defer catch(&err)
 	c := &cluster{dir: dir, artifact: artifact, values: map[client.ObjectKey]map[string]string{}}
 	c.archive()
 	for i := range 2 { // values of variables may come late
 		c.objects, c.isMade, c.isLast = map[string][]string{}, map[string]bool{}, i > 0
+		c.errs = map[string]error{}
 		for _, root := range roots {
 			how, at, _ := strings.Cut(root, " ")
 			switch how {
@@ -94,7 +100,7 @@ func renderAll(dir, artifact string, roots []string) (objects map[string][]strin
 		slices.Sort(each)
 		c.objects[key] = slices.Compact(each)
 	}
-	return c.objects, nil
+	return c.objects, c.errs, nil
 }
 
 // archive copies the tree without the files that source-controller leaves out: ignored ones, and links.
@@ -140,6 +146,9 @@ func (c *cluster) runFlux(by *object, at string) (objects []*object) {
 func (c *cluster) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 	values, isThere := c.values[key]
 	configMap, isConfigMap := o.(*corev1.ConfigMap)
+	if _, isSecret := o.(*corev1.Secret); isSecret { // which SOPS encrypts, or the cluster alone has
+		return nil
+	}
 	if c.isLast && !isThere || !isConfigMap {
 		return apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, key.Name)
 	}
@@ -158,20 +167,30 @@ func (c *cluster) deliver(objects []*object) {
 		}
 		if !c.isMade[content] {
 			c.isMade[content] = true
-			c.deliver(c.made(o))
+			made, err := c.made(o)
+			if err != nil {
+				c.errs[key] = err
+			}
+			c.deliver(made)
 		}
 	}
 }
 
-// made returns the objects that an object delivers.
-func (c *cluster) made(o *object) []*object {
+// made returns the objects that an object delivers. Charts of registries, and folders of other repositories, are not
+// here.
+func (c *cluster) made(o *object) (all []*object, err error) {
+	defer catch(&err)
+	return c.open(o), nil
+}
+
+func (c *cluster) open(o *object) []*object {
 	text := func(fields ...string) string { s, _, _ := unstructured.NestedString(o.Object, fields...); return s }
 	isSuspended, _, _ := unstructured.NestedBool(o.Object, "spec", "suspend")
 	switch group := o.GroupVersionKind().Group; {
 	case isSuspended:
 	case group == "kustomize.toolkit.fluxcd.io":
 		return c.runFlux(o, text("spec", "path"))
-	case group == "helm.toolkit.fluxcd.io" && text("spec", "chart", "spec", "sourceRef", "kind") != "HelmRepository":
+	case group == "helm.toolkit.fluxcd.io" && text("spec", "chart", "spec", "sourceRef", "kind") == "GitRepository":
 		values, _, _ := unstructured.NestedMap(o.Object, "spec", "values")
 		from, _, _ := unstructured.NestedSlice(o.Object, "spec", "valuesFrom")
 		below := ""
@@ -267,7 +286,9 @@ func (c *cluster) runSet(o *object) (all []*object) {
 						must(0, yaml.Unmarshal(must(os.ReadFile(name)), &values))
 						name = filepath.Dir(name)
 					}
-					values["path"] = map[string]any{"path": must(filepath.Rel(c.dir, name)), "basename": filepath.Base(name)}
+					within := must(filepath.Rel(c.dir, name))
+					values["path"] = map[string]any{"path": within, "basename": filepath.Base(name),
+						"segments": strings.Split(within, "/")}
 					var out bytes.Buffer
 					must(0, compiled.Execute(&out, values))
 					all = append(all, parse(out.Bytes())...)

@@ -44,6 +44,9 @@ type Source struct {
 	Directory *Directory
 	Plugin    *struct{ Name string }
 
+	// Maker is the reason why a plugin makes the objects, or may make them; empty without a plugin.
+	Maker string `json:"-"`
+
 	// Unknown are the images whose tag has the commit, which is not known before the sync.
 	Unknown []string `json:"-"`
 
@@ -281,10 +284,10 @@ func (s Source) types() (fields []string) {
 }
 
 // Merge returns the source with the files in its folder that change it, as the image updater writes them, and its type:
-// what a field says or, without one, the last kustomization or chart by name. See mergeSourceParameters and
-// GetAppSourceType in reposerver/repository/repository.go, and Discover in util/app/discovery/discovery.go. A problem
-// is one that Argo CD has with the folder.
-func (s Source) Merge(files *source.FileSystem) (Source, Type, error) {
+// what a field says or, without one, a plugin that finds it, or the last kustomization or chart by name. See
+// mergeSourceParameters and GetAppSourceType in reposerver/repository/repository.go, and Discover in
+// util/app/discovery/discovery.go. A problem is one that Argo CD has with the folder.
+func (s Source) Merge(files *source.FileSystem, origin Origin) (Source, Type, error) {
 	for _, name := range s.overrides() {
 		content, err := files.ReadAny(path.Join(s.Folder(), name))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -318,8 +321,17 @@ func (s Source) Merge(files *source.FileSystem) (Source, Type, error) {
 			built = is
 		}
 	}
-	if len(types) > 0 {
+	switch {
+	case len(types) > 0:
 		built = Type(types[0])
+	case origin.Argo != nil:
+		s.Maker = findPlugin(origin.Argo().Plugins, files, s.Folder())
+		if s.Maker != "" {
+			return s, OfPlugin, nil
+		}
+	}
+	if built == OfPlugin {
+		s.Maker = strings.TrimSuffix("a plugin makes its objects: "+s.Plugin.Name, ": ")
 	}
 	switch {
 	case built == OfKustomize && !isThere[built]:

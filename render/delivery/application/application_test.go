@@ -70,7 +70,7 @@ func TestTypeOfASource(t *testing.T) {
 		"a wrong file":                  {"", chart + "-- a/.argocd-source.yaml --\n[\n", "a/.argocd-source.yaml: "},
 	} {
 		_, files := sources.Open(t, t.TempDir(), txtar.Parse([]byte(test.files)).Files)
-		_, built, err := read(t, "", "{source: {path: a"+test.fields+"}}").Sources[0].Merge(files)
+		_, built, err := read(t, "", "{source: {path: a"+test.fields+"}}").Sources[0].Merge(files, Origin{})
 		got := string(built)
 		if err != nil {
 			got = err.Error()
@@ -91,7 +91,7 @@ func TestOptionsThatSayNothingChooseNoType(t *testing.T) {
 	} {
 		_, files := sources.Open(t, t.TempDir(), txtar.Parse([]byte("-- a/Chart.yaml --\n")).Files)
 		merge := func(spec string) string {
-			_, built, err := read(t, "", spec).Sources[0].Merge(files)
+			_, built, err := read(t, "", spec).Sources[0].Merge(files, Origin{})
 			if err != nil {
 				return err.Error()
 			}
@@ -116,7 +116,7 @@ kustomize: {namePrefix: all-, nameSuffix: -all, images: [x=x:1]}
 kustomize: {images: [x=x:2], nameSuffix: null}
 -- a/kustomization.yaml --
 `)).Files)
-	s, _, err := read(t, "", "{source: {path: a, repoURL: u, kustomize: {namespace: shop}}}").Sources[0].Merge(files)
+	s, _, err := read(t, "", "{source: {path: a, repoURL: u, kustomize: {namespace: shop}}}").Sources[0].Merge(files, Origin{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestBuildEnvironment(t *testing.T) {
 
 func TestKustomizeHasTheBuildEnvironment(t *testing.T) {
 	_, files := sources.Open(t, t.TempDir(), txtar.Parse([]byte("-- a/kustomization.yaml --\n")).Files)
-	s, _, err := read(t, "", "{source: {path: a, kustomize: {images: ['x:$ARGOCD_APP_NAME', 'y:$ARGOCD_APP_REVISION'], commonLabels: {app: $ARGOCD_APP_NAME}}}}").Sources[0].Merge(files)
+	s, _, err := read(t, "", "{source: {path: a, kustomize: {images: ['x:$ARGOCD_APP_NAME', 'y:$ARGOCD_APP_REVISION'], commonLabels: {app: $ARGOCD_APP_NAME}}}}").Sources[0].Merge(files, Origin{})
 	k := s.Kustomize
 	if err != nil || len(k.Images) != 1 || k.Images[0].NewTag != "web" || k.CommonLabels["app"] != "web" || !slices.Equal(s.Unknown, []string{"y"}) {
 		t.Errorf("%+v %q %v", k, s.Unknown, err)

@@ -157,8 +157,8 @@ func (p Place) with(s application.Source) Place {
 }
 
 // Merge returns a place of Argo CD with the files in its folder that change it, and the tool that builds it.
-func (p Place) Merge(files *source.FileSystem) (Place, application.Type, error) {
-	s, built, err := p.Application.Merge(files)
+func (p Place) Merge(files *source.FileSystem, origin application.Origin) (Place, application.Type, error) {
+	s, built, err := p.Application.Merge(files, origin)
 	p.IsOverridden = s.IsOverridden(files)
 	p.IsDirectory = built == application.OfDirectory
 	return p.with(s), built, err

@@ -64,6 +64,7 @@ func (p Place) Kustomization(files *source.FileSystem) (*Kustomization, error) {
 		var document yamlv3.Node
 		if err := yamlv3.Unmarshal(content, &document); err == nil && len(document.Content) > 0 { // or an empty file
 			made.document = node.Deref(document.Content[0])
+			node.TakeLast(made.document)
 		}
 	}
 	if err := p.CheckEdit(before); err != nil && !p.IsFlux {

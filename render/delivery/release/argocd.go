@@ -52,7 +52,7 @@ var errNoChart = errors.New("no chart")
 
 // withFiles returns the release of a source of an Application with the files of the repository that change the
 // source, or have values. Without a chart there the error is errNoChart, and package render has the reason.
-func (r Release) withFiles(files *source.FileSystem, topOf topOf) (Release, error) {
+func (r Release) withFiles(files *source.FileSystem, origin application.Origin, topOf topOf) (Release, error) {
 	s := *r.application
 	if s.Chart == "" {
 		top, isThere := topOf(s)
@@ -60,7 +60,7 @@ func (r Release) withFiles(files *source.FileSystem, topOf topOf) (Release, erro
 			return r, errNoChart
 		}
 		s.Top = top
-		merged, built, err := s.Merge(files)
+		merged, built, err := s.Merge(files, origin)
 		if err != nil || built != application.OfHelm {
 			return r, errNoChart
 		}

@@ -82,7 +82,7 @@ func (i Installer) Install(releases []Release) (all []*Installed, problems []man
 		part.Files = files
 		if r.application != nil {
 			var err error
-			if r, err = r.withFiles(files, part.top); err != nil {
+			if r, err = r.withFiles(files, part.Origin, part.top); err != nil {
 				continue
 			}
 		}
@@ -207,7 +207,8 @@ func (r *Installed) Blame(p manifest.Problem) manifest.Problem {
 	if p.Warning {
 		verb = "installs"
 	}
-	origin, of := p.Subject.Origin, manifest.NewProblem(r.Source, "", manifest.Value{}, "")
+	origin := manifest.Problem{File: p.Subject.Origin}.Position()
+	of := manifest.NewProblem(r.Source, "", manifest.Value{}, "")
 	d, is := r.documents[originOf(p.Subject)]
 	if keys, part := r.setter(p); keys != nil {
 		of.Field, of.Value = manifest.JoinField(keys), manifest.Value{Contains: part}

@@ -152,7 +152,7 @@ func TestFilesOfValues(t *testing.T) {
 	} {
 		o := objects(t, "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web}\nspec: {sources: [{path: app, repoURL: u, helm: "+test.helm+"}, {ref: v, repoURL: u}, {ref: o, repoURL: other}]}")
 		topOf := func(s application.Source) (string, bool) { return "/", s.RepoURL == "u" }
-		r, err := Find(o)[0].withFiles(files, topOf)
+		r, err := Find(o)[0].withFiles(files, application.Origin{}, topOf)
 		got := strings.Join(r.Files, " ")
 		if len(r.Unknown) > 0 {
 			got += " unknown " + strings.Join(r.Unknown, " ")

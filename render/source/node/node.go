@@ -57,6 +57,20 @@ func Remove(mapping *yaml.Node, keys ...string) {
 	}
 }
 
+// TakeLast leaves the last value of each key that a mapping has more than once.
+func TakeLast(root *yaml.Node) {
+	for n := range All(root) {
+		seen := map[string]bool{}
+		for i := len(n.Content) - 2; n.Kind == yaml.MappingNode && i >= 0; i -= 2 {
+			key := Deref(n.Content[i])
+			if key.Kind == yaml.ScalarNode && seen[key.Value] {
+				n.Content = slices.Delete(n.Content, i, i+2)
+			}
+			seen[key.Value] = key.Value != "<<" // each of several counts
+		}
+	}
+}
+
 // Field returns the value of a key of a mapping, or nil.
 func Field(mapping *yaml.Node, key string) *yaml.Node {
 	_, value := Entry(mapping, key)

@@ -23,6 +23,14 @@ type Document struct {
 	// are not lines of the file.
 	isQuoted bool
 	follows  bool // another document of the file
+
+	unite func(root *yaml.Node) // see Uniting; perhaps nil
+}
+
+// Uniting returns the document as a tool reads it that takes a key twice: unite makes one of these.
+func (d Document) Uniting(unite func(root *yaml.Node)) Document {
+	d.unite = unite
+	return d
 }
 
 var separator = regexp.MustCompile(`(?m)^---([ \t\r].*)?$`)
@@ -83,6 +91,9 @@ func (d Document) Parse() (root *yaml.Node, err error) {
 	}
 	if err == nil && root != nil {
 		err = checkNesting(root, nil)
+	}
+	if err == nil && root != nil && d.unite != nil {
+		d.unite(root)
 	}
 	if err == nil && root != nil {
 		err = d.checkKeys(root)

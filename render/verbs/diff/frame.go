@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 
+	"sigs.k8s.io/yaml"
+
 	"example.com/gatehouse/kind"
 	"example.com/gatehouse/render"
 	"example.com/gatehouse/render/compare"
@@ -426,6 +428,22 @@ func (f *frame) addObjects(c *change, before, after []byte, isComparable bool) {
 	}
 }
 
+// hasNoObject reports whether no document of a file is an object, though fields below may have some, as values of a chart
+// do, or configuration of a program.
+func hasNoObject(content []byte) bool {
+	for _, document := range source.Documents(content) {
+		var value any
+		if err := yaml.Unmarshal(document, &value); err != nil {
+			return !isObject.Match(content)
+		}
+		fields, _ := value.(map[string]any)
+		if fields["apiVersion"] != nil && fields["kind"] != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // parseManifest returns the objects of a file. It reports false if some are unreadable. Items of a list of one kind,
 // such as a SecretList, are of that kind where they have none, as kustomize and kubectl read them.
 func parseManifest(name string, content []byte) (objects []manifest.Object, isParsed bool) {
@@ -434,7 +452,7 @@ func parseManifest(name string, content []byte) (objects []manifest.Object, isPa
 	}
 	parsed, problems := tree.Objects("", []tree.File{{Path: "-", Content: content}})
 	if len(problems) > 0 {
-		return nil, !isObject.Match(content)
+		return nil, hasNoObject(content)
 	}
 	for _, o := range parsed {
 		list, _ := o.ToList()

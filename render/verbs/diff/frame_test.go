@@ -30,7 +30,7 @@ func TestReadersOfFilesGiveTheirRisks(t *testing.T) {
 			"azure-pipelines-prod.yml", "lefthook.yml", ".husky/pre-commit", ".cirrus.yml"},
 		"Argo CD":         {"apps/.argocd-source-prod.yaml", ".argocd-source.yaml", ".argocd-allow-concurrency"},
 		"Flux leaves out": {".sourceignore", "apps/.sourceignore"},
-		maySync:           {"clusters/prod/kustomization.yaml", "apps/Kustomization", "apps/web/Chart.yaml", "helmfile.yaml"},
+		maySync:           {"clusters/prod/kustomization.yaml", "apps/Kustomization", "apps/web/Chart.yaml", "fleet.yaml"},
 		"git checks out":  {".gitattributes", "environments/prod/.gitattributes"},
 		"git takes files": {".gitmodules", ".lfsconfig"},
 		"decrypt":         {".sops.yaml", "environments/prod/.sops.yaml"},
@@ -39,7 +39,7 @@ func TestReadersOfFilesGiveTheirRisks(t *testing.T) {
 		mayRun: {"Makefile", "GNUmakefile", "ci/Makefile.common", "build/render.mk", "Taskfile.yml", "justfile", ".justfile", "hack/check.py", "scripts/render", "deploy.sh",
 			"environments/prod/apply.sh", "tools/verify.go", "tox.ini"},
 		"settings from it": {".yamllint", ".github/codecov.yml", ".config/render.toml", "apps/.helmignore"},
-		"":                 {"README.md", ".github/ISSUE_TEMPLATE.md", ".github/ISSUE_TEMPLATE/bug.yml", "hack/README.md", ".gitignore", "docs/ci.md", "src/CODEOWNERS", "main.go", "LICENSE", "x.conf"},
+		"":                 {"README.md", ".github/ISSUE_TEMPLATE.md", ".github/ISSUE_TEMPLATE/bug.yml", "hack/README.md", ".gitignore", "docs/ci.md", "src/CODEOWNERS", "main.go", "LICENSE", "x.conf", "helmfile.yaml", "bootstrap/helmfile.d/01-apps.yaml"},
 	} {
 		for _, name := range names {
 			got, _ := judgeName(git.FileChange{Path: name, Before: file})
@@ -226,11 +226,15 @@ func TestManifestsAreParsedOrRecognized(t *testing.T) {
 		object:                    {1, true},
 		object + "---\n" + object: {2, true},
 		"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n": {2, true},
-		`{"kind": "ConfigMap", "apiVersion": "v1"}`: {1, true},
-		object + "data: {{ .Values.data }}\n":       {0, false},
-		object + "---\na: b\n":                      {0, false},
-		"apiVersion: v2\nname: chart\n":             {0, true},
-		"replicas: {{ x }}\n":                       {0, true},
+		`{"kind": "ConfigMap", "apiVersion": "v1"}`:           {1, true},
+		object + "data: {{ .Values.data }}\n":                 {0, false},
+		object + "---\na: b\n":                                {0, false},
+		"apiVersion: v2\nname: chart\n":                       {0, true},
+		"replicas: {{ x }}\n":                                 {0, true},
+		"extra:\n- apiVersion: v1\n  kind: Secret\n":          {0, true},
+		"extra:\n- apiVersion: v1\n  kind: Secret\n{{ x }}\n": {0, false},
+		"releases:\n- values: [{apiVersion: v1, kind: x}]\n":  {0, true},
+		"a: b\n---\n{kind: ConfigMap, apiVersion: v1}\n":      {0, false},
 	} {
 		objects, isParsed := parseManifest("a.yaml", []byte(content))
 		if len(objects) != want.objects || isParsed != want.isParsed {

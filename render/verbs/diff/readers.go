@@ -56,7 +56,7 @@ var readers = []reader{
 	{names: anyOf(`(^|/)\.argocd-allow[^/]*$`), risk: "Argo CD may sync objects that differ from rendered files"},
 	{names: anyOf(`(^|/)\.sourceignore$`), risk: "Flux leaves out files that match it, and prunes their objects"},
 	{
-		names:    anyOf(`(^|/)(kustomization(\.ya?ml)?|Kptfile|(Chart|fleet|skaffold|helmfile[^/]*)\.ya?ml)$`),
+		names:    anyOf(`(^|/)(kustomization(\.ya?ml)?|Kptfile|(Chart|fleet)\.ya?ml)$`),
 		risk:     maySync,
 		isBeside: true,
 	},
