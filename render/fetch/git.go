@@ -254,8 +254,9 @@ func unpack(to *os.Root, content []byte) error {
 	}
 }
 
-// makeLinks makes the links that stay in a folder. One below another link may lead elsewhere than it seems.
+// makeLinks makes the links that stay in a folder. One below another link is none of them.
 func makeLinks(to *os.Root, links map[string]string) error {
+	made := map[string]bool{}
 	for name, target := range links {
 		isBelow := false
 		for above := path.Dir(name); above != "."; above = path.Dir(above) {
@@ -269,6 +270,14 @@ func makeLinks(to *os.Root, links map[string]string) error {
 		}
 		if err := to.Symlink(target, name); err != nil {
 			return err
+		}
+		made[name] = true
+	}
+	for name := range made { // by another link, it may lead elsewhere than it seems
+		if _, err := to.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := to.Remove(name); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
