@@ -119,8 +119,7 @@ func addTo(d *warn.Delivery, objects []manifest.Object, isFlux bool) {
 func (e *Environment) startingCharts() []*Delivery {
 	defined := map[schema.GroupKind]bool{}
 	for _, o := range slices.Concat(e.root.known(), e.local, e.root.delivered()) {
-		_, isOfChart := o.Delivery.(*release.Installed)
-		if crd.Is(o.Unstructured) && !isOfChart {
+		if crd.Is(o.Unstructured) {
 			defined[crd.Kind(o.Unstructured)] = true
 		}
 	}

@@ -61,6 +61,7 @@ type Installed struct {
 	Noted *source.Looks
 
 	failed          []string                   // why the chart does not render
+	asked           []string                   // apiVersions that the templates may ask the cluster for
 	notFetched      error                      // why the chart is not here
 	documents       map[string]source.Document // by originOf
 	blamePostRender func(kustomization map[string]any, p manifest.Problem) (keys []string, part string)
@@ -74,29 +75,23 @@ func (i Installer) Install(releases []Release) (all []*Installed, problems []man
 		return nil, problems
 	}
 	i.fetchAhead(releases, locked)
-	ofChart := map[string][]string{} // the releases, by the problem of their chart
+	var made []installation
 	for _, r := range releases {
-		r.locate = i.Locate
-		part := i
-		files, noted := i.Files.Noting()
-		part.Files = files
-		if r.application != nil {
-			var err error
-			if r, err = r.withFiles(files, part.top); err != nil {
-				continue
-			}
+		if one, isOpen := i.open(r, locked, hasLock); isOpen {
+			made = append(made, one)
 		}
-		r = part.inSource(r)
-		installed, found := part.install(r, locked, hasLock)
-		installed.Noted = noted
-		all = append(all, installed)
-		for _, p := range found {
-			isOfChart := p.Code == manifest.NotJudged && p.Field == "" && installed.Unjudged == "" && r.Folder == ""
+	}
+	i.again(made, locked, hasLock)
+	ofChart := map[string][]string{} // the releases, by the problem of their chart
+	for _, one := range made {
+		all = append(all, one.Installed)
+		for _, p := range one.problems {
+			isOfChart := p.Code == manifest.NotJudged && p.Field == "" && one.Unjudged == "" && one.Folder == ""
 			if !isOfChart || len(ofChart[p.Message]) == 0 {
 				problems = append(problems, p)
 			}
 			if isOfChart {
-				ofChart[p.Message] = append(ofChart[p.Message], r.Source.GetName())
+				ofChart[p.Message] = append(ofChart[p.Message], one.Source.GetName())
 			}
 		}
 	}
@@ -106,6 +101,54 @@ func (i Installer) Install(releases []Release) (all []*Installed, problems []man
 		}
 	}
 	return all, problems
+}
+
+// installation is a release with its objects and problems.
+type installation struct {
+	*Installed
+	of       Release // as it was found
+	problems []manifest.Problem
+}
+
+// open installs a release, unless its files are not here.
+func (i Installer) open(of Release, locked []charts.Locked, hasLock bool) (made installation, isOpen bool) {
+	r := of
+	r.locate = i.Locate
+	files, noted := i.Files.Noting()
+	i.Files = files
+	if r.application != nil {
+		var err error
+		if r, err = r.withFiles(files, i.top); err != nil {
+			return made, false
+		}
+	}
+	r = i.inSource(r)
+	installed, problems := i.install(r, locked, hasLock)
+	installed.Noted = noted
+	return installation{installed, of, problems}, true
+}
+
+// again installs the releases again whose charts ask for definitions that other charts bring: a cluster serves these.
+func (i Installer) again(made []installation, locked []charts.Locked, hasLock bool) {
+	var objects []manifest.Object
+	for _, one := range made {
+		objects = append(objects, one.Objects...)
+	}
+	brought := charts.Cluster{}.With(objects)
+	if len(brought.APIVersions) == 0 {
+		return
+	}
+	before := i.Cluster()
+	after := before.With(objects)
+	i.Cluster = func() charts.Cluster { return after }
+	for n, one := range made {
+		isNew := func(asked string) bool {
+			return slices.Contains(brought.APIVersions, asked) && !slices.Contains(before.APIVersions, asked)
+		}
+		if slices.ContainsFunc(one.asked, isNew) {
+			made[n], _ = i.open(one.of, locked, hasLock)
+		}
+	}
 }
 
 // install returns a release with its objects.
@@ -146,6 +189,7 @@ func (i Installer) install(r Release, locked []charts.Locked,
 	}
 	result.Archive = strings.TrimPrefix(at.archive, "/")
 	result.failed = rendered.failed
+	result.asked = rendered.asked
 	if len(result.failed) == 0 {
 		result.Objects = append([]manifest.Object{}, rendered.objects...) // known, if none
 	}
@@ -440,6 +484,7 @@ type rendered struct {
 	settings  *charts.Settings
 	problems  []manifest.Problem
 	failed    []string // why there are no objects
+	asked     []string // apiVersions that the templates may ask the cluster for
 }
 
 // failedBy is a chart that does not render, by its first error.
@@ -474,6 +519,7 @@ func (r Release) entry(archive string) charts.Entry {
 
 func (i Installer) render(r Release, archive string) (result rendered) {
 	made, problems := charts.Render(i.Files, r.entry(archive), i.Cluster())
+	defer func() { result.asked = made.Asked }()
 	if len(made.Lacking) > 0 { // as a chart that is not here
 		return rendered{failed: made.Lacking}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -261,6 +262,31 @@ type info struct {
 }
 
 func (i info) IsDir() bool { return i.isDir }
+
+// customVersion matches the apiVersion of a custom kind.
+var customVersion = regexp.MustCompile(`[a-z0-9-]+(?:\.[a-z0-9-]+)+/v[0-9][a-z0-9]*`)
+
+// asked returns the apiVersions of custom kinds in the templates, if these ask which ones the cluster serves.
+func (c *loaded) asked() (versions []string) {
+	asks := false
+	for _, of := range withDependencies(c.Chart) {
+		for _, f := range of.Templates {
+			asks = asks || bytes.Contains(f.Data, []byte("APIVersions"))
+		}
+	}
+	if !asks {
+		return nil
+	}
+	for _, of := range withDependencies(c.Chart) {
+		for _, f := range of.Templates {
+			for _, version := range customVersion.FindAll(f.Data, -1) {
+				versions = append(versions, string(version))
+			}
+		}
+	}
+	slices.Sort(versions)
+	return slices.Compact(versions)
+}
 
 // withDependencies returns a chart and the charts that it depends on, at any depth.
 func withDependencies(c *chart.Chart) (all []*chart.Chart) {
