@@ -4,6 +4,8 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -243,5 +245,42 @@ func TestArchivesAreBounded(t *testing.T) {
 			}
 			return nil
 		})
+	}
+}
+
+// Many small archives of many zeros would fill the disk.
+func TestARunUnpacksNoMore(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	s := serve(t)
+	s.charts = map[string][]byte{"a": zipped(t, []string{"a"}, 1), "b": zipped(t, []string{"b"}, 1)}
+	f := fetcherFor(t, t.TempDir(), &Trust{Base: named("oci://" + s.host)})
+	fetch := func(version string) error {
+		_, err := f.Fetch(fetched.Source{Repository: "oci://" + s.host + "/team/web", Version: version, IsPlain: true})
+		return err
+	}
+	if err := fetch("a"); err != nil || f.cache.unpacked.Load() != 1 {
+		t.Errorf("%v, unpacked %d", err, f.cache.unpacked.Load())
+	}
+	f.cache.unpacked.Store(maxAnswers + 1)
+	if err := fetch("b"); err == nil || !strings.Contains(err.Error(), "are unpacked in a run") {
+		t.Error(err)
+	}
+}
+
+func TestGitFetchesNoMoreThanABound(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := bound(t.Context(), dir, 10)
+	defer cancel()
+	if err := os.WriteFile(filepath.Join(dir, "pack"), make([]byte, 11), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	<-ctx.Done()
+	if err := context.Cause(ctx); !strings.Contains(err.Error(), "the repository is over") {
+		t.Error(err)
+	}
+	other, end := bound(t.Context(), t.TempDir(), 10)
+	end()
+	if <-other.Done(); !errors.Is(context.Cause(other), context.Canceled) {
+		t.Error(context.Cause(other))
 	}
 }

@@ -151,7 +151,7 @@ func TestUnpackingStaysInItsFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	if err := unpack(root, content.Bytes()); err != nil {
+	if _, err := unpack(root, content.Bytes()); err != nil {
 		t.Fatal(err)
 	}
 	var found []string
