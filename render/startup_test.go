@@ -109,6 +109,9 @@ func TestEmptyClusterComesUp(t *testing.T) {
 		"a custom resource beside the release of its kind": {
 			entryFile + "K apps\n-- apps/a.yaml --\nR certs certs\n" + anIssuer,
 			[]string{"apps/a.yaml:7: warning: Issuer main: " + never + "Kustomization flux-system/apps applies nothing before there is kind Issuer, which HelmRelease flux-system/certs brings, which Kustomization flux-system/apps applies: move it to a Kustomization of its own with dependsOn: [{name: apps}], and set wait: true in apps"}},
+		"a chart with its own Namespace": {
+			entryFile + "R own own\n-- charts/own/Chart.yaml --\napiVersion: v2\nname: own\nversion: 1.0.0\n" +
+				"-- charts/own/templates/a.yaml --\n" + inShop + aNamespace, nil},
 		"the two in an order": {
 			entryFile + "K apps wait: true\nK more dependsOn: [{name: apps}]\n-- apps/a.yaml --\nR certs certs\n-- more/a.yaml --\n" + anIssuer, nil},
 		"the two in no order, and tried again": {

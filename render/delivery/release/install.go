@@ -75,15 +75,8 @@ func (i Installer) Install(releases []Release) (all []*Installed, problems []man
 		return nil, problems
 	}
 	i.fetchAhead(releases, locked)
-	var made []installation
-	for _, r := range releases {
-		if one, isOpen := i.open(r, locked, hasLock); isOpen {
-			made = append(made, one)
-		}
-	}
-	i.again(made, locked, hasLock)
 	ofChart := map[string][]string{} // the releases, by the problem of their chart
-	for _, one := range made {
+	for _, one := range i.installAll(releases, locked, hasLock) {
 		all = append(all, one.Installed)
 		for _, p := range one.problems {
 			isOfChart := p.Code == manifest.NotJudged && p.Field == "" && one.Unjudged == "" && one.Folder == ""
@@ -103,52 +96,58 @@ func (i Installer) Install(releases []Release) (all []*Installed, problems []man
 	return all, problems
 }
 
-// installation is a release with its objects and problems.
+// installation is a release with its objects and problems. It is empty if files of the release are not here.
 type installation struct {
 	*Installed
-	of       Release // as it was found
 	problems []manifest.Problem
 }
 
-// open installs a release, unless its files are not here.
-func (i Installer) open(of Release, locked []charts.Locked, hasLock bool) (made installation, isOpen bool) {
-	r := of
+// installAll installs releases. A cluster serves the definitions that all charts bring, so that the releases of a chart
+// that asks for definitions come last, and the first one of them again if there are such definitions.
+func (i Installer) installAll(releases []Release, locked []charts.Locked, hasLock bool) []installation {
+	made := make([]installation, len(releases))
+	isLast := make([]bool, len(releases))
+	asks := map[string]bool{} // by chart
+	var objects []manifest.Object
+	for n, r := range releases {
+		chart := fmt.Sprint(r.Repository, " ", r.Chart, " ", r.Version, " ", r.Folder)
+		if isLast[n] = asks[chart]; isLast[n] {
+			continue
+		}
+		made[n] = i.open(r, locked, hasLock)
+		if made[n].Installed != nil {
+			asks[chart] = len(made[n].asked) > 0
+			objects = append(objects, made[n].Objects...)
+		}
+	}
+	brought := charts.Cluster{}.With(objects).APIVersions
+	if len(brought) > 0 {
+		all := i.Cluster().With(objects)
+		i.Cluster = func() charts.Cluster { return all }
+	}
+	isBrought := func(version string) bool { return slices.Contains(brought, version) }
+	for n, one := range made {
+		if isLast[n] || one.Installed != nil && slices.ContainsFunc(one.asked, isBrought) {
+			made[n] = i.open(releases[n], locked, hasLock)
+		}
+	}
+	return slices.DeleteFunc(made, func(one installation) bool { return one.Installed == nil })
+}
+
+// open installs a release.
+func (i Installer) open(r Release, locked []charts.Locked, hasLock bool) installation {
 	r.locate = i.Locate
 	files, noted := i.Files.Noting()
 	i.Files = files
 	if r.application != nil {
 		var err error
 		if r, err = r.withFiles(files, i.top); err != nil {
-			return made, false
+			return installation{}
 		}
 	}
-	r = i.inSource(r)
-	installed, problems := i.install(r, locked, hasLock)
+	installed, problems := i.install(i.inSource(r), locked, hasLock)
 	installed.Noted = noted
-	return installation{installed, of, problems}, true
-}
-
-// again installs the releases again whose charts ask for definitions that other charts bring: a cluster serves these.
-func (i Installer) again(made []installation, locked []charts.Locked, hasLock bool) {
-	var objects []manifest.Object
-	for _, one := range made {
-		objects = append(objects, one.Objects...)
-	}
-	brought := charts.Cluster{}.With(objects)
-	if len(brought.APIVersions) == 0 {
-		return
-	}
-	before := i.Cluster()
-	after := before.With(objects)
-	i.Cluster = func() charts.Cluster { return after }
-	for n, one := range made {
-		isNew := func(asked string) bool {
-			return slices.Contains(brought.APIVersions, asked) && !slices.Contains(before.APIVersions, asked)
-		}
-		if slices.ContainsFunc(one.asked, isNew) {
-			made[n], _ = i.open(one.of, locked, hasLock)
-		}
-	}
+	return installation{installed, problems}
 }
 
 // install returns a release with its objects.
@@ -220,6 +219,9 @@ func (r Release) renderProblem(p manifest.Problem) manifest.Problem {
 	of.Warning = r.isUnsure() || p.Warning
 	return of
 }
+
+// AsksForDefinitions reports whether templates of the chart ask which custom kinds the cluster serves.
+func (r *Installed) AsksForDefinitions() bool { return len(r.asked) > 0 }
 
 // UnknownReasons are the reasons why the objects are not all known as the cluster gets them; none if they are.
 func (r *Installed) UnknownReasons() (reasons []string) {

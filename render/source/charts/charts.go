@@ -125,7 +125,7 @@ type Rendered struct {
 	Asked []string
 }
 
-// Render renders the chart of an entry.
+// Render renders the chart of an entry. Beside problems of values that change on each run, it has stand-ins for these.
 func Render(files Files, e Entry, cluster Cluster) (rendered Rendered, problems []manifest.Problem) {
 	r := newRun()
 	defer fault.Part(&problems, func() manifest.Problem { return e.current(r) })()
@@ -154,19 +154,18 @@ func Render(files Files, e Entry, cluster Cluster) (rendered Rendered, problems 
 		return Rendered{}, found
 	}
 	documents, kept, wrong := e.template(layers, c, r, values, cluster)
+	var changing []manifest.Problem
 	if e.Installed == nil && len(kept) > 0 {
 		a := adviser{e, files, cluster, values, maxTrials, map[Position]string{}}
-		if changing := a.changing(r, documents, kept); len(changing) > 0 {
-			return Rendered{}, changing
-		}
+		changing = a.changing(r, documents, kept)
 	}
 	if found = append(found, wrong...); manifest.HasErrors(found) {
-		return Rendered{Asked: asked}, found
+		return Rendered{Asked: asked}, append(found, changing...)
 	}
 	rendered = c.join(r, documents)
 	rendered.Settings = newSettings(layers, r)
 	rendered.Asked = asked
-	return rendered, found
+	return rendered, append(found, changing...)
 }
 
 // current returns the line of the template that a run executes, or the line of the entry.
