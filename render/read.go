@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/types"
 
-	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/entry"
@@ -187,16 +186,7 @@ func (c *common) clusterOf(environment *source.Kustomization, definitions []mani
 	}
 	slices.Sort(cluster.APIVersions)
 	cluster.APIVersions = slices.Compact(cluster.APIVersions)
-	for _, o := range definitions {
-		kind := crd.Kind(o.Unstructured)
-		for _, v := range crd.Versions(o.Unstructured) {
-			if v.Served {
-				gv := kind.Group + "/" + v.Name
-				cluster.APIVersions = append(cluster.APIVersions, gv, gv+"/"+kind.Kind)
-			}
-		}
-	}
-	return cluster
+	return cluster.With(definitions)
 }
 
 func (in *input) timeProblems() (problems []manifest.Problem) {

@@ -97,12 +97,13 @@ func hasCustomStage(o manifest.Object) bool {
 }
 
 // addTo adds the objects that a tool applies to a delivery: by Flux definitions and Namespaces come first, and by Helm
-// files of definitions. Hooks have their own time.
+// files of definitions and Namespaces. Hooks have their own time.
 func addTo(d *warn.Delivery, objects []manifest.Object, isFlux bool) {
 	for _, o := range objects {
 		isChart := d.Unstructured != nil && d.GetKind() == "HelmRelease"
 		settings := delivery.Settings(o.Unstructured, delivery.Flux)
-		isFirst := isFlux && (crd.Is(o.Unstructured) || o.GetKind() == "Namespace") || isChart && release.IsCRDFile(o)
+		isFirst := (isFlux || isChart) && o.GetKind() == "Namespace" || isFlux && crd.Is(o.Unstructured) ||
+			isChart && release.IsCRDFile(o)
 		switch {
 		case isFlux && delivery.Find(settings, delivery.Ignored) != nil:
 		case isChart && o.GetAnnotations()["helm.sh/hook"] != "":
@@ -119,8 +120,7 @@ func addTo(d *warn.Delivery, objects []manifest.Object, isFlux bool) {
 func (e *Environment) startingCharts() []*Delivery {
 	defined := map[schema.GroupKind]bool{}
 	for _, o := range slices.Concat(e.root.known(), e.local, e.root.delivered()) {
-		_, isOfChart := o.Delivery.(*release.Installed)
-		if crd.Is(o.Unstructured) && !isOfChart {
+		if crd.Is(o.Unstructured) {
 			defined[crd.Kind(o.Unstructured)] = true
 		}
 	}
@@ -128,7 +128,7 @@ func (e *Environment) startingCharts() []*Delivery {
 	empty := func() charts.Cluster { return e.clusterOf(e.root.sources.Kustomizations[e.root.folder], nil) }
 	all := e.root.charts()
 	for i, d := range all {
-		if !slices.ContainsFunc(d.Applied(), isDefined) {
+		if !d.Chart.AsksForDefinitions() || !slices.ContainsFunc(d.Applied(), isDefined) {
 			continue
 		}
 		isThere := map[string]bool{}

@@ -2,10 +2,12 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"example.com/gatehouse/kind/gatehouse"
+	"example.com/gatehouse/render/manifest"
 )
 
 // startingCluster has a chart with a definition in crds/, one in a template, and a part that asks for a kind.
@@ -107,6 +109,9 @@ func TestEmptyClusterComesUp(t *testing.T) {
 		"a custom resource beside the release of its kind": {
 			entryFile + "K apps\n-- apps/a.yaml --\nR certs certs\n" + anIssuer,
 			[]string{"apps/a.yaml:7: warning: Issuer main: " + never + "Kustomization flux-system/apps applies nothing before there is kind Issuer, which HelmRelease flux-system/certs brings, which Kustomization flux-system/apps applies: move it to a Kustomization of its own with dependsOn: [{name: apps}], and set wait: true in apps"}},
+		"a chart with its own Namespace": {
+			entryFile + "R own own\n-- charts/own/Chart.yaml --\napiVersion: v2\nname: own\nversion: 1.0.0\n" +
+				"-- charts/own/templates/a.yaml --\n" + inShop + aNamespace, nil},
 		"the two in an order": {
 			entryFile + "K apps wait: true\nK more dependsOn: [{name: apps}]\n-- apps/a.yaml --\nR certs certs\n-- more/a.yaml --\n" + anIssuer, nil},
 		"the two in no order, and tried again": {
@@ -210,6 +215,52 @@ func TestEmptyClusterOfArgoComesUp(t *testing.T) {
 				t.Errorf("%s\nwant %s", got, test.want)
 			}
 		})
+	}
+}
+
+// A cluster serves the definitions of all charts, whatever their order.
+func TestChartsAskForDefinitionsOfOtherCharts(t *testing.T) {
+	for name, test := range map[string]struct {
+		releases string
+		want     bool
+	}{
+		"one before":           {"R watch watch\nR z certs\n", true},
+		"one after":            {"R certs certs\nR watch watch\n", true},
+		"none":                 {"R certs certs\n", false},
+		"one without its kind": {"R certs certs\nR watch watch install: {crds: Skip}\n", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := startingFiles(entryFile + "K apps\n-- apps/a.yaml --\n" + test.releases)
+			repository, err := Open(write(t, files), gatehouse.All(), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer repository.Close()
+			e := repository.Load("clusters/a", LoadOptions{})
+			is := slices.ContainsFunc(e.Judged(), func(o manifest.Object) bool { return o.GetName() == "optional" })
+			if is != test.want || manifest.HasErrors(e.Problems) {
+				t.Errorf("%t, %v", is, e.Problems)
+			}
+		})
+	}
+}
+
+// Helm, unlike kustomize, passes an object without a kind on.
+func TestObjectsWithoutAKindAreNamed(t *testing.T) {
+	files := startingFiles(entryFile+"R odd odd\n") + "-- charts/odd/Chart.yaml --\napiVersion: v2\nname: odd\nversion: 1.0.0\n" +
+		"-- charts/odd/templates/a.yaml --\nmetadata: {name: web}\n"
+	repository, err := Open(write(t, files), gatehouse.All(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repository.Close()
+	e := repository.Load("clusters/a", LoadOptions{})
+	errs, _ := manifest.SplitProblems(e.Problems)
+	if len(errs) == 0 || !strings.Contains(errs[0].Message, "installs an invalid object flux-system/web (") {
+		t.Error(e.Problems)
+	}
+	if unchecked := e.Unchecked(); len(unchecked) > 0 {
+		t.Error(unchecked)
 	}
 }
 

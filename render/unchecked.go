@@ -28,7 +28,8 @@ func (e *Environment) unchecked(objects []manifest.Object) (all []Unchecked) {
 	elsewhere := e.elsewhere()
 	for _, o := range objects {
 		gvk := o.GroupVersionKind()
-		if _, isKnown := e.checker.IsNamespaced(gvk); isKnown || elsewhere.Has(apiServiceOf(gvk)) {
+		_, isKnown := e.checker.IsNamespaced(gvk)
+		if isKnown || gvk.Kind == "" || elsewhere.Has(apiServiceOf(gvk)) { // without a kind it is refused
 			continue
 		}
 		of := byKind[gvk.GroupKind()]

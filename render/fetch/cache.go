@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"example.com/gatehouse/render/regular"
@@ -21,8 +22,9 @@ import (
 // A cache is a folder that all repositories of a user share. files/DIGEST/ has what was fetched, by the SHA-256 of its
 // archive, and sources/ a file for each source that never moves, with its digest.
 type cache struct {
-	root *os.Root
-	dir  string
+	root     *os.Root
+	dir      string
+	unpacked atomic.Int64 // bytes, in this run
 }
 
 // Bounds of the cache. A used entry is young again.
@@ -43,7 +45,7 @@ func openCache(dir string) (*cache, error) {
 		return nil, err
 	}
 	root, err := os.OpenRoot(dir)
-	return &cache{root, dir}, err
+	return &cache{root: root, dir: dir}, err
 }
 
 func digestOf(content []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(content)) }
@@ -129,6 +131,9 @@ func (c *cache) keepTree(digest, name string, content []byte) error {
 	if _, err := c.root.Lstat(path.Join(folder, name)); err == nil {
 		return nil
 	}
+	if c.unpacked.Load() > maxAnswers {
+		return fmt.Errorf("over %d MiB are unpacked in a run", maxAnswers>>20)
+	}
 	dir, err := os.MkdirTemp(filepath.Join(c.dir, folder), "new-")
 	if err != nil {
 		return err
@@ -138,7 +143,8 @@ func (c *cache) keepTree(digest, name string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	err = unpack(to, content)
+	size, err := unpack(to, content)
+	c.unpacked.Add(size)
 	_ = to.Close()
 	if err != nil {
 		return err

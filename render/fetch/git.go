@@ -68,12 +68,38 @@ func (p program) run(ctx context.Context, dir, protocol string, settings []strin
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
-		return nil, reason(ctx.Err())
+		return nil, reason(context.Cause(ctx))
 	case errors.As(err, &exit):
 		said := strings.Join(strings.Fields(stderr.String()), " ")
 		return nil, fmt.Errorf("git %s: %s", args[0], cmp.Or(said, exit.String()))
 	}
 	return out.Bytes(), err
+}
+
+// bound returns a context that ends once a folder has over maxBytes: git itself fetches any size.
+func bound(ctx context.Context, dir string, maxBytes int64) (bounded context.Context, cancel func()) {
+	bounded, end := context.WithCancelCause(ctx)
+	go func() {
+		for bounded.Err() == nil {
+			size := int64(0)
+			_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+				if err == nil {
+					if info, err := d.Info(); err == nil {
+						size += info.Size()
+					}
+				}
+				return nil
+			})
+			if size > maxBytes {
+				end(fmt.Errorf("the repository is over %d MiB", maxBytes>>20))
+			}
+			select {
+			case <-bounded.Done():
+			case <-time.After(time.Second):
+			}
+		}
+	}()
+	return bounded, func() { end(nil) }
 }
 
 // limited is a buffer of a bounded size.
@@ -129,6 +155,8 @@ func (f *Fetcher) getCommit(ctx context.Context, from fetched.Source, u *url.URL
 		return nil, "", err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
+	ctx, cancel := bound(ctx, dir, maxFetched)
+	defer cancel()
 	run := func(args ...string) ([]byte, error) {
 		return f.git.run(ctx, dir, u.Scheme, settings, args...)
 	}
@@ -213,31 +241,32 @@ func chooseRef(out string, from fetched.Source) (ref, commit string, err error) 
 const (
 	maxFiles    = 50_000
 	maxUnpacked = 512 << 20
+	maxFetched  = 1 << 30 // by git, before it is unpacked
 )
 
-// unpack writes the files of an archive to a folder, without links out of it, devices and files of git.
-func unpack(to *os.Root, content []byte) error {
+// unpack writes the files of an archive to a folder, without links out of it, devices and files of git. It returns
+// their size.
+func unpack(to *os.Root, content []byte) (size int64, err error) {
 	var from io.Reader = bytes.NewReader(content)
 	if bytes.HasPrefix(content, []byte{0x1f, 0x8b}) {
 		unzipped, err := gzip.NewReader(from)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		from = unzipped
 	}
 	archive := tar.NewReader(io.LimitReader(from, maxUnpacked+1))
-	size := int64(0)
 	links := map[string]string{} // made last, so that no file is written through one
 	for count := 0; ; count++ {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			return makeLinks(to, links)
+			return size, makeLinks(to, links)
 		}
 		if err != nil {
-			return err
+			return size, err
 		}
 		if size += header.Size; count > maxFiles || size > maxUnpacked {
-			return fmt.Errorf("is over %d files or %d MiB", maxFiles, maxUnpacked>>20)
+			return size, fmt.Errorf("is over %d files or %d MiB", maxFiles, maxUnpacked>>20)
 		}
 		name := path.Clean(header.Name)
 		if !fs.ValidPath(name) || slices.ContainsFunc(strings.Split(name, "/"), regular.IsGit) {
@@ -248,14 +277,15 @@ func unpack(to *os.Root, content []byte) error {
 			links[name] = header.Linkname
 		case tar.TypeReg:
 			if err := unpackFile(to, name, archive); err != nil {
-				return err
+				return size, err
 			}
 		}
 	}
 }
 
-// makeLinks makes the links that stay in a folder. One below another link may lead elsewhere than it seems.
+// makeLinks makes the links that stay in a folder. One below another link is none of them.
 func makeLinks(to *os.Root, links map[string]string) error {
+	made := map[string]bool{}
 	for name, target := range links {
 		isBelow := false
 		for above := path.Dir(name); above != "."; above = path.Dir(above) {
@@ -269,6 +299,14 @@ func makeLinks(to *os.Root, links map[string]string) error {
 		}
 		if err := to.Symlink(target, name); err != nil {
 			return err
+		}
+		made[name] = true
+	}
+	for name := range made { // by another link, it may lead elsewhere than it seems
+		if _, err := to.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := to.Remove(name); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

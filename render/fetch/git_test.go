@@ -134,6 +134,8 @@ func TestUnpackingStaysInItsFolder(t *testing.T) {
 		{Name: "out", Typeflag: tar.TypeSymlink, Linkname: "../up"}, {Name: "absolute", Typeflag: tar.TypeSymlink, Linkname: "/etc"},
 		{Name: "a/in", Typeflag: tar.TypeSymlink, Linkname: "../b"}, {Name: "./b", Typeflag: tar.TypeReg},
 		{Name: "c/here", Typeflag: tar.TypeSymlink, Linkname: "."}, {Name: "c/here/here/out", Typeflag: tar.TypeSymlink, Linkname: "../../../up"},
+		{Name: "d/up", Typeflag: tar.TypeSymlink, Linkname: ".."}, {Name: "d/e/out", Typeflag: tar.TypeSymlink, Linkname: "../up/../../x"},
+		{Name: "d/e/f/none", Typeflag: tar.TypeSymlink, Linkname: "../none"},
 	} {
 		h.Mode = 0o777
 		if err := w.WriteHeader(&h); err != nil {
@@ -149,7 +151,7 @@ func TestUnpackingStaysInItsFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	if err := unpack(root, content.Bytes()); err != nil {
+	if _, err := unpack(root, content.Bytes()); err != nil {
 		t.Fatal(err)
 	}
 	var found []string
@@ -160,7 +162,7 @@ func TestUnpackingStaysInItsFolder(t *testing.T) {
 		}
 		return nil
 	})
-	if !slices.Equal(found, []string{"a/in", "b", "c/here"}) {
+	if !slices.Equal(found, []string{"a/in", "b", "c/here", "d/e/f/none", "d/up"}) {
 		t.Errorf("unpacked %v", found)
 	}
 }

@@ -63,11 +63,11 @@ func newClient(trust *Trust, base *http.Transport) *http.Client {
 		if len(via) > 9 {
 			return errors.New("too many redirects")
 		}
-		before := via[len(via)-1].URL
-		if before.Scheme == r.URL.Scheme && hostPort(before) == hostPort(r.URL) {
+		first := via[0].URL
+		if first.Scheme == r.URL.Scheme && hostPort(first) == hostPort(r.URL) {
 			return nil
 		}
-		r.Header.Del("Authorization") // net/http keeps it for another port, and for HTTP
+		r.Header.Del("Authorization") // net/http copies that of the first request to another port, and to HTTP
 		r.Header.Del("Cookie")
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			return errors.New("a redirect of credentials to another host")

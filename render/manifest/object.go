@@ -136,7 +136,9 @@ func (o Object) String() string {
 	if o.Unstructured == nil {
 		return ""
 	}
-	return o.ID().String()
+	id := o.ID()
+	id.Kind = cmp.Or(id.Kind, "object") // of a chart
+	return id.String()
 }
 
 // String returns "Kind namespace/name".

@@ -137,6 +137,18 @@ func (w *walk) nameRelease(e *charts.Entry) {
 	e.ReleaseName = "release-name" // of helm template
 }
 
+// addChanging returns the problems without those of values that change on each run: only a written environment has none.
+func (w *walk) addChanging(c Chart, problems []manifest.Problem) (others []manifest.Problem) {
+	for _, p := range problems {
+		if p.Code != manifest.ChartRuleOfRender {
+			others = append(others, p)
+			continue
+		}
+		w.Absent = append(w.Absent, Absent{Problem: p, Reason: "values that change on each run: chart " + c.Name})
+	}
+	return others
+}
+
 // readCharts renders the charts of a walk and reads their objects. It adds them to the file system.
 func (w *walk) readCharts(m *memo.Memo, manifests []*Manifest, clusterOf ClusterOf) ([]*Manifest, []manifest.Problem) {
 	if len(w.Charts) == 0 {
@@ -168,6 +180,9 @@ func (w *walk) readCharts(m *memo.Memo, manifests []*Manifest, clusterOf Cluster
 		}
 		rendered, problems := charts.Render(w.FS, c.Entry, cluster)
 		w.Charts[i].Settings = rendered.Settings
+		if len(rendered.Content) > 0 {
+			problems = w.addChanging(c, problems)
+		}
 		found = append(found, problems...)
 		if manifest.HasErrors(problems) {
 			continue

@@ -61,6 +61,7 @@ type Installed struct {
 	Noted *source.Looks
 
 	failed          []string                   // why the chart does not render
+	asked           []string                   // apiVersions that the templates may ask the cluster for
 	notFetched      error                      // why the chart is not here
 	documents       map[string]source.Document // by originOf
 	blamePostRender func(kustomization map[string]any, p manifest.Problem) (keys []string, part string)
@@ -75,28 +76,15 @@ func (i Installer) Install(releases []Release) (all []*Installed, problems []man
 	}
 	i.fetchAhead(releases, locked)
 	ofChart := map[string][]string{} // the releases, by the problem of their chart
-	for _, r := range releases {
-		r.locate = i.Locate
-		part := i
-		files, noted := i.Files.Noting()
-		part.Files = files
-		if r.application != nil {
-			var err error
-			if r, err = r.withFiles(files, part.Origin, part.top); err != nil {
-				continue
-			}
-		}
-		r = part.inSource(r)
-		installed, found := part.install(r, locked, hasLock)
-		installed.Noted = noted
-		all = append(all, installed)
-		for _, p := range found {
-			isOfChart := p.Code == manifest.NotJudged && p.Field == "" && installed.Unjudged == "" && r.Folder == ""
+	for _, one := range i.installAll(releases, locked, hasLock) {
+		all = append(all, one.Installed)
+		for _, p := range one.problems {
+			isOfChart := p.Code == manifest.NotJudged && p.Field == "" && one.Unjudged == "" && one.Folder == ""
 			if !isOfChart || len(ofChart[p.Message]) == 0 {
 				problems = append(problems, p)
 			}
 			if isOfChart {
-				ofChart[p.Message] = append(ofChart[p.Message], r.Source.GetName())
+				ofChart[p.Message] = append(ofChart[p.Message], one.Source.GetName())
 			}
 		}
 	}
@@ -106,6 +94,60 @@ func (i Installer) Install(releases []Release) (all []*Installed, problems []man
 		}
 	}
 	return all, problems
+}
+
+// installation is a release with its objects and problems. It is empty if files of the release are not here.
+type installation struct {
+	*Installed
+	problems []manifest.Problem
+}
+
+// installAll installs releases. A cluster serves the definitions that all charts bring, so that the releases of a chart
+// that asks for definitions come last, and the first one of them again if there are such definitions.
+func (i Installer) installAll(releases []Release, locked []charts.Locked, hasLock bool) []installation {
+	made := make([]installation, len(releases))
+	isLast := make([]bool, len(releases))
+	asks := map[string]bool{} // by chart
+	var objects []manifest.Object
+	for n, r := range releases {
+		chart := fmt.Sprint(r.Repository, " ", r.Chart, " ", r.Version, " ", r.Folder)
+		if isLast[n] = asks[chart]; isLast[n] {
+			continue
+		}
+		made[n] = i.open(r, locked, hasLock)
+		if made[n].Installed != nil {
+			asks[chart] = len(made[n].asked) > 0
+			objects = append(objects, made[n].Objects...)
+		}
+	}
+	brought := charts.Cluster{}.With(objects).APIVersions
+	if len(brought) > 0 {
+		all := i.Cluster().With(objects)
+		i.Cluster = func() charts.Cluster { return all }
+	}
+	isBrought := func(version string) bool { return slices.Contains(brought, version) }
+	for n, one := range made {
+		if isLast[n] || one.Installed != nil && slices.ContainsFunc(one.asked, isBrought) {
+			made[n] = i.open(releases[n], locked, hasLock)
+		}
+	}
+	return slices.DeleteFunc(made, func(one installation) bool { return one.Installed == nil })
+}
+
+// open installs a release.
+func (i Installer) open(r Release, locked []charts.Locked, hasLock bool) installation {
+	r.locate = i.Locate
+	files, noted := i.Files.Noting()
+	i.Files = files
+	if r.application != nil {
+		var err error
+		if r, err = r.withFiles(files, i.top); err != nil {
+			return installation{}
+		}
+	}
+	installed, problems := i.install(i.inSource(r), locked, hasLock)
+	installed.Noted = noted
+	return installation{installed, problems}
 }
 
 // install returns a release with its objects.
@@ -146,6 +188,7 @@ func (i Installer) install(r Release, locked []charts.Locked,
 	}
 	result.Archive = strings.TrimPrefix(at.archive, "/")
 	result.failed = rendered.failed
+	result.asked = rendered.asked
 	if len(result.failed) == 0 {
 		result.Objects = append([]manifest.Object{}, rendered.objects...) // known, if none
 	}
@@ -176,6 +219,9 @@ func (r Release) renderProblem(p manifest.Problem) manifest.Problem {
 	of.Warning = r.isUnsure() || p.Warning
 	return of
 }
+
+// AsksForDefinitions reports whether templates of the chart ask which custom kinds the cluster serves.
+func (r *Installed) AsksForDefinitions() bool { return len(r.asked) > 0 }
 
 // UnknownReasons are the reasons why the objects are not all known as the cluster gets them; none if they are.
 func (r *Installed) UnknownReasons() (reasons []string) {
@@ -441,6 +487,7 @@ type rendered struct {
 	settings  *charts.Settings
 	problems  []manifest.Problem
 	failed    []string // why there are no objects
+	asked     []string // apiVersions that the templates may ask the cluster for
 }
 
 // failedBy is a chart that does not render, by its first error.
@@ -475,6 +522,7 @@ func (r Release) entry(archive string) charts.Entry {
 
 func (i Installer) render(r Release, archive string) (result rendered) {
 	made, problems := charts.Render(i.Files, r.entry(archive), i.Cluster())
+	defer func() { result.asked = made.Asked }()
 	if len(made.Lacking) > 0 { // as a chart that is not here
 		return rendered{failed: made.Lacking}
 	}

@@ -30,6 +30,7 @@ import (
 	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
 	"sigs.k8s.io/kustomize/api/types"
 
+	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source/fetched"
@@ -89,6 +90,24 @@ type Cluster struct {
 	APIVersions []string
 }
 
+// With returns the cluster with the CustomResourceDefinitions among objects.
+func (c Cluster) With(objects []manifest.Object) Cluster {
+	c.APIVersions = slices.Clone(c.APIVersions)
+	for _, o := range objects {
+		if !crd.Is(o.Unstructured) {
+			continue
+		}
+		kind := crd.Kind(o.Unstructured)
+		for _, v := range crd.Versions(o.Unstructured) {
+			if v.Served {
+				gv := kind.Group + "/" + v.Name
+				c.APIVersions = append(c.APIVersions, gv, gv+"/"+kind.Kind)
+			}
+		}
+	}
+	return c
+}
+
 // Position is a line of a template.
 type Position struct {
 	File string
@@ -102,9 +121,11 @@ type Rendered struct {
 	Settings *Settings
 	// Lacking are the reasons of missing dependencies and of files in Git LFS, without which the chart does not render.
 	Lacking []string
+	// Asked are the apiVersions of custom kinds in the templates, if these ask which ones the cluster serves.
+	Asked []string
 }
 
-// Render renders the chart of an entry.
+// Render renders the chart of an entry. Beside problems of values that change on each run, it has stand-ins for these.
 func Render(files Files, e Entry, cluster Cluster) (rendered Rendered, problems []manifest.Problem) {
 	r := newRun()
 	defer fault.Part(&problems, func() manifest.Problem { return e.current(r) })()
@@ -127,23 +148,24 @@ func Render(files Files, e Entry, cluster Cluster) (rendered Rendered, problems 
 	if err != nil {
 		return rendered, e.problems(nil, err)
 	}
+	asked := c.asked()
 	values, layers, found := e.values(files, c)
 	if manifest.HasErrors(found) {
 		return Rendered{}, found
 	}
 	documents, kept, wrong := e.template(layers, c, r, values, cluster)
+	var changing []manifest.Problem
 	if e.Installed == nil && len(kept) > 0 {
 		a := adviser{e, files, cluster, values, maxTrials, map[Position]string{}}
-		if changing := a.changing(r, documents, kept); len(changing) > 0 {
-			return Rendered{}, changing
-		}
+		changing = a.changing(r, documents, kept)
 	}
 	if found = append(found, wrong...); manifest.HasErrors(found) {
-		return Rendered{}, found
+		return Rendered{Asked: asked}, append(found, changing...)
 	}
 	rendered = c.join(r, documents)
 	rendered.Settings = newSettings(layers, r)
-	return rendered, found
+	rendered.Asked = asked
+	return rendered, append(found, changing...)
 }
 
 // current returns the line of the template that a run executes, or the line of the entry.

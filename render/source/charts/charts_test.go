@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"helm.sh/helm/v4/pkg/chart/common"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
 	"sigs.k8s.io/kustomize/api/types"
 
 	"example.com/gatehouse/render/manifest"
@@ -438,6 +440,17 @@ func TestCopiedValuesAreCauses(t *testing.T) {
 		cause, ok := rendered.Settings.Cause(at, at.Line, strings.Split(test.field, "."), test.text)
 		if got := manifest.JoinField(cause.Keys); ok != (test.want != "") || ok && got != test.want {
 			t.Errorf("%s %s: %q %v, want %q", test.field, test.text, got, ok, test.want)
+		}
+	}
+}
+
+func TestChartsAskForCustomKindsAlone(t *testing.T) {
+	const asks = "{{ .Capabilities.APIVersions.Has \"a.example.com/v1beta1/B\" }}\n"
+	const names = "{{/* apps/v1 https://example.com/values /v1 x.example.com/v2 */}}\n"
+	for template, want := range map[string]string{names: "", asks: "a.example.com/v1beta1", names + asks: "a.example.com/v1beta1 x.example.com/v2"} {
+		c := &loaded{Chart: &chart.Chart{Templates: []*common.File{{Name: "a.yaml", Data: []byte(template)}}}}
+		if got := strings.Join(c.asked(), " "); got != want {
+			t.Errorf("%s: %s, want %s", template, got, want)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -261,6 +262,48 @@ type info struct {
 }
 
 func (i info) IsDir() bool { return i.isDir }
+
+// The parts of the apiVersion of a custom kind.
+var (
+	customGroup = regexp.MustCompile(`[a-z0-9-]+(?:\.[a-z0-9-]+)+$`)
+	versionName = regexp.MustCompile(`^v[0-9][a-z0-9]*`)
+)
+
+// customVersions returns the apiVersions of custom kinds in a template: one regular expression over all of it is slow.
+func customVersions(template []byte) (versions []string) {
+	for at := 0; ; {
+		next := bytes.Index(template[at:], []byte("/v"))
+		if next < 0 {
+			return versions
+		}
+		at += next + 1
+		group := customGroup.Find(template[max(0, at-101) : at-1])
+		version := versionName.Find(template[at:])
+		if group != nil && version != nil {
+			versions = append(versions, string(group)+"/"+string(version))
+		}
+	}
+}
+
+// asked returns the apiVersions of custom kinds in the templates, if these ask which ones the cluster serves.
+func (c *loaded) asked() (versions []string) {
+	asks := false
+	for _, of := range withDependencies(c.Chart) {
+		for _, f := range of.Templates {
+			asks = asks || bytes.Contains(f.Data, []byte("APIVersions"))
+		}
+	}
+	if !asks {
+		return nil
+	}
+	for _, of := range withDependencies(c.Chart) {
+		for _, f := range of.Templates {
+			versions = append(versions, customVersions(f.Data)...)
+		}
+	}
+	slices.Sort(versions)
+	return slices.Compact(versions)
+}
 
 // withDependencies returns a chart and the charts that it depends on, at any depth.
 func withDependencies(c *chart.Chart) (all []*chart.Chart) {
