@@ -294,13 +294,12 @@ func (c *Checker) judge(o manifest.Object) (*unstructured.Unstructured, []manife
 	}
 	stored, problems := c.check(o)
 	if !manifest.HasErrors(problems) {
-		if errs := c.applyErrors(o); len(errs) > 0 {
-			problems = problem.FromErrors(o, errs) // warnings may repeat them
-			isMerged := c.isMerged(o)
-			for i, p := range problems {
-				problems[i].Warning = p.Warning || isMerged && !apply.IsOfServer(p.Field)
-			}
+		refused := problem.FromErrors(o, c.applyErrors(o))
+		isMerged := c.isMerged(o)
+		for i, p := range refused {
+			refused[i].Warning = p.Warning || isMerged && !apply.IsOfServer(p.Field)
 		}
+		problems = withRefused(problems, refused)
 	}
 	if o.Written == o.Unstructured {
 		problems = append(problems, contract.ReservedFields(c.kinds, o)...)
@@ -388,7 +387,9 @@ func (c *Checker) check(o manifest.Object) (*unstructured.Unstructured, []manife
 		decrypted, errs := secret.Check(o.Unstructured)
 		problems := c.checkDecrypted(o, decrypted)
 		for _, p := range problem.FromErrors(o, errs) {
-			p.Warning = c.IsJudgedOnly
+			if p.Warning = c.IsJudgedOnly; p.Warning {
+				p = p.Because(strings.TrimPrefix(p.Message, p.Field))
+			}
 			problems = append(problems, p)
 		}
 		return o.Unstructured, problems
