@@ -64,9 +64,9 @@ test-servers: ## Run the tests that need an API server, with the newest and the 
 explore: ## Run the random tests without a server with other values, for EXPLORETIME seconds (default: 600); prints each seed
 	end=$$(($$(date +%s) + $${EXPLORETIME:-600})); while [ $$(date +%s) -lt $$end ]; do \
 		seed=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); echo "seed $$seed"; \
-		go test ./render -run TestRandomFoldersAreBuiltAsByFlux -folder-seed $$seed && \
-		go test ./test/oracle -mutation-seed $$seed -mutations 60 && \
-		go test $$($(imports) | sed '/pgregory.net\/rapid/!d; /test\/apiserver/d; s/ .*//') -rapid.seed $$seed || exit; \
+		go test -timeout 0 ./render -run TestRandomFoldersAreBuiltAsByFlux -folder-seed $$seed && \
+		go test -timeout 0 ./test/oracle -mutation-seed $$seed -mutations 60 && \
+		go test -timeout 0 $$($(imports) | sed '/pgregory.net\/rapid/!d; /test\/apiserver/d; s/ .*//') -rapid.seed $$seed || exit; \
 	done
 
 .PHONY: kubernetes

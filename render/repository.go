@@ -239,8 +239,8 @@ func FindRoot(dir string) (string, error) {
 		}
 		if at == filepath.Dir(at) {
 			return "",
-				fmt.Errorf("no folder %s at or above %s: create it with render init, or name the folder that holds "+
-					"it with --root", tree.EnvironmentsFolder, dir)
+				fmt.Errorf("no folder %s at or above %s: create it with render init, or name the top folder of the "+
+					"repository with --root", tree.EnvironmentsFolder, dir)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func (f *following) openSet(d *Delivery, files *source.FileSystem) []manifest.Pr
 		message := fmt.Sprintf("is not judged: %v: commit the Applications that argocd appset generate prints", err)
 		asking := applicationset.AskingError("")
 		if errors.As(err, &asking) {
-			message += ", or write the parameters of the generator into " + settings.File
+			message += ", or write its clusters, or the parameters of its generator, into " + settings.File
 		}
 		d.unknown(fmt.Sprintf("generator: %v", err))
 		problems = warning(o, message)

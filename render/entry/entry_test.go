@@ -218,6 +218,8 @@ func TestEntriesAreTheRootsOfWhatDelivers(t *testing.T) {
 			app("argocd/root.yaml", "root", "source: {path: argocd/apps}") +
 			app("argocd/apps/web.yaml", "web", "source: {path: web}") + web, "./argocd(argocd/root.yaml)"},
 		"a root in the top folder": {app("root.yaml", "root", "source: {path: web}") + web, ".(root.yaml)"},
+		"a patch that no kustomization lists": {overlay("prod", "resources: [../web]") + web +
+			"-- prod/patches/web.yaml --\n{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: web}}\n", "./prod"},
 		"a list": {applicationSet("sets/web.yaml", "list: {elements: [{name: web}]}", "{{name}}") + web,
 			"./sets(sets/web.yaml)"},
 		"folders of git": {applicationSet("sets/web.yaml", "git: {directories: [{path: w*}]}", "{{path}}") + web,
@@ -270,7 +272,7 @@ func TestEntriesAreTheRootsOfWhatDelivers(t *testing.T) {
 		"an Application of another repository": {app("a/root.yaml", "root",
 			"source: {repoURL: 'https://example.com/acme/other', path: .}") + app("b/web.yaml", "web", "source: {path: web}") + web,
 			".(a/root.yaml b/web.yaml)"},
-		"what a comment lists": {overlay("a", "resources:\n- c.yaml\n# - ../b\n  #- ../c/app.yaml") + "-- a/c.yaml --\n" + configMap +
+		"what a comment lists": {overlay("a", "resources:\n- c.yaml\n# - ../b ## later\n  #- ../c/app.yaml") + "-- a/c.yaml --\n" + configMap +
 			overlay("b", "resources: [../web]") + app("c/app.yaml", "c", "source: {path: c/own}") + overlay("c/own", "resources: [../../web]") + web, "./a"},
 		"what leads to a template": {overlay("dev", "resources: [../base]") + overlay("base", "resources: ['{{ .name }}.yaml']"), ""},
 		"a text with a template": {overlay("dev", "resources: [../base]") +

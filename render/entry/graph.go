@@ -236,7 +236,7 @@ func isUnfilled(documents []source.Document) (is bool) {
 }
 
 // switchedOff matches an item of a list in a comment.
-var switchedOff = regexp.MustCompile(`(?m)^\s*#[\s#]*-\s+["']?([^\s"'#]+)["']?\s*$`)
+var switchedOff = regexp.MustCompile(`(?m)^\s*#[\s#]*-\s+["']?([^\s"'#]+)["']?[ \t]*(?:[ \t]#.*)?$`)
 
 func (g *graph) readKustomization(within string, content []byte) {
 	of := g.folders[within]

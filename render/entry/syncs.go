@@ -69,7 +69,7 @@ var (
 )
 
 // syncsIn returns the syncs in a file. A template of a manifest has no sync, nor has an object that was read from a
-// cluster.
+// cluster, nor a patch without a spec that no kustomization lists any more.
 func (g *graph) syncsIn(file string, content []byte) (all []sync) {
 	if !mayDeliver.Match(content) {
 		return nil
@@ -78,7 +78,8 @@ func (g *graph) syncsIn(file string, content []byte) (all []sync) {
 		isLive := node.Text(d.Node(), "metadata", "uid") != ""
 		// Argo CD leaves ${ alone.
 		isTemplate := strings.Contains(node.Text(d.Node(), "spec", "source", "path"), "${")
-		if isLive || isTemplate || variable.MatchString(d.Name) {
+		isPatch := node.Field(d.Node(), "spec") == nil
+		if isLive || isTemplate || isPatch || variable.MatchString(d.Name) {
 			continue
 		}
 		if s := g.syncOf(d, file); s != nil {

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -49,6 +50,12 @@ func JoinField(keys []string) string {
 	}
 	return field.String()
 }
+
+// itemIndex matches the index of an item in the path of a field.
+var itemIndex = regexp.MustCompile(`\[\d+\]`)
+
+// FieldOfItems returns the path of a field that the items of a list have in common.
+func FieldOfItems(field string) string { return itemIndex.ReplaceAllString(field, "[]") }
 
 // mostKnown bounds the names that a wrong one is compared with: a list of wrong names times a list of known ones would
 // take long, and a hint is of use to people who see all names.

@@ -299,12 +299,11 @@ func (c *Checker) judge(o manifest.Object) (*unstructured.Unstructured, []manife
 		if kind, isCustom := c.custom[o.GroupVersionKind()]; isCustom && c.IsJudgedOnly && !isMerged {
 			errs = append(errs, apply.Nulls(o.Unstructured, kind.compiled().structural)...) // others are dropped
 		}
-		if len(errs) > 0 {
-			problems = problem.FromErrors(o, errs) // warnings may repeat them
-			for i, p := range problems {
-				problems[i].Warning = p.Warning || isMerged && !apply.IsOfServer(p.Field)
-			}
+		refused := problem.FromErrors(o, errs)
+		for i, p := range refused {
+			refused[i].Warning = p.Warning || isMerged && !apply.IsOfServer(p.Field)
 		}
+		problems = withRefused(problems, refused)
 	}
 	if o.Written == o.Unstructured {
 		problems = append(problems, contract.ReservedFields(c.kinds, o)...)
@@ -392,7 +391,9 @@ func (c *Checker) check(o manifest.Object) (*unstructured.Unstructured, []manife
 		decrypted, errs := secret.Check(o.Unstructured)
 		problems := c.checkDecrypted(o, decrypted)
 		for _, p := range problem.FromErrors(o, errs) {
-			p.Warning = c.IsJudgedOnly
+			if p.Warning = c.IsJudgedOnly; p.Warning {
+				p = p.Because(strings.TrimPrefix(p.Message, p.Field))
+			}
 			problems = append(problems, p)
 		}
 		return o.Unstructured, problems

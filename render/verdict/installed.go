@@ -38,11 +38,18 @@ func (c *Checker) installed(o manifest.Object) []manifest.Problem {
 	if manifest.HasErrors(problems) {
 		return problems
 	}
-	for _, p := range problem.FromErrors(o, c.applyErrors(o)) {
-		p.Warning = true
-		problems = append(problems, p)
+	refused := problem.FromErrors(o, c.applyErrors(o))
+	for i := range refused {
+		refused[i].Warning = true
 	}
-	return problems
+	return withRefused(problems, refused)
+}
+
+// withRefused adds the problems of server-side apply, in place of the warnings of the same fields.
+func withRefused(warnings, refused []manifest.Problem) []manifest.Problem {
+	return append(slices.DeleteFunc(warnings, func(p manifest.Problem) bool {
+		return slices.ContainsFunc(refused, func(other manifest.Problem) bool { return other.Field == p.Field })
+	}), refused...)
 }
 
 // WithNamespace returns an object with a namespace, unless it has one or its kind is in none.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -109,9 +108,6 @@ func compareBools(a, b bool) int {
 	return 1
 }
 
-// index matches the index of an item in the path of a field.
-var index = regexp.MustCompile(`\[\d+\]`)
-
 // causeKeys returns keys; problems that share one are one line.
 func causeKeys(p manifest.Problem, by grouping) (keys []string) {
 	start := fmt.Sprintf("%s %t ", p.Code, p.Warning)
@@ -127,7 +123,7 @@ func causeKeys(p manifest.Problem, by grouping) (keys []string) {
 	}
 	keys = []string{start + "message " + p.Message}
 	if p.Object != "" && p.Field != "" {
-		keys = append(keys, start+p.Object+" "+index.ReplaceAllString(p.Field, "[]"))
+		keys = append(keys, start+p.Object+" "+manifest.FieldOfItems(p.Field))
 	}
 	return keys
 }

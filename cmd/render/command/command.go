@@ -277,7 +277,7 @@ func updateRendered(cmd *cobra.Command, repository *render.Repository, f flags, 
 
 // checkSelection returns an error if a selected environment is rendered nowhere or, without a selection, if all are:
 // with the names of these, and the commands for them.
-func (f flags) checkSelection(repository *render.Repository) error {
+func (f selected) checkSelection(repository *render.Repository) error {
 	if f.All || len(f.Names) > 0 || f.Changed != nil {
 		return repository.CheckRendered(f.Selection)
 	}

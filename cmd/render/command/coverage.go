@@ -61,17 +61,33 @@ func runCoverage(cmd *cobra.Command, kinds *registry.Kinds, f coverageFlags) err
 				return printJSON(cmd.OutOrStdout(), coverage)
 			}
 			w, flush := buffered(cmd.OutOrStdout())
-			for _, n := range coverage.NotJudged {
-				at := manifest.Problem{File: n.File, Line: n.Line, Object: n.Name,
-					Message: strings.TrimSuffix(n.Reason+": "+n.Detail, ": ")}
-				fmt.Fprintln(w, at)
-			}
+			printNotJudged(w, coverage.NotJudged)
 			for _, entry := range coverage.Entries {
 				fmt.Fprintf(w, "left out by %s: %s\n", settings.File, kind.Visible(entry))
 			}
 			fmt.Fprintln(w, coverage)
 			return flush()
 		})
+}
+
+// printNotJudged prints a line for each, and the clusters of one that several have.
+func printNotJudged(w io.Writer, all []render.NotJudged) {
+	var lines []string
+	in := map[string][]string{}
+	for _, n := range all {
+		line := manifest.Problem{File: n.File, Line: n.Line, Object: n.Name,
+			Message: strings.TrimSuffix(n.Reason+": "+n.Detail, ": ")}.String()
+		if len(in[line]) == 0 {
+			lines = append(lines, line)
+		}
+		in[line] = append(in[line], n.Environment)
+	}
+	for _, line := range lines {
+		if clusters := in[line]; len(clusters) > 1 {
+			line += "; in " + kind.Visible(manifest.FirstOf(3, clusters))
+		}
+		fmt.Fprintln(w, line)
+	}
 }
 
 // printCoverage prints the last line of a run, no wider than a terminal.

@@ -22,7 +22,7 @@ import (
 
 func addRootFlag(cmd *cobra.Command, root *string) {
 	cmd.Flags().StringVar(root, "root", "",
-		"the folder with environments/ (default: the nearest one at or above the current folder)")
+		"the folder with environments/, or the top of the repository (default: the nearest at or above the current folder)")
 	_ = cmd.MarkFlagDirname("root")
 	const bySize = " (default: by the size of its files)"
 	cmd.Flags().Duration("max-cpu", 0, "the CPU `TIME` that the run may take, like 30s"+bySize)
@@ -70,7 +70,7 @@ func (f *selected) addVerboseFlag(cmd *cobra.Command) {
 // addFlags adds the flags of a command that does something with an environment, and a little more with all.
 func (f *selected) addFlags(cmd *cobra.Command, does, more string, formats ...string) {
 	cmd.Flags().StringArrayVarP(&f.Names, "env", "e", nil,
-		does+" the environment `NAME`, a folder of environments/ (repeatable)")
+		does+" the environment `NAME`, a folder of environments/ or of a cluster (repeatable)")
 	cmd.Flags().BoolVarP(&f.All, "all", "A", false, does+" every environment"+more)
 	_ = cmd.RegisterFlagCompletionFunc("env", completeEnvironments)
 	cmd.MarkFlagsMutuallyExclusive("env", "all")

@@ -141,7 +141,7 @@ func (i Installer) open(r Release, locked []charts.Locked, hasLock bool) install
 	i.Files = files
 	if r.application != nil {
 		var err error
-		if r, err = r.withFiles(files, i.top); err != nil {
+		if r, err = r.withFiles(files, i.Origin, i.top); err != nil {
 			return installation{}
 		}
 	}
@@ -272,9 +272,19 @@ func (r *Installed) Blame(p manifest.Problem) manifest.Problem {
 		}
 	}
 	of.Code = p.Code
+	of.Cause = cmp.Or(p.Cause, causeOf(of, origin, p.Field))
 	of.Message = fmt.Sprintf("%s %s (%s): %s", verb, p.Object, origin, p.Message)
 	of.Warning = p.Warning || r.isUnsure()
 	return of
+}
+
+// causeOf returns the cause of problems with a field of the objects of a chart: the field of the release that sets it
+// or, if of names none, the line of the template, for all items of lists and all releases of the chart.
+func causeOf(of manifest.Problem, origin, field string) string {
+	if of.Field != "" || of.Line > 0 {
+		origin = fmt.Sprintf("%s %s %s", of.Object, of.Position(), of.Field)
+	}
+	return origin + " " + manifest.FieldOfItems(field)
 }
 
 // setter returns the field of the release, other than of its values, that sets the field of a problem, and the part of

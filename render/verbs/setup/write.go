@@ -27,7 +27,7 @@ func (p *target) plan(ctx context.Context, o Options, image string) (made *Resul
 		p.planSettings(o, made)
 		err := p.planCI(ctx, o, made, len(made.files) > 0)
 		if err == nil && len(made.files) == 0 {
-			err = errors.New("there is nothing to write: pass --from or --env to create an environment")
+			err = errors.New("no file is missing: pass --from or --env to create an environment")
 		}
 		return made, err
 	}
