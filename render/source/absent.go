@@ -1,8 +1,8 @@
 package source
 
 import (
-	"fmt"
 	"errors"
+	"fmt"
 	"maps"
 	"path"
 	"path/filepath"
