@@ -107,8 +107,8 @@ func (d *Delivery) buildSource(files *source.FileSystem, origin application.Orig
 func (d *Delivery) restricted() []manifest.Problem {
 	return manifest.Each(d.sources.CheckRestricted(), func(p manifest.Problem) manifest.Problem {
 		p.Warning = true
-		p.Message += ", which Argo CD has by kustomize.buildOptions of the ConfigMap argocd-cm alone: copy the file to " +
-			"the folder, or list the folder of the file"
+		p.Message += ", which Argo CD has by kustomize.buildOptions of the ConfigMap argocd-cm alone: copy the file " +
+			"to the folder, or list the folder of the file"
 		return p
 	})
 }

@@ -2,6 +2,7 @@ package source
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"path"
 	"path/filepath"
@@ -155,8 +156,8 @@ func (w *walk) checkFetched(k *Kustomization) {
 		if IsWithin(at, within) {
 			return
 		}
-		w.problems.add(k.File, k.lineOf(entry), "%s leads out of %s, and kustomize refuses that in a fetched repository: copy "+
-			"the folder to this repository, or load another one", entry, Relative(within))
+		w.problems.add(k.File, k.lineOf(entry), "%s leads out of %s, and kustomize refuses that in a fetched "+
+			"repository: copy the folder to this repository, or load another one", entry, Relative(within))
 	}
 	for _, entry := range slices.Sorted(maps.Keys(k.Paths)) {
 		if !slices.Contains(k.fetched.entries, entry) {
@@ -193,8 +194,8 @@ func (s *Sources) CheckRestricted() (found []manifest.Problem) {
 				continue
 			}
 			found = append(found, manifest.Problem{Code: manifest.InvalidKustomization, File: Relative(k.File),
-				Line: k.lineOf(entry), Message: entry + " leads out of " + Relative(k.Folder) + ", and kustomize refuses " +
-					"that without --load-restrictor LoadRestrictionsNone"})
+				Line: k.lineOf(entry), Message: fmt.Sprintf("%s leads out of %s, and kustomize refuses that without "+
+					"--load-restrictor LoadRestrictionsNone", entry, Relative(k.Folder))})
 			break
 		}
 	}

@@ -143,7 +143,8 @@ func joinAnnotations(object *yaml.Node) {
 			}
 		}
 	}
-	if key, first := node.Entry(metadata, "annotations"); count > 1 {
+	key, first := node.Entry(metadata, "annotations")
+	if count > 1 {
 		joined.Line = first.Line
 		joined.Column = first.Column
 		node.Remove(metadata, "annotations")

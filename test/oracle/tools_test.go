@@ -64,8 +64,8 @@ func catch(err *error) {
 	}
 }
 
-// renderAll returns the objects that the tools make of roots, and the errors of objects that deliver. An artifact folder
-// is for the copy of Flux.
+// renderAll returns the objects that the tools make of roots, and the errors of objects that deliver. An artifact
+// folder is for the copy of Flux.
 func renderAll(dir, artifact string, roots []string) (objects map[string][]string, errs map[string]error, err error) {
 	defer os.RemoveAll(artifact)
 	defer catch(&err)

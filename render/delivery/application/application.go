@@ -305,8 +305,42 @@ func (s Source) Merge(files *source.FileSystem, origin Origin) (Source, Type, er
 	if len(types) > 1 {
 		return s, "", fmt.Errorf("%s has %s, and a source has one of them", s.Path, strings.Join(types, ", "))
 	}
-	built := OfDirectory
-	isThere := map[Type]bool{}
+	s.Maker = s.findMaker(files, origin, types)
+	if s.Maker != "" {
+		return s, OfPlugin, nil
+	}
+	built, isThere := s.typeOfFiles(files)
+	if len(types) > 0 {
+		built = Type(types[0])
+	}
+	switch {
+	case built == OfKustomize && !isThere[built]:
+		return s, built, fmt.Errorf("%s has no kustomization.yaml, and the field kustomize needs one: write it there, "+
+			"or remove the field", s.Path)
+	case built == OfHelm && !files.Exists(path.Join(s.Folder(), chartutil.ChartfileName)):
+		return s, built, fmt.Errorf("%s has no Chart.yaml, and so is no chart: write one there, or remove the field "+
+			"helm",
+			s.Path)
+	}
+	return s, built, nil
+}
+
+// findMaker returns the reason why a plugin makes the objects, or may make them; nothing without a plugin.
+func (s Source) findMaker(files *source.FileSystem, origin Origin, types []string) string {
+	switch {
+	case s.Plugin != nil:
+		return strings.TrimSuffix("a plugin makes its objects: "+s.Plugin.Name, ": ")
+	case len(types) > 0 || origin.Argo == nil:
+		return ""
+	}
+	return findPlugin(origin.Argo().Plugins, files, s.Folder())
+}
+
+// typeOfFiles returns the type by the last file of a chart or a kustomization in the folder, and the types that have
+// one.
+func (s Source) typeOfFiles(files *source.FileSystem) (built Type, isThere map[Type]bool) {
+	built = OfDirectory
+	isThere = map[Type]bool{}
 	names, _ := files.List(s.Folder()) // Argo CD refuses a folder that is not there before
 	for _, name := range names {
 		is := Type("")
@@ -321,28 +355,7 @@ func (s Source) Merge(files *source.FileSystem, origin Origin) (Source, Type, er
 			built = is
 		}
 	}
-	switch {
-	case len(types) > 0:
-		built = Type(types[0])
-	case origin.Argo != nil:
-		s.Maker = findPlugin(origin.Argo().Plugins, files, s.Folder())
-		if s.Maker != "" {
-			return s, OfPlugin, nil
-		}
-	}
-	if built == OfPlugin {
-		s.Maker = strings.TrimSuffix("a plugin makes its objects: "+s.Plugin.Name, ": ")
-	}
-	switch {
-	case built == OfKustomize && !isThere[built]:
-		return s, built, fmt.Errorf("%s has no kustomization.yaml, and the field kustomize needs one: write it there, "+
-			"or remove the field", s.Path)
-	case built == OfHelm && !files.Exists(path.Join(s.Folder(), chartutil.ChartfileName)):
-		return s, built, fmt.Errorf("%s has no Chart.yaml, and so is no chart: write one there, or remove the field "+
-			"helm",
-			s.Path)
-	}
-	return s, built, nil
+	return built, isThere
 }
 
 // overrides are the names of the files in the folder of a source that change it.

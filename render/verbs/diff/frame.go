@@ -428,8 +428,8 @@ func (f *frame) addObjects(c *change, before, after []byte, isComparable bool) {
 	}
 }
 
-// hasNoObject reports whether no document of a file is an object, though fields below may have some, as values of a chart
-// do, or configuration of a program.
+// hasNoObject reports whether no document of a file is an object, though fields below may have some, as values of a
+// chart do, or configuration of a program.
 func hasNoObject(content []byte) bool {
 	for _, document := range source.Documents(content) {
 		var value any
