@@ -294,12 +294,13 @@ func (c *Checker) judge(o manifest.Object) (*unstructured.Unstructured, []manife
 	}
 	stored, problems := c.check(o)
 	if !manifest.HasErrors(problems) {
-		refused := problem.FromErrors(o, c.applyErrors(o))
-		isMerged := c.isMerged(o)
-		for i, p := range refused {
-			refused[i].Warning = p.Warning || isMerged && !apply.IsOfServer(p.Field)
+		if errs := c.applyErrors(o); len(errs) > 0 {
+			problems = problem.FromErrors(o, errs) // warnings may repeat them
+			isMerged := c.isMerged(o)
+			for i, p := range problems {
+				problems[i].Warning = p.Warning || isMerged && !apply.IsOfServer(p.Field)
+			}
 		}
-		problems = withRefused(problems, refused)
 	}
 	if o.Written == o.Unstructured {
 		problems = append(problems, contract.ReservedFields(c.kinds, o)...)
