@@ -299,11 +299,12 @@ func (c *Checker) judge(o manifest.Object) (*unstructured.Unstructured, []manife
 		if kind, isCustom := c.custom[o.GroupVersionKind()]; isCustom && c.IsJudgedOnly && !isMerged {
 			errs = append(errs, apply.Nulls(o.Unstructured, kind.compiled().structural)...) // others are dropped
 		}
-		refused := problem.FromErrors(o, errs)
-		for i, p := range refused {
-			refused[i].Warning = p.Warning || isMerged && !apply.IsOfServer(p.Field)
+		if len(errs) > 0 {
+			problems = problem.FromErrors(o, errs) // warnings may repeat them
+			for i, p := range problems {
+				problems[i].Warning = p.Warning || isMerged && !apply.IsOfServer(p.Field)
+			}
 		}
-		problems = withRefused(problems, refused)
 	}
 	if o.Written == o.Unstructured {
 		problems = append(problems, contract.ReservedFields(c.kinds, o)...)

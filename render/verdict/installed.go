@@ -42,14 +42,10 @@ func (c *Checker) installed(o manifest.Object) []manifest.Problem {
 	for i := range refused {
 		refused[i].Warning = true
 	}
-	return withRefused(problems, refused)
-}
-
-// withRefused adds the problems of server-side apply, in place of the warnings of the same fields.
-func withRefused(warnings, refused []manifest.Problem) []manifest.Problem {
-	return append(slices.DeleteFunc(warnings, func(p manifest.Problem) bool {
+	repeats := func(p manifest.Problem) bool {
 		return slices.ContainsFunc(refused, func(other manifest.Problem) bool { return other.Field == p.Field })
-	}), refused...)
+	}
+	return append(slices.DeleteFunc(problems, repeats), refused...)
 }
 
 // WithNamespace returns an object with a namespace, unless it has one or its kind is in none.

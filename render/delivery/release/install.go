@@ -394,7 +394,7 @@ func (r Release) checkLock(archive string, digest [sha256.Size]byte, entry chart
 	case entry.Digest != is:
 		return at, &manifest.Problem{Code: manifest.InvalidChart,
 			File: path.Join(charts.Folder, charts.LockFile), Line: entry.Line,
-			Message: fmt.Sprintf("%s has the digest %s: restore the file, or remove both and run render fetch "+
+			Message: fmt.Sprintf("%s has the digest %s: restore the file, or remove it and this line, and run render fetch "+
 				"--vendor --all", entry.File(), is)}
 	}
 	return located{archive: archive, digest: digest}, found
