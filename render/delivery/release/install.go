@@ -608,11 +608,11 @@ func (i Installer) postRender(r Release, result *rendered) error {
 		}
 		others = built
 	}
-	others = append(others, hooks...)
 	for n, o := range others {
 		others[n].Origin = cmp.Or(o.Origin, origins[o.ID()], "postRenderers")
 		r.addMetadata(o)
 	}
+	others = append(others, hooks...) // without the metadata, which helm-controller adds as the last post-renderer
 	for _, o := range crds {
 		delivery.AddEntries(o.GetLabels, o.SetLabels, r.Origin)
 	}
