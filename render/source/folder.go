@@ -384,6 +384,7 @@ func (r folderReader) readYAML(file string, texts []text.Document, f loadField) 
 			continue
 		}
 		if file == r.File && f.is == loadYAML {
+			r.problems = append(r.problems, droppedKeys(file, d)...)
 			d = d.Uniting(node.TakeLast)
 		}
 		root, err := d.Parse()
@@ -401,6 +402,19 @@ func (r folderReader) readYAML(file string, texts []text.Document, f loadField) 
 		documents = append(documents, splitList(file, root, false)...)
 	}
 	return documents
+}
+
+// droppedKeys returns a warning of a key that a kustomization has twice.
+func droppedKeys(file string, d text.Document) []manifest.Problem {
+	_, err := d.Parse()
+	var twice text.Error
+	if !errors.As(err, &twice) || twice.Other == 0 {
+		return nil
+	}
+	p := malformed(file, err)
+	p.Warning = true
+	p.Message = "kustomize takes the last of equal keys alone: " + strings.TrimPrefix(p.Message, "malformed YAML: ")
+	return []manifest.Problem{p}
 }
 
 // patchDocument is a patch of objects.

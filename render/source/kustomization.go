@@ -25,7 +25,7 @@ import (
 func (r folderReader) parseKustomization(content []byte) *yaml.Node {
 	documents := r.readYAML(r.File, text.Split(content), loadField{is: loadYAML})
 	switch {
-	case len(r.problems) > 0, !r.isOnlyKustomization():
+	case manifest.HasErrors(r.problems), !r.isOnlyKustomization():
 		return nil
 	case len(documents) == 0:
 		r.problems.add(r.File, 0, "is empty: list resources")
@@ -41,7 +41,7 @@ func (r folderReader) parseKustomization(content []byte) *yaml.Node {
 	r.checkItems(root, "")
 	err := r.Unmarshal(content)
 	switch {
-	case len(r.problems) > 0:
+	case manifest.HasErrors(r.problems):
 		return root // its entries may have problems, too
 	case err != nil:
 		r.problems.add(r.File, 0, "%v", err)

@@ -24,7 +24,7 @@ func TestProblemsOfAKustomizationHaveTheirLine(t *testing.T) {
 		"no mapping":     {"- map.yaml", []string{"app/kustomization.yaml:1: a kustomization is a mapping"}},
 		"unknown fields": {"resource: [map.yaml]\npatch: []\n", []string{`app/kustomization.yaml:1: unknown field "resource": did you mean "resources"?`, `app/kustomization.yaml:2: unknown field "patch": did you mean "patches"?`}},
 		"missing files":  {"resources:\n- map.yaml\n- gone.yaml\n- lost.yaml\n", []string{"app/kustomization.yaml:3: ", "app/kustomization.yaml:4: "}},
-		"keys twice":     {"metadata: {annotations: {a: b}, annotations: {c: d}}\nresources: [gone.yaml]\nresources:\n- map.yaml\n- lost.yaml\n", []string{"app/kustomization.yaml:5: "}},
+		"keys twice":     {"metadata: {annotations: {a: b}, annotations: {c: d}}\nresources: [gone.yaml]\nresources:\n- map.yaml\n- lost.yaml\n", []string{"app/kustomization.yaml:1: warning: kustomize takes the last of equal keys alone: the key \"annotations\" is in line 1 as well", "app/kustomization.yaml:5: "}},
 		"another kind":   {"kind: List\nresources: [map.yaml]", []string{"app/kustomization.yaml:1: kind should be"}},
 	} {
 		_, files := sources.Open(t, t.TempDir(), txtar.Parse([]byte(`
