@@ -447,7 +447,10 @@ func TestCopiedValuesAreCauses(t *testing.T) {
 func TestChartsAskForCustomKindsAlone(t *testing.T) {
 	const asks = "{{ .Capabilities.APIVersions.Has \"a.example.com/v1beta1/B\" }}\n"
 	const names = "{{/* apps/v1 https://example.com/values /v1 x.example.com/v2 */}}\n"
-	for template, want := range map[string]string{names: "", asks: "a.example.com/v1beta1", names + asks: "a.example.com/v1beta1 x.example.com/v2"} {
+	const printed = "{{ .Capabilities.APIVersions.Has (printf \"a.example.com/v1/%s\" .Values.kind) }}\n"
+	const unknown = "{{ .Capabilities.APIVersions.Has .Values.version }}\n"
+	for template, want := range map[string]string{names: "", asks: "a.example.com/v1beta1", names + asks: "a.example.com/v1beta1",
+		names + printed: "a.example.com/v1", names + asks + unknown: "a.example.com/v1beta1 x.example.com/v2"} {
 		c := &loaded{Chart: &chart.Chart{Templates: []*common.File{{Name: "a.yaml", Data: []byte(template)}}}}
 		if got := strings.Join(c.asked(), " "); got != want {
 			t.Errorf("%s: %s, want %s", template, got, want)

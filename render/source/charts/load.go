@@ -285,20 +285,32 @@ func customVersions(template []byte) (versions []string) {
 	}
 }
 
-// asked returns the apiVersions of custom kinds in the templates, if these ask which ones the cluster serves.
+// askedVersion matches the apiVersion, or the start of one, that a template asks for.
+var askedVersion = regexp.MustCompile(`^\.Has \(?(?:printf )?"([^"]*)"`)
+
+// asked returns the apiVersions of custom kinds that the templates may ask the cluster for: all in the templates, if one
+// asks for a version that the text does not tell.
 func (c *loaded) asked() (versions []string) {
-	asks := false
+	isAny := false
 	for _, of := range withDependencies(c.Chart) {
 		for _, f := range of.Templates {
-			asks = asks || bytes.Contains(f.Data, []byte("APIVersions"))
+			_, rest, isThere := bytes.Cut(f.Data, []byte(".APIVersions"))
+			for isThere {
+				literal := askedVersion.FindSubmatch(rest)
+				if literal == nil {
+					isAny = true
+					break
+				}
+				versions = append(versions, customVersions(literal[1])...)
+				_, rest, isThere = bytes.Cut(rest, []byte(".APIVersions"))
+			}
 		}
 	}
-	if !asks {
-		return nil
-	}
 	for _, of := range withDependencies(c.Chart) {
 		for _, f := range of.Templates {
-			versions = append(versions, customVersions(f.Data)...)
+			if isAny {
+				versions = append(versions, customVersions(f.Data)...)
+			}
 		}
 	}
 	slices.Sort(versions)
