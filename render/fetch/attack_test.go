@@ -167,7 +167,7 @@ func TestAddressesInside(t *testing.T) {
 	}
 }
 
-// A host that looks like one of the base is another.
+// A host that looks like a host of the base is another host.
 func TestHostsThatLookLikeAnother(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	s := record(t, http.NotFound)

@@ -283,7 +283,7 @@ func unpack(to *os.Root, content []byte) (size int64, err error) {
 	}
 }
 
-// makeLinks makes the links that stay in a folder. One below another link is none of them.
+// makeLinks makes the links that stay in a folder. A link below another link does not stay.
 func makeLinks(to *os.Root, links map[string]string) error {
 	made := map[string]bool{}
 	for name, target := range links {

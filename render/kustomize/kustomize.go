@@ -29,7 +29,7 @@ import (
 )
 
 // buildFolder builds a folder of a file system, without plugins. A kustomization may load any file of
-// the file system, as in Flux. The objects are those in the output of kustomize.
+// the file system, as in Flux. The objects are as in the output of kustomize.
 func buildFolder(fs *source.FileSystem, folder string) ([]manifest.Object, error) {
 	return buildWith(fs, folder, printed)
 }

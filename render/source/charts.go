@@ -137,7 +137,8 @@ func (w *walk) nameRelease(e *charts.Entry) {
 	e.ReleaseName = "release-name" // of helm template
 }
 
-// addChanging returns the problems without those of values that change on each run: only a written environment has none.
+// addChanging returns the problems without the ones of values that change on each run, which only a written environment
+// must not have.
 func (w *walk) addChanging(c Chart, problems []manifest.Problem) (others []manifest.Problem) {
 	for _, p := range problems {
 		if p.Code != manifest.ChartRuleOfRender {

@@ -70,7 +70,7 @@ func runCoverage(cmd *cobra.Command, kinds *registry.Kinds, f coverageFlags) err
 		})
 }
 
-// printNotJudged prints a line for each, and the clusters of one that several have.
+// printNotJudged prints a line for each, and the clusters of a line that several have.
 func printNotJudged(w io.Writer, all []render.NotJudged) {
 	var lines []string
 	in := map[string][]string{}

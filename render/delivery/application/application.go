@@ -286,7 +286,7 @@ func (s Source) types() (fields []string) {
 // Merge returns the source with the files in its folder that change it, as the image updater writes them, and its type:
 // what a field says or, without one, a plugin that finds it, or the last kustomization or chart by name. See
 // mergeSourceParameters and GetAppSourceType in reposerver/repository/repository.go, and Discover in
-// util/app/discovery/discovery.go. A problem is one that Argo CD has with the folder.
+// util/app/discovery/discovery.go. It returns a problem that Argo CD has with the folder.
 func (s Source) Merge(files *source.FileSystem, origin Origin) (Source, Type, error) {
 	for _, name := range s.overrides() {
 		content, err := files.ReadAny(path.Join(s.Folder(), name))

@@ -288,8 +288,8 @@ func customVersions(template []byte) (versions []string) {
 // askedVersion matches the apiVersion, or the start of one, that a template asks for.
 var askedVersion = regexp.MustCompile(`^\.Has \(?(?:printf )?"([^"]*)"`)
 
-// asked returns the apiVersions of custom kinds that the templates may ask the cluster for: all in the templates, if one
-// asks for a version that the text does not tell.
+// asked returns the apiVersions of custom kinds that the templates may ask the cluster for: all in their text, if a
+// template asks for a version that the text does not tell.
 func (c *loaded) asked() (versions []string) {
 	isAny := false
 	for _, of := range withDependencies(c.Chart) {
