@@ -14,6 +14,7 @@ import (
 
 	"example.com/gatehouse/kind/registry"
 	"example.com/gatehouse/render/delivery/flux"
+	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/entry"
 	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/kustomize"
@@ -186,7 +187,8 @@ func (c *common) clusterOf(environment *source.Kustomization, definitions []mani
 	}
 	slices.Sort(cluster.APIVersions)
 	cluster.APIVersions = slices.Compact(cluster.APIVersions)
-	return cluster.With(definitions)
+	cluster.APIVersions = append(cluster.APIVersions, release.Served(definitions)...)
+	return cluster
 }
 
 func (in *input) timeProblems() (problems []manifest.Problem) {

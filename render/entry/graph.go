@@ -181,13 +181,8 @@ func (g *graph) read(name string, content []byte) (err error) {
 	}
 	for _, s := range g.syncsIn(name, content) {
 		g.in[name] = append(g.in[name], &s)
-		g.syncs = append(g.syncs, &s)
 	}
-	if g.in[name] == nil && isMalformed(content) {
-		s := &sync{file: name, instance: "."} // rendering reports the error
-		g.in[name] = []*sync{s}
-		g.syncs = append(g.syncs, s)
-	}
+	g.syncs = append(g.syncs, g.in[name]...)
 	g.objects[name] = isObject(content) || g.in[name] != nil && !bytes.Contains(content, []byte(application.SkipMarker))
 	return nil
 }

@@ -68,7 +68,7 @@ var (
 	templatePath = regexp.MustCompile(`(?m)^[\s-]*path:[ \t]*["']?([^"'#\s{]*(?:\{\{.*?\}\}[^"'#\s{]*)*)`)
 )
 
-// syncsIn returns the syncs in a file. A template of a manifest has no sync, nor has an object that was read from a
+// syncsIn returns the syncs in a file, or one of no object for a file that is no YAML. A template of a manifest has no sync, nor has an object that was read from a
 // cluster, nor a patch without a spec that no kustomization lists any more.
 func (g *graph) syncsIn(file string, content []byte) (all []sync) {
 	if !mayDeliver.Match(content) {
@@ -85,6 +85,9 @@ func (g *graph) syncsIn(file string, content []byte) (all []sync) {
 		if s := g.syncOf(d, file); s != nil {
 			all = append(all, *s)
 		}
+	}
+	if len(all) == 0 && isMalformed(content) { // rendering reports the error
+		all = []sync{{file: file, instance: "."}}
 	}
 	return all
 }

@@ -41,7 +41,8 @@ var (
 	unscaled = regexp.MustCompile(`resource with name (\S+) does not match a config`)
 
 	// unindexed matches the error of a JSON patch on an item of a list by something other than its number.
-	unindexed = regexp.MustCompile(`path: '([^']*)': value was not a proper array index: '([^']*)'`)
+	unindexed = regexp.MustCompile(
+		`error in \w+ for path: '([^']*)': value was not a proper array index: '([^']*)'(?:: strconv.*)?`)
 
 	// quotedPatch matches a quoted entry of patches:.
 	quotedPatch = regexp.MustCompile(`\[(path|patch): ("(?:[^"\\]|\\.)*")\]`)
@@ -67,7 +68,8 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) manife
 	if k := s.Kustomizations[folder]; k != nil {
 		kustomization = k.File
 	}
-	message := readable(text)
+	message := unindexed.ReplaceAllString(readable(text),
+		`path $1: "$2" is no item of a list: write the number of the item, or - to append one`)
 	p := manifest.Problem{Code: manifest.KustomizeFailed,
 		File: source.Relative(kustomization), Message: "kustomize: " + message}
 	if errors.As(err, new(*fault.Error)) {
@@ -117,10 +119,6 @@ func kustomizeProblem(s *source.Sources, kustomization string, err error) manife
 	}
 	if strings.HasPrefix(message, "invalid character") {
 		p.Message += ": write the operations of a JSON patch as - op: ..., or as JSON"
-	}
-	if match := unindexed.FindStringSubmatch(text); match != nil {
-		p.Message = fmt.Sprintf("path %s: %q is no item of a list: write the number of the item, or - to append one",
-			match[1], match[2])
 	}
 	if id, ok := idIn(message); ok {
 		return objectProblem(s, p, id)

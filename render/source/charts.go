@@ -155,18 +155,7 @@ func (w *walk) readCharts(m *memo.Memo, manifests []*Manifest, clusterOf Cluster
 	if len(w.Charts) == 0 {
 		return nil, nil
 	}
-	var definitions []manifest.Object
-	for _, m := range manifests {
-		for _, d := range m.objects() {
-			if d.Kind != "CustomResourceDefinition" || d.Group != "apiextensions.k8s.io" {
-				continue
-			}
-			if o, err := manifest.FromYAML(d.Node()); err == nil {
-				definitions = append(definitions, o)
-			}
-		}
-	}
-	cluster := clusterOf(w.Kustomizations[w.root], definitions)
+	cluster := clusterOf(w.Kustomizations[w.root], definitionsIn(manifests))
 	var read []*Manifest
 	var found problems
 	files := map[string][]byte{}
@@ -208,6 +197,21 @@ func (w *walk) readCharts(m *memo.Memo, manifests []*Manifest, clusterOf Cluster
 	}
 	w.FS = w.FS.With(files)
 	return read, found
+}
+
+// definitionsIn returns the CustomResourceDefinitions in manifests.
+func definitionsIn(manifests []*Manifest) (definitions []manifest.Object) {
+	for _, m := range manifests {
+		for _, d := range m.objects() {
+			if d.Kind != "CustomResourceDefinition" || d.Group != "apiextensions.k8s.io" {
+				continue
+			}
+			if o, err := manifest.FromYAML(d.Node()); err == nil {
+				definitions = append(definitions, o)
+			}
+		}
+	}
+	return definitions
 }
 
 // chartKey is the memo key of the objects of a chart.

@@ -294,16 +294,8 @@ func (c *Checker) judge(o manifest.Object) (*unstructured.Unstructured, []manife
 	}
 	stored, problems := c.check(o)
 	if !manifest.HasErrors(problems) {
-		isMerged := c.isMerged(o)
-		errs := c.applyErrors(o)
-		if kind, isCustom := c.custom[o.GroupVersionKind()]; isCustom && c.IsJudgedOnly && !isMerged {
-			errs = append(errs, apply.Nulls(o.Unstructured, kind.compiled().structural)...) // others are dropped
-		}
-		if len(errs) > 0 {
-			problems = problem.FromErrors(o, errs) // warnings may repeat them
-			for i, p := range problems {
-				problems[i].Warning = p.Warning || isMerged && !apply.IsOfServer(p.Field)
-			}
+		if refused := c.refused(o); len(refused) > 0 {
+			problems = refused // warnings may repeat them
 		}
 	}
 	if o.Written == o.Unstructured {
@@ -322,6 +314,20 @@ func (c *Checker) judge(o manifest.Object) (*unstructured.Unstructured, []manife
 		}
 	}
 	return stored, problems
+}
+
+// refused returns the problems of server-side apply with a valid object.
+func (c *Checker) refused(o manifest.Object) []manifest.Problem {
+	isMerged := c.isMerged(o)
+	errs := c.applyErrors(o)
+	if kind, isCustom := c.custom[o.GroupVersionKind()]; isCustom && c.IsJudgedOnly && !isMerged {
+		errs = append(errs, apply.Nulls(o.Unstructured, kind.compiled().structural)...) // rendered/ has none
+	}
+	problems := problem.FromErrors(o, errs)
+	for i, p := range problems {
+		problems[i].Warning = p.Warning || isMerged && !apply.IsOfServer(p.Field)
+	}
+	return problems
 }
 
 // isMerged reports whether a tool may apply an object without server-side apply: Argo CD does so by default, and so

@@ -22,7 +22,8 @@ import (
 
 func addRootFlag(cmd *cobra.Command, root *string) {
 	cmd.Flags().StringVar(root, "root", "",
-		"the folder with environments/, or the top of the repository (default: the nearest at or above the current folder)")
+		"the folder with environments/, or the top of the repository (default: the nearest at or above the current "+
+			"folder)")
 	_ = cmd.MarkFlagDirname("root")
 	const bySize = " (default: by the size of its files)"
 	cmd.Flags().Duration("max-cpu", 0, "the CPU `TIME` that the run may take, like 30s"+bySize)

@@ -133,8 +133,8 @@ func unique(all []*unstructured.Unstructured) ([]*unstructured.Unstructured, err
 	for _, name := range slices.Sorted(maps.Keys(count)) {
 		if goField := goFields.FindStringSubmatch(name); goField != nil {
 			errs = append(errs, field.Invalid(field.NewPath("spec", "template", "metadata", "name"), name,
-				fmt.Sprintf("%s is of a Go template, and no Application can have this name: set spec.goTemplate: true, "+
-					"or write {{%s}}", goField[0], goField[1])))
+				fmt.Sprintf("%s is of a Go template, and no Application can have this name: set "+
+					"spec.goTemplate: true, or write {{%s}}", goField[0], goField[1])))
 		} else if count[name] > 1 {
 			errs = append(errs, field.Invalid(field.NewPath("spec", "template", "metadata", "name"), name,
 				fmt.Sprintf("%d Applications have this name, and Argo CD updates neither: give each its own",

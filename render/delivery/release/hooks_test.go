@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"example.com/gatehouse/render/delivery"
-	"example.com/gatehouse/render/manifest"
 )
 
 // helm-controller 1.6.2 passes hooks by all its post-renderers with postRenderStrategy: nohooks, also by its own.
@@ -18,7 +17,7 @@ func TestHooksBesidePostRenderersHaveNoMetadata(t *testing.T) {
 		}
 		labels := map[string]map[string]string{}
 		for _, o := range result.objects {
-			labels[manifest.Object(o).GetName()] = o.GetLabels()
+			labels[o.GetName()] = o.GetLabels()
 		}
 		if hook := labels["a"]; keeps != (len(hook) == 0) || labels["b"]["origin"] != "web" || labels["b"]["team"] != "a" {
 			t.Errorf("%t: %v", keeps, labels)

@@ -17,6 +17,7 @@ import (
 	release "helm.sh/helm/v4/pkg/release/v1"
 	"sigs.k8s.io/kustomize/api/types"
 
+	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/delivery/folder"
@@ -120,9 +121,10 @@ func (i Installer) installAll(releases []Release, locked []charts.Locked, hasLoc
 			objects = append(objects, made[n].Objects...)
 		}
 	}
-	brought := charts.Cluster{}.With(objects).APIVersions
+	brought := Served(objects)
 	if len(brought) > 0 {
-		all := i.Cluster().With(objects)
+		all := i.Cluster()
+		all.APIVersions = slices.Concat(all.APIVersions, brought)
 		i.Cluster = func() charts.Cluster { return all }
 	}
 	isBrought := func(version string) bool { return slices.Contains(brought, version) }
@@ -132,6 +134,24 @@ func (i Installer) installAll(releases []Release, locked []charts.Locked, hasLoc
 		}
 	}
 	return slices.DeleteFunc(made, func(one installation) bool { return one.Installed == nil })
+}
+
+// Served returns the apiVersions, and the kinds of each, of the CustomResourceDefinitions among objects, as charts ask
+// for them.
+func Served(objects []manifest.Object) (versions []string) {
+	for _, o := range objects {
+		if !crd.Is(o.Unstructured) {
+			continue
+		}
+		kind := crd.Kind(o.Unstructured)
+		for _, v := range crd.Versions(o.Unstructured) {
+			if v.Served {
+				gv := kind.Group + "/" + v.Name
+				versions = append(versions, gv, gv+"/"+kind.Kind)
+			}
+		}
+	}
+	return versions
 }
 
 // open installs a release.
@@ -394,8 +414,8 @@ func (r Release) checkLock(archive string, digest [sha256.Size]byte, entry chart
 	case entry.Digest != is:
 		return at, &manifest.Problem{Code: manifest.InvalidChart,
 			File: path.Join(charts.Folder, charts.LockFile), Line: entry.Line,
-			Message: fmt.Sprintf("%s has the digest %s: restore the file, or remove it and this line, and run render fetch "+
-				"--vendor --all", entry.File(), is)}
+			Message: fmt.Sprintf("%s has the digest %s: restore the file, or remove it and this line, and run render "+
+				"fetch --vendor --all", entry.File(), is)}
 	}
 	return located{archive: archive, digest: digest}, found
 }

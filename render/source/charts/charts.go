@@ -30,7 +30,6 @@ import (
 	releaseutil "helm.sh/helm/v4/pkg/release/v1/util"
 	"sigs.k8s.io/kustomize/api/types"
 
-	"example.com/gatehouse/kind/crd"
 	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source/fetched"
@@ -88,24 +87,6 @@ type Installed struct {
 type Cluster struct {
 	Kubernetes  string
 	APIVersions []string
-}
-
-// With returns the cluster with the CustomResourceDefinitions among objects.
-func (c Cluster) With(objects []manifest.Object) Cluster {
-	c.APIVersions = slices.Clone(c.APIVersions)
-	for _, o := range objects {
-		if !crd.Is(o.Unstructured) {
-			continue
-		}
-		kind := crd.Kind(o.Unstructured)
-		for _, v := range crd.Versions(o.Unstructured) {
-			if v.Served {
-				gv := kind.Group + "/" + v.Name
-				c.APIVersions = append(c.APIVersions, gv, gv+"/"+kind.Kind)
-			}
-		}
-	}
-	return c
 }
 
 // Position is a line of a template.

@@ -79,7 +79,8 @@ func Nulls(u *unstructured.Unstructured, s *schema.Structural) (errs field.Error
 	structural.Walk(s, u.Object, func(s *schema.Structural, value any, path []string) {
 		if value == nil && s.Type != "" && !s.Nullable && s.Default.Object == nil {
 			errs = append(errs, &field.Error{Type: field.ErrorTypeTypeInvalid, Field: manifest.JoinField(path),
-				BadValue: "null", Detail: "must be of type " + s.Type + ", and is empty: write a value, or remove the field"})
+				BadValue: "null", Detail: "must be of type " + s.Type +
+					", and is empty: write a value, or remove the field"})
 		}
 	})
 	return errs
