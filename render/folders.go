@@ -202,8 +202,8 @@ func (d *Delivery) buildFolder() []manifest.Problem {
 // notJudged adds the reasons for unknown objects of the delivery.
 func (d *Delivery) notJudged(why ...string) []manifest.Problem {
 	d.unknown(why...)
-	reasons := "is not judged: " + manifest.FirstOf(3, why)
-	return manifest.Each(warning(d.Of, reasons), func(p manifest.Problem) manifest.Problem { return p.Because(reasons) })
+	message := "is not judged: " + manifest.FirstOf(3, why)
+	return []manifest.Problem{warning(d.Of, message)[0].Because(message)}
 }
 
 // refuse returns a problem of a field that keeps the tool from building the folder.
