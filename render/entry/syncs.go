@@ -69,7 +69,8 @@ var (
 )
 
 // syncsIn returns the syncs in a file, or one of no object for a file that is no YAML. A template of a manifest has no
-// sync, nor has an object that was read from a cluster, nor a patch without a spec that no kustomization lists any more.
+// sync, nor has an object that was read from a cluster, nor a patch without a spec that no kustomization lists any
+// more.
 func (g *graph) syncsIn(file string, content []byte) (all []sync) {
 	if !mayDeliver.Match(content) {
 		return nil
