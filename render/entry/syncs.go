@@ -98,7 +98,7 @@ var template = regexp.MustCompile(`\{\{|\{%|%\{|<%|<<`)
 
 // isMalformed reports whether an object that delivers is in a file that is no YAML, and no template of one.
 func isMalformed(content []byte) bool {
-	if !mayDeliver.Match(content) || !delivers.Match(content) || template.Match(content) {
+	if !delivers.Match(content) || template.Match(content) {
 		return false
 	}
 	return slices.ContainsFunc(text.Split(content), func(d text.Document) bool {

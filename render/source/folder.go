@@ -383,11 +383,12 @@ func (r folderReader) readYAML(file string, texts []text.Document, f loadField) 
 		if d.IsTabbedJSON() {
 			continue
 		}
-		if file == r.File && f.is == loadYAML {
-			r.problems = append(r.problems, droppedKeys(file, d)...)
-			d = d.Uniting(node.TakeLast)
-		}
 		root, err := d.Parse()
+		var twice text.Error
+		if file == r.File && f.is == loadYAML && errors.As(err, &twice) && twice.Other > 0 {
+			r.problems = append(r.problems, droppedKey(file, err))
+			root, err = d.Uniting(node.TakeLast).Parse()
+		}
 		if err != nil {
 			r.problems = append(r.problems, malformed(file, err))
 			continue
@@ -404,17 +405,12 @@ func (r folderReader) readYAML(file string, texts []text.Document, f loadField) 
 	return documents
 }
 
-// droppedKeys returns a warning of a key that a kustomization has twice.
-func droppedKeys(file string, d text.Document) []manifest.Problem {
-	_, err := d.Parse()
-	var twice text.Error
-	if !errors.As(err, &twice) || twice.Other == 0 {
-		return nil
-	}
+// droppedKey returns the warning of a key that a kustomization has twice.
+func droppedKey(file string, err error) manifest.Problem {
 	p := malformed(file, err)
 	p.Warning = true
 	p.Message = "kustomize takes the last of equal keys alone: " + strings.TrimPrefix(p.Message, "malformed YAML: ")
-	return []manifest.Problem{p}
+	return p
 }
 
 // patchDocument is a patch of objects.

@@ -130,6 +130,7 @@ func joinAnnotations(object *yaml.Node) {
 	}
 	metadata := node.Field(object, "metadata")
 	joined := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	isJoined := map[string]bool{}
 	count := 0
 	for key, value := range node.Entries(metadata) {
 		if key.Value != "annotations" {
@@ -138,7 +139,8 @@ func joinAnnotations(object *yaml.Node) {
 		node.TakeLast(value)
 		count++
 		for key, value := range node.Entries(value) {
-			if node.Field(joined, key.Value) == nil {
+			if !isJoined[key.Value] {
+				isJoined[key.Value] = true
 				joined.Content = append(joined.Content, key, value)
 			}
 		}

@@ -139,14 +139,14 @@ func runDiff(cmd *cobra.Command, kinds *registry.Kinds, f diffFlags) error {
 				d, err = diffLive(cmd, repository, f, p)
 			case f.against != "":
 				d, err = diff.Against(repository, f.Names[0], f.against, p.stepOf)
-			case f.base == "":
-				if err := f.checkSelection(repository); err != nil {
-					return err
-				}
-				f.Written = true
-				fallthrough
 			default:
-				d, err = diff.Run(cmd.Context(), repository, f.Selection, f.base, p.stepOf)
+				if f.base == "" {
+					err = f.checkSelection(repository)
+					f.Written = true
+				}
+				if err == nil {
+					d, err = diff.Run(cmd.Context(), repository, f.Selection, f.base, p.stepOf)
+				}
 			}
 			if err != nil {
 				return err

@@ -291,26 +291,25 @@ var askedVersion = regexp.MustCompile(`^\.Has \(?(?:printf )?"([^"]*)"`)
 // asked returns the apiVersions of custom kinds that the templates may ask the cluster for: all in their text, if a
 // template asks for a version that the text does not tell.
 func (c *loaded) asked() (versions []string) {
-	isAny := false
+	var templates [][]byte
 	for _, of := range withDependencies(c.Chart) {
 		for _, f := range of.Templates {
-			_, rest, isThere := bytes.Cut(f.Data, []byte(".APIVersions"))
-			for isThere {
-				literal := askedVersion.FindSubmatch(rest)
-				if literal == nil {
-					isAny = true
-					break
-				}
+			templates = append(templates, f.Data)
+		}
+	}
+	isAny := false
+	for _, template := range templates {
+		for _, asking := range bytes.Split(template, []byte(".APIVersions"))[1:] {
+			literal := askedVersion.FindSubmatch(asking)
+			isAny = isAny || literal == nil
+			if literal != nil {
 				versions = append(versions, customVersions(literal[1])...)
-				_, rest, isThere = bytes.Cut(rest, []byte(".APIVersions"))
 			}
 		}
 	}
-	for _, of := range withDependencies(c.Chart) {
-		for _, f := range of.Templates {
-			if isAny {
-				versions = append(versions, customVersions(f.Data)...)
-			}
+	if isAny {
+		for _, template := range templates {
+			versions = append(versions, customVersions(template)...)
 		}
 	}
 	slices.Sort(versions)
