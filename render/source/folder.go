@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -355,11 +356,15 @@ func (r folderReader) resolve(name string, f loadField) (resolved string, isDir 
 	return resolved, isDir, ""
 }
 
-// similarPath returns a hint at the path that a missing one may be meant to be: with slashes, or of a similar name
-// in place of the first name that is not there.
+// similarPath returns a hint at the path that a missing one may be meant to be: with slashes, from the folder in place
+// of the root, or of a similar name in place of the first name that is not there.
 func (r folderReader) similarPath(name string) string {
 	if strings.Contains(name, `\`) {
 		return ": write / between the names of folders, and not \\"
+	}
+	fromRoot := path.Join("/", name)
+	if way, err := filepath.Rel(r.Folder, fromRoot); err == nil && path.Dir(fromRoot) != "/" && r.fs.Exists(fromRoot) {
+		return ": a path begins in the folder of its kustomization: write " + filepath.ToSlash(way)
 	}
 	names := strings.Split(name, "/")
 	for i := range names {

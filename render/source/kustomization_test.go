@@ -24,6 +24,7 @@ func TestProblemsOfAKustomizationHaveTheirLine(t *testing.T) {
 		"no mapping":     {"- map.yaml", []string{"app/kustomization.yaml:1: a kustomization is a mapping"}},
 		"unknown fields": {"resource: [map.yaml]\npatch: []\n", []string{`app/kustomization.yaml:1: unknown field "resource": did you mean "resources"?`, `app/kustomization.yaml:2: unknown field "patch": did you mean "patches"?`}},
 		"missing files":  {"resources:\n- map.yaml\n- gone.yaml\n- lost.yaml\n", []string{"app/kustomization.yaml:3: ", "app/kustomization.yaml:4: "}},
+		"from the root":  {"resources:\n- map.yaml\n- other/here\n- other/gone\n", []string{"app/kustomization.yaml:3: other/here: no such file or folder in this repository: a path begins in the folder of its kustomization: write ../other/here", "app/kustomization.yaml:4: other/gone: no such"}},
 		"keys twice":     {"metadata: {annotations: {a: b}, annotations: {c: d}}\nresources: [gone.yaml]\nresources:\n- map.yaml\n- lost.yaml\n", []string{"app/kustomization.yaml:1: warning: kustomize takes the last of equal keys alone: the key \"annotations\" is in line 1 as well", "app/kustomization.yaml:5: "}},
 		"another kind":   {"kind: List\nresources: [map.yaml]", []string{"app/kustomization.yaml:1: kind should be"}},
 	} {
@@ -34,6 +35,7 @@ func TestProblemsOfAKustomizationHaveTheirLine(t *testing.T) {
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: map}
+-- other/here/kustomization.yaml --
 `)).Files)
 		noCluster := func(*source.Kustomization, []manifest.Object) charts.Cluster { return charts.Cluster{} }
 		problems := source.Read(nil, nil, files, nil, noCluster, nil, "/app").Problems
