@@ -17,7 +17,6 @@ import (
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/delivery/release"
-	"example.com/gatehouse/render/kustomize"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/charts"
@@ -30,16 +29,7 @@ import (
 func (in *input) install(files *source.FileSystem, cluster func() charts.Cluster, origin application.Origin,
 	releases []release.Release) ([]*release.Installed, []manifest.Problem) {
 	return release.Installer{
-		Files: files, Cluster: cluster, Origin: origin, Memo: in.shared,
-		PostRender: func(k map[string]any, objects []manifest.Object) ([]manifest.Object, error) {
-			return kustomize.PostRender(in.sources, k, objects)
-		},
-		IdlePostRender: func(k map[string]any, objects, built []manifest.Object) []manifest.Problem {
-			return kustomize.IdlePostRender(in.sources, k, objects, built)
-		},
-		BlamePostRender: func(k map[string]any, p manifest.Problem) (keys []string, part string) {
-			return kustomize.BlamePostRender(in.sources, k, p)
-		},
+		Files: files, Cluster: cluster, Origin: origin, Memo: in.shared, Sources: in.sources,
 		Locate: in.locateText,
 	}.Install(releases)
 }

@@ -238,7 +238,11 @@ func (in *input) locate(p manifest.Problem) manifest.Problem {
 
 // locateText returns the file and line of a problem of a built object, at keys in the YAML text of its field.
 func (in *input) locateText(p manifest.Problem, keys []string) (file string, line int) {
-	if file, line = in.sources.LocateText(p.Subject.ID(), manifest.SplitField(p.Field), keys); line > 0 {
+	sources := in.sources
+	if d, ok := p.Subject.Delivery.(*Delivery); ok && d.artifact == nil {
+		sources = d.sources
+	}
+	if file, line = sources.LocateText(p.Subject.ID(), manifest.SplitField(p.Field), keys); line > 0 {
 		return file, line
 	}
 	p = in.locate(p)

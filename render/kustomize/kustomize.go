@@ -36,7 +36,10 @@ func buildFolder(fs *source.FileSystem, folder string) ([]manifest.Object, error
 
 // buildDirectory is buildFolder for a directory of Argo CD, which reads the files itself.
 func buildDirectory(fs *source.FileSystem, folder string) ([]manifest.Object, error) {
-	return buildWith(fs, folder, func(r *resource.Resource) (*yaml.Node, error) { return r.YNode(), nil })
+	return buildWith(fs, folder, func(r *resource.Resource) (*yaml.Node, error) {
+		manifest.AsYAML11(r.YNode())
+		return r.YNode(), nil
+	})
 }
 
 func buildWith(fs *source.FileSystem, folder string,

@@ -50,6 +50,36 @@ func FromYAML(node *yaml.Node) (Object, error) {
 	return Object{Unstructured: u, Written: u}, nil
 }
 
+// oldBooleans are words of YAML 1.1, which sigs.k8s.io/yaml reads, that YAML 1.2 reads as text.
+var oldBooleans = map[string]string{
+	"y": "true", "Y": "true", "yes": "true", "Yes": "true", "YES": "true", "on": "true", "On": "true", "ON": "true",
+	"n": "false", "N": "false", "no": "false", "No": "false", "NO": "false", "off": "false", "Off": "false",
+	"OFF": "false",
+}
+
+// AsYAML11 makes booleans of the plain words in a YAML mapping that kubectl and Argo CD read as such, and kustomize
+// reads as text, which it then writes in quotes. A key becomes its text, as in JSON.
+func AsYAML11(node *yaml.Node) {
+	EachScalar(node, nil, func(scalar *yaml.Node, _ []string, isKey bool) {
+		boolean := OldBoolean(scalar)
+		if boolean == "" {
+			return
+		}
+		scalar.Value = boolean
+		if !isKey {
+			scalar.Tag = "!!bool"
+		}
+	})
+}
+
+// OldBoolean returns the boolean, true or false, that YAML 1.1 reads in a plain word; nothing for any other scalar.
+func OldBoolean(scalar *yaml.Node) string {
+	if scalar.Style != 0 {
+		return ""
+	}
+	return oldBooleans[scalar.Value]
+}
+
 // jsonValue converts a decoded value to the types of a round trip through JSON: whole numbers that
 // fit become int64, all other numbers float64.
 func jsonValue(value any) (_ any, err error) {

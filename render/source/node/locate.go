@@ -40,7 +40,8 @@ func TestOf(value manifest.Value) Test {
 	switch reflect.ValueOf(value.Is).Kind() { // Kubernetes has types of its own for enums
 	case reflect.String, reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64:
 		return func(node *yaml.Node) bool {
-			return node.Kind != yaml.ScalarNode || node.Value == fmt.Sprint(value.Is)
+			is := fmt.Sprint(value.Is)
+			return node.Kind != yaml.ScalarNode || node.Value == is || manifest.OldBoolean(node) == is && is != ""
 		}
 	}
 	return nil
