@@ -158,6 +158,9 @@ func (d *Delivery) build(files *source.FileSystem) []manifest.Problem {
 	d.input = &input{common: d.common, folder: d.Folder, sources: sources}
 	d.overlay = overlay
 	problems := slices.Concat(sources.Problems, sources.NumberProblems(), d.timeProblems())
+	if d.IsDirectory { // of one object in two files Argo CD takes the last
+		problems = slices.DeleteFunc(problems, func(p manifest.Problem) bool { return p.Code == manifest.DuplicateObject })
+	}
 	if kustomize.HasSchema(sources) {
 		problems = append(problems, manifest.Problem{Code: manifest.InvalidKustomization,
 			File:    source.Relative(sources.Kustomizations[d.Folder].File),

@@ -30,6 +30,9 @@ func FindPaths(s *source.Sources, folder string) *Paths { return buildpath.Find(
 
 // Build builds the folder of the paths. The memo keeps the objects, so they must not be changed.
 func Build(paths *Paths, m *memo.Memo) (objects []manifest.Object, problems []manifest.Problem) {
+	if paths.IsDirectory {
+		return readDirectory(paths)
+	}
 	k := paths.Loaded[paths.Folder]
 	var err error
 	isolate(paths.Sources, func() {
@@ -143,19 +146,15 @@ const maxRebuilt = 1000
 
 // buildObjects builds a folder in parts if possible, and otherwise at once.
 func buildObjects(paths *Paths, m *memo.Memo) ([]manifest.Object, error) {
-	build := buildFolder
-	if paths.IsDirectory {
-		build = buildDirectory
-	}
 	d := parts.Divide(paths, parts.Size)
 	paths.Sources.ReleaseTrees()
 	if d != nil && d.IsWorthwhile() {
-		objects, err := d.Build(m, build)
+		objects, err := d.Build(m, buildFolder)
 		if err == nil || len(paths.All) > maxRebuilt && !errors.Is(err, parts.ErrOverlap) {
 			return objects, err
 		}
 	}
-	return build(paths.Sources.FS, paths.Folder)
+	return buildFolder(paths.Sources.FS, paths.Folder)
 }
 
 // mute discards kustomize's warnings until unmute.

@@ -31,26 +31,13 @@ import (
 // buildFolder builds a folder of a file system, without plugins. A kustomization may load any file of
 // the file system, as in Flux. The objects are as in the output of kustomize.
 func buildFolder(fs *source.FileSystem, folder string) ([]manifest.Object, error) {
-	return buildWith(fs, folder, printed)
-}
-
-// buildDirectory is buildFolder for a directory of Argo CD, which reads the files itself.
-func buildDirectory(fs *source.FileSystem, folder string) ([]manifest.Object, error) {
-	return buildWith(fs, folder, func(r *resource.Resource) (*yaml.Node, error) {
-		manifest.AsYAML11(r.YNode())
-		return r.YNode(), nil
-	})
-}
-
-func buildWith(fs *source.FileSystem, folder string,
-	nodeOf func(*resource.Resource) (*yaml.Node, error)) ([]manifest.Object, error) {
 	resources, err := run(fs, folder)
 	if err != nil {
 		return nil, err
 	}
 	objects := make([]manifest.Object, 0, resources.Size())
 	for _, r := range resources.Resources() {
-		content, err := nodeOf(r)
+		content, err := printed(r)
 		if err != nil {
 			return nil, err
 		}

@@ -231,7 +231,11 @@ func locateInTemplate(p manifest.Problem, file string, lines []charts.Position) 
 
 // parseChart parses the objects of a chart and gives them the lines of their templates.
 func parseChart(file string, r charts.Rendered) []parsedText {
-	parsed := parseManifest(file, r.Content, true)
+	unite := joinAnnotations
+	if r.TakesLast {
+		unite = node.TakeLast
+	}
+	parsed := parseManifest(file, r.Content, unite, true)
 	for i, p := range parsed {
 		for j := range p.numberProblems {
 			p.numberProblems[j] = locateInTemplate(p.numberProblems[j], file, r.Lines)

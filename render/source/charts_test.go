@@ -13,7 +13,7 @@ func TestObjectsOfChartsAreMarked(t *testing.T) {
 		"metadata:\n  annotations: {}\n  name: a\n", "metadata:\n  annotations: {b: c}\n  name: a\n", "metadata: {name: a}\n", "metadata: {name: a, annotations: {b: c}}\n",
 	} {
 		content := "# Source: a\napiVersion: v1\nkind: ConfigMap\n" + metadata
-		marked := markObjects(parseManifest("a.yaml", []byte(content), false))[0]
+		marked := markObjects(parseManifest("a.yaml", []byte(content), joinAnnotations, false))[0]
 		object, err := yaml.Parse(string(marked.Content))
 		if err != nil {
 			t.Errorf("%s: %v", metadata, err)

@@ -52,7 +52,7 @@ func readManifests(memoOf memos, fs *FileSystem, files []string) (manifests []*M
 	}
 	parallel.For(len(files), func(i int) {
 		parsed[i] = memo.Get(memoOf(files[i]), manifestKey{files[i], sha256.Sum256(contents[i])}, func() []parsedText {
-			return parseManifest(files[i], contents[i], false)
+			return parseManifest(files[i], contents[i], joinAnnotations, false)
 		})
 	})
 	for i, file := range files {
@@ -92,15 +92,15 @@ type parsedText struct {
 	problems []manifest.Problem
 }
 
-// parseManifest parses the documents of a manifest, or of a chart. Unlike kustomize, Helm takes the kind of the items
-// of a list from the list.
-func parseManifest(file string, content []byte, isOfChart bool) []parsedText {
+// parseManifest parses the documents of a manifest, or of a chart; see text.Document.Uniting. Unlike kustomize, Helm
+// takes the kind of the items of a list from the list.
+func parseManifest(file string, content []byte, unite func(root *yaml.Node), isOfChart bool) []parsedText {
 	documents := text.Split(content)
 	parsed := make([]parsedText, len(documents))
 	parallel.For(len(documents), func(i int) {
 		p := &parsed[i]
 		defer fault.Catch(&p.err)
-		p.Text = &Text{Document: documents[i].Uniting(joinAnnotations)}
+		p.Text = &Text{Document: documents[i].Uniting(unite)}
 		if p.root, p.err = p.Parse(); p.root == nil {
 			return
 		}

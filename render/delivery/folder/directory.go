@@ -3,6 +3,7 @@ package folder
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"path"
@@ -89,7 +90,8 @@ func (l *Listing) add(files *source.FileSystem, at, name string) {
 					"each, or a List"})
 		}
 		l.Resources = append(l.Resources, "./"+name)
-		if changed := endLine(nameHooks(at, content)); err == nil && !bytes.Equal(changed, content) {
+		changed := l.takeLast(at, endLine(nameHooks(at, content)))
+		if err == nil && !bytes.Equal(changed, content) {
 			if l.changed == nil {
 				l.changed = map[string][]byte{}
 			}
@@ -105,6 +107,34 @@ func endLine(content []byte) []byte {
 		return slices.Concat(content, []byte("\n"))
 	}
 	return content
+}
+
+// takeLast returns a file in which each key counts once: of several the last one, as for Argo CD. An object with such a
+// key is on its first line then, as JSON, and other objects keep their lines.
+func (l *Listing) takeLast(file string, content []byte) []byte {
+	taken := content
+	for _, d := range text.Split(content) {
+		var twice text.Error
+		if _, err := d.Parse(); !errors.As(err, &twice) || twice.Other == 0 {
+			continue
+		}
+		root, err := d.Uniting(node.TakeLast).Parse()
+		if err != nil { // an error where the file is built
+			continue
+		}
+		manifest.AsYAML11(root)
+		o, err := manifest.FromYAML(root)
+		if err != nil {
+			continue
+		}
+		l.Problems = append(l.Problems, manifest.Problem{Code: manifest.MalformedYAML, File: source.Relative(file),
+			Line: twice.Line, Warning: true, Message: fmt.Sprintf("a key of this object is in line %d as well, and "+
+				"Argo CD takes this one: remove one", twice.Other)})
+		lines := bytes.Repeat([]byte("\n"), bytes.Count(d.Content, []byte("\n")))
+		united := slices.Concat(lines[:1], []byte(manifest.JSON(o.Object)), lines[1:])
+		taken = bytes.Replace(taken, d.Content, united, 1)
+	}
+	return taken
 }
 
 // addKustomization adds the problem of a kustomization, which Argo CD takes for an object if it has a kind.

@@ -79,8 +79,8 @@ func (i Installer) render(r Release, archive string) (result rendered) {
 	}
 	result.settings = made.Settings
 	var err error
-	isPostRendered := r.application == nil // by helm-controller always, for its labels
-	if err = result.read(made, isPostRendered); err == nil {
+	made.TakesLast = r.application != nil // otherwise helm-controller adds labels to all objects, by kustomize
+	if err = result.read(made); err == nil {
 		err = i.postRender(r, &result)
 	}
 	if err != nil {
@@ -89,12 +89,11 @@ func (i Installer) render(r Release, archive string) (result rendered) {
 	return result
 }
 
-// read reads the objects of a chart. A post-renderer reads YAML as kustomize does.
-func (r *rendered) read(made charts.Rendered, isPostRendered bool) error {
+func (r *rendered) read(made charts.Rendered) error {
 	documents, err := source.ChartObjects(made)
 	r.documents = map[string]source.Document{}
 	for _, d := range documents {
-		if !isPostRendered {
+		if made.TakesLast {
 			manifest.AsYAML11(d.Node())
 		}
 		o, err := manifest.FromYAML(d.Node())

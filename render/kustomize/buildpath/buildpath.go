@@ -34,7 +34,7 @@ type Paths struct {
 	All     []Path
 	Sources *source.Sources
 	Folder  string
-	// IsDirectory reports whether the build only lists a directory for Argo CD, which reads the files itself.
+	// IsDirectory reports whether Argo CD reads the files of the folder without kustomize.
 	IsDirectory bool
 	// Loaded has the kustomizations of the build by folder.
 	Loaded map[string]*source.Kustomization

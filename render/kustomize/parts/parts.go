@@ -117,11 +117,8 @@ func (d *Division) buildOnce(p *part, m *memo.Memo, build BuildFunc) ([]manifest
 	return build(fs, d.paths.Folder)
 }
 
-// buildKey is the key of a built part in the memo: a hash of all files that kustomize reads, and who reads its output.
-type buildKey struct {
-	files       [sha256.Size]byte
-	isDirectory bool
-}
+// buildKey is the key of a built part in the memo: a hash of all files that kustomize reads.
+type buildKey [sha256.Size]byte
 
 // buildShared builds a part with stand-ins, unless the memo has the result. It fails without an error,
 // since the error has to name the values.
@@ -166,7 +163,7 @@ func (d *Division) standIn(p *part, s *standIns) (fs *source.FileSystem, key bui
 			}
 			fmt.Fprintf(hash, "%s\x00%d\x00%s", file, len(text), text)
 		}
-		key = buildKey{[sha256.Size]byte(hash.Sum(nil)), d.paths.IsDirectory}
+		key = buildKey(hash.Sum(nil))
 	}
 	return fs, key, nil
 }

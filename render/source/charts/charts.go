@@ -104,6 +104,9 @@ type Rendered struct {
 	Lacking []string
 	// Asked are the apiVersions of custom kinds in the templates, if these ask which ones the cluster serves.
 	Asked []string
+	// TakesLast reports whether the last one of a key counts that an object has twice, as for Argo CD and kubectl, and
+	// not for kustomize.
+	TakesLast bool
 }
 
 // Render renders the chart of an entry. Beside problems of values that change on each run, it has stand-ins for these.
