@@ -22,7 +22,7 @@ const (
 	KustomizeFailed metav1.CauseType = "KustomizeFailed"
 	// NothingSelected is a patch or selector that selects no object.
 	NothingSelected metav1.CauseType = "NothingSelected"
-	// NothingChanged is an entry of a kustomization that changes no object.
+	// NothingChanged is an entry of a kustomization that changes no object, or a setting that its tool does not know.
 	NothingChanged metav1.CauseType = "NothingChanged"
 	// NoObjects is an environment or a folder without any object.
 	NoObjects metav1.CauseType = "NoObjects"

@@ -214,3 +214,18 @@ func scaledBy(autoscaler, workload manifest.Object) manifest.Problem {
 		"back to %[3]v: remove spec.replicas there by a patch in overrides/, or leave the autoscaler out", workload,
 		workload.Source(), replicas)
 }
+
+// unreadSettings warns of annotations, labels and sync options that Flux or Argo CD do not know. Argo CD applies no
+// object of an unknown hook.
+func unreadSettings(_ Input, o manifest.Object) (warnings []manifest.Problem) {
+	settings := delivery.Settings(o.Unstructured, delivery.Argo)
+	for _, u := range delivery.FindUnread(o.Unstructured) {
+		effect := "so it has no effect"
+		if s := delivery.Find(settings, delivery.Ignored); s != nil && slices.Contains(u.Keys, s.Key) {
+			effect = "and never applies the object"
+		}
+		warnings = append(warnings, warningAt(o, u.Keys, "%s does not know %q, %s: write %s", u.Tool, u.Text, effect,
+			u.Meant))
+	}
+	return warnings
+}

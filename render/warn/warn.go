@@ -98,6 +98,7 @@ func (in Input) Warnings() (warnings []manifest.Problem) {
 		{manifest.MissingObject, misplacedSecrets},
 		{manifest.NeverWorks, ofSources(neverWorking)}, {manifest.NeverWorks, ofSources(blockedEvictions)},
 		{manifest.NeverWorks, ofSources(unspreadPods)},
+		{manifest.NothingChanged, ofSources(unreadSettings)},
 		{manifest.NeverStarts, neverStarting}, {manifest.NeverStarts, refusedApplications},
 		{manifest.OfKind, ofKinds},
 	}
