@@ -174,12 +174,18 @@ func sourceID(ref reference) manifest.ID {
 func (in index) setChart(r *Release, t chartTemplate) {
 	r.FilesAreDefaults = len(t.ValuesFiles) > 0
 	r.IgnoreMissing = t.IgnoreMissingValuesFiles
-	if t.SourceRef.Kind != "HelmRepository" {
+	switch t.SourceRef.Kind {
+	case "HelmRepository":
+	case "GitRepository", "Bucket":
 		r.setFolder(t.Chart)
 		r.source = in[sourceID(t.SourceRef)]
 		for _, file := range t.ValuesFiles { // from the top of the source
 			r.Files = append(r.Files, path.Join("/", file))
 		}
+		return
+	default:
+		r.Chart = t.Chart
+		r.Unjudged = fmt.Sprintf("source-controller takes no chart from %s %s", t.SourceRef.Kind, t.SourceRef.Name)
 		return
 	}
 	r.Chart = t.Chart

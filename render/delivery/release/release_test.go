@@ -55,6 +55,8 @@ func TestFindFollowsTheControllers(t *testing.T) {
 		"artifact": {"apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web, namespace: shop}\nspec: {chartRef: {kind: OCIRepository, name: o}}\n---\napiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {name: o, namespace: shop}\nspec: {url: oci://example.com/charts/app, ref: {tag: 1.2.3_x}}",
 			`app 1.2.3+x oci://example.com/charts web shop {}`},
 		"chart in git": {strings.ReplaceAll(helmReleaseWith(""), "kind: HelmRepository, name", "kind: GitRepository, name"), `web shop {} folder: /app inexact`},
+		"a source that is none": {strings.ReplaceAll(helmReleaseWith(""), "kind: HelmRepository, name", "kind: Gitrepository, name"),
+			`app   web shop {} unjudged: source-controller takes no chart from Gitrepository r inexact`},
 		"a missing artifact": {"apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web, namespace: shop}\nspec: {chartRef: {kind: OCIRepository, name: o}}",
 			`web shop {} unjudged: spec.chartRef is OCIRepository shop/o, which is not in this environment inexact`},
 		"another cluster": {helmReleaseWith("  kubeConfig: {secretRef: {name: s}}\n"), `app 1.2.3 https://example.com/charts web shop {} unjudged: spec.kubeConfig installs it in another cluster`},
