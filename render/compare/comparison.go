@@ -34,6 +34,18 @@ type Diff struct {
 	LeftOut []string
 }
 
+// WithImages returns the comparison with new images as their registries have them.
+func (d *Diff) WithImages(images map[string]Image) *Diff {
+	with := *d
+	with.Environments = make([]*Comparison, len(d.Environments))
+	for i, e := range d.Environments {
+		of := *e
+		of.Images = images
+		with.Environments[i] = &of
+	}
+	return &with
+}
+
 // Differs reports whether anything changes.
 func (d *Diff) Differs() bool {
 	return slices.ContainsFunc(d.Frame, func(c FrameChange) bool { return !c.IsOrdinary }) ||

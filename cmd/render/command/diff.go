@@ -151,7 +151,7 @@ func runDiff(cmd *cobra.Command, kinds *registry.Kinds, f diffFlags) error {
 			if err != nil {
 				return err
 			}
-			f.askForImages(cmd.ErrOrStderr(), d, p)
+			d = f.askForImages(cmd.ErrOrStderr(), d, p)
 			p.stop()
 			return printDifferences(cmd, d, repository.Now(), f)
 		})

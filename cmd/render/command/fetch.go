@@ -86,18 +86,20 @@ func (f *fetching) all() []fetched.Files {
 	return f.fetcher.All()
 }
 
-// askForImages asks the registries of the images that a change adds, and warns of the others that stay unknown.
-func (f *fetching) askForImages(errOut io.Writer, d *compare.Diff, p *progress) {
+// askForImages returns a comparison with the answers of the registries of added images, and warns of the others, which
+// stay unknown.
+func (f *fetching) askForImages(errOut io.Writer, d *compare.Diff, p *progress) *compare.Diff {
 	if f.fetcher == nil {
-		return
+		return d
 	}
 	p.step("asking the registries of new images")
-	unknown := images.Ask(d, f.fetcher)
+	d, unknown := images.Ask(d, f.fetcher)
 	p.stop()
 	if len(unknown) > 0 {
 		fmt.Fprintf(errOut, "warning: its registry did not tell of %s: %s\n",
 			kind.Count(int64(len(unknown)), "new image"), kind.Visible(manifest.FirstOf(3, unknown)))
 	}
+	return d
 }
 
 // trustOf returns the trust of a change: in the sources that its base names. The base is a revision, or the

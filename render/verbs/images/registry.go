@@ -12,11 +12,11 @@ import (
 	"example.com/gatehouse/render/source/fetched"
 )
 
-// Ask asks the registries of the images that a change adds to Pods. What they answer becomes a fact of the comparisons;
-// it returns the reasons for the images that stay unknown.
-func Ask(d *compare.Diff, registry fetched.Registry) (unknown []string) {
+// Ask asks the registries of the images that a change adds to Pods. It returns a comparison with their answers, and the
+// reasons for the images that stay unknown.
+func Ask(d *compare.Diff, registry fetched.Registry) (with *compare.Diff, unknown []string) {
 	if d.Base == "" {
-		return nil
+		return d, nil
 	}
 	all, _ := List(d)
 	isNew := map[string]bool{}
@@ -55,8 +55,5 @@ func Ask(d *compare.Diff, registry fetched.Registry) (unknown []string) {
 			unknown = append(unknown, name+": "+errs[n].Error())
 		}
 	}
-	for _, e := range d.Environments {
-		e.Images = found
-	}
-	return unknown
+	return d.WithImages(found), unknown
 }
