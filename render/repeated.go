@@ -40,7 +40,7 @@ func (f *following) dropRepeated(d *Delivery) (warnings []manifest.Problem) {
 			where := f.locate(manifest.NewProblem(other, "", manifest.Value{}, "")).Position()
 			p := d.Blame(manifest.NewProblem(o, "", manifest.Value{}, fmt.Sprintf("is in %s as well, with other "+
 				"content: %s and %s apply one over the other, again and again; remove or rename one", where, d.Of,
-				by)).As(manifest.DuplicateObject).Because("content of " + by))
+				by)).As(manifest.DuplicateObject).Because("content of " + d.Of.String() + " and " + by))
 			p.Warning = true
 			warnings = append(warnings, p)
 		case !isKept && (prunes || d.Prunes()):

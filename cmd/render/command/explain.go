@@ -123,7 +123,10 @@ func (f explainFlags) question(repository *render.Repository, args []string) (q 
 	default:
 		q.Environment, err = f.chooseEnvironment(q.File, environments)
 	}
-	if err == nil && q.Environment == "" {
+	switch {
+	case err == nil && q.Environment == "" && len(environments) == 1:
+		q.Environment = environments[0]
+	case err == nil && q.Environment == "":
 		err = fmt.Errorf("specify an environment with --env NAME%s", render.ListNames(environments))
 	}
 	return q, err

@@ -46,13 +46,15 @@ func limitWatchdog(cmd *cobra.Command) {
 
 // addEnvironmentFlags adds --env for one environment, and --root.
 func addEnvironmentFlags(cmd *cobra.Command, environment, root *string) {
-	cmd.Flags().FuncP("env", "e", "the environment `NAME`, a folder of environments/", func(name string) error {
+	set := func(name string) error {
 		if *environment != "" && *environment != name { // completion parses flags twice
 			return errors.New("only one environment is allowed: run this once for each")
 		}
 		*environment = name
 		return nil
-	})
+	}
+	cmd.Flags().FuncP("env", "e", "the environment `NAME`: a folder of environments/ or, where the command takes "+
+		"one, the path of a cluster", set)
 	_ = cmd.RegisterFlagCompletionFunc("env", completeEnvironments)
 	addRootFlag(cmd, root)
 }

@@ -131,18 +131,14 @@ func printUpgrade(out io.Writer, all []*upgrade.Environment, isMarkdown bool) er
 	return flush()
 }
 
-// upgradeLines returns a line for each difference: errors, warnings, stored fields, and problems that go.
+// upgradeLines returns a line for each cause of differences: errors, warnings, stored fields, and problems that go.
 func upgradeLines(e *upgrade.Environment) string {
-	var lines strings.Builder
-	line := func(p manifest.Problem) { fmt.Fprintln(&lines, p) }
+	var errs, stored, gone []manifest.Problem
 	for _, p := range e.Errors {
 		if p.MayStay {
 			p.Message += " (an existing object may stay)"
 		}
-		line(p.Problem)
-	}
-	for _, p := range e.Warnings {
-		line(p)
+		errs = append(errs, p.Problem)
 	}
 	for _, o := range e.Stored {
 		for _, field := range o.Fields {
@@ -151,12 +147,16 @@ func upgradeLines(e *upgrade.Environment) string {
 			if !slices.ContainsFunc(o.Existing, func(f compare.FieldChange) bool { return f.Path == field.Path }) {
 				o.Message += " (of a new object only)"
 			}
-			line(o.Problem)
+			stored = append(stored, o.Problem)
 		}
 	}
 	for _, p := range e.Gone {
 		p.Message += " (no longer)"
-		line(p)
+		gone = append(gone, p)
+	}
+	var lines strings.Builder
+	for _, problems := range [][]manifest.Problem{errs, e.Warnings, stored, gone} {
+		printCauses(&lines, causesOf([]found{{problems: problems}}, byCause))
 	}
 	return lines.String()
 }

@@ -81,7 +81,8 @@ func (all explainers) objects() (objects []manifest.Object) {
 // explainObject explains the object of a question, for each delivery that brings it, or the source objects of that name
 // that patches remove.
 func (all explainers) explainObject(q Question) (explained []Explanation, err error) {
-	kind := kindQueryOf(q.Kind, all.objects())
+	definitions, _ := all[0].environment.Definitions() // the entry is always there
+	kind := kindQueryOf(q.Kind, slices.Concat(all.objects(), definitions))
 	found, err := kind.find(q, all.objects())
 	for _, e := range all {
 		if err == nil {
