@@ -159,7 +159,9 @@ func (d *Delivery) build(files *source.FileSystem) []manifest.Problem {
 	d.overlay = overlay
 	problems := slices.Concat(sources.Problems, sources.NumberProblems(), d.timeProblems())
 	if d.IsDirectory { // of one object in two files Argo CD takes the last
-		problems = slices.DeleteFunc(problems, func(p manifest.Problem) bool { return p.Code == manifest.DuplicateObject })
+		problems = slices.DeleteFunc(problems, func(p manifest.Problem) bool {
+			return p.Code == manifest.DuplicateObject
+		})
 	}
 	if kustomize.HasSchema(sources) {
 		problems = append(problems, manifest.Problem{Code: manifest.InvalidKustomization,

@@ -22,7 +22,8 @@ func readDirectory(paths *Paths) (objects []manifest.Object, problems []manifest
 		manifest.AsYAML11(content)
 		o, err := manifest.FromYAML(content)
 		if err != nil {
-			problems = append(problems, kustomizeProblem(paths.Sources, p.Document.File, &objectError{p.Document.ID, err}))
+			unreadable := &objectError{p.Document.ID, err}
+			problems = append(problems, kustomizeProblem(paths.Sources, p.Document.File, unreadable))
 			continue
 		}
 		o.Origin = source.Relative(p.Document.File)

@@ -159,8 +159,8 @@ func (i Installer) postRender(r Release, result *rendered) error {
 	return nil
 }
 
-// refusal returns the reason why helm-controller installs none of some objects: each of its post-renderers, of which
-// one adds labels to all releases, reads them as kustomize does (internal/postrender/transformer.go).
+// refusal returns the reason why helm-controller installs none of some objects: its post-renderers, such as the one for
+// its labels, read them as kustomize does (internal/postrender/transformer.go).
 func refusal(objects []manifest.Object) error {
 	type id struct {
 		kind            schema.GroupVersionKind
@@ -172,8 +172,8 @@ func refusal(objects []manifest.Object) error {
 		other, isRepeated := first[of]
 		switch {
 		case isRepeated:
-			return fmt.Errorf("%s: makes %s twice, also at %s, and helm-controller installs nothing of it: remove one",
-				o.Origin, o, other.Origin)
+			return fmt.Errorf("%s: makes %s twice, also at %s, and helm-controller installs nothing of it: remove "+
+				"one", o.Origin, o, other.Origin)
 		case o.GetName() == "":
 			return fmt.Errorf("%s: makes a %s without metadata.name, and helm-controller installs nothing of it: write "+
 				"one or, for a hook, spec.postRenderStrategy: nohooks in the HelmRelease", o.Origin, o.GetKind())
