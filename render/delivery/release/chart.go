@@ -175,8 +175,8 @@ func refusal(objects []manifest.Object) error {
 			return fmt.Errorf("%s: makes %s twice, also at %s, and helm-controller installs nothing of it: remove "+
 				"one", o.Origin, o, other.Origin)
 		case o.GetName() == "":
-			return fmt.Errorf("%s: makes a %s without metadata.name, and helm-controller installs nothing of it: write "+
-				"one or, for a hook, spec.postRenderStrategy: nohooks in the HelmRelease", o.Origin, o.GetKind())
+			return fmt.Errorf("%s: makes a %s without metadata.name, and helm-controller installs nothing of it: "+
+				"write one or, for a hook, spec.postRenderStrategy: nohooks in the HelmRelease", o.Origin, o.GetKind())
 		}
 		first[of] = o
 	}
