@@ -33,7 +33,7 @@ type LoadOptions struct {
 	By *By
 	// MayBeGone is for an environment that nobody asked for: if it is gone, it has an empty rendering and no problem.
 	MayBeGone bool
-	// NoWarnings leaves out the warnings that the API server does not give: nobody reads them.
+	// NoWarnings leaves out the warnings that the API server does not give, as they have no reader.
 	NoWarnings bool
 	// Memo, if not nil, is for one environment that is loaded more than once, at several revisions or for several
 	// judges: what stays the same is judged and written once.

@@ -15,7 +15,7 @@ import (
 )
 
 // IsSecret reports whether an object without a CustomResourceDefinition is a Secret. An object of kind
-// Secret with values is one, whatever its group.
+// Secret with values of any group is one.
 func IsSecret(u *unstructured.Unstructured) bool {
 	group := u.GroupVersionKind().Group
 	return u.GetKind() == "Secret" && (group == "" || group == "core" || HasSecretValues(u))

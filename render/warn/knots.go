@@ -154,7 +154,7 @@ func (l link) circle() (links []link) {
 	return links
 }
 
-// remedy says how to untie the knot of a link and its circle.
+// remedy returns the remedy for the knot of a link and its circle.
 func (l link) remedy(circle []link) string {
 	first := map[how]*progress{}
 	for _, other := range slices.Backward(circle) {

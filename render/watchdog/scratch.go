@@ -20,7 +20,7 @@ const (
 )
 
 // Scratch makes a temporary folder, which stays until remove, or until the process ends in any other way than by
-// SIGKILL. The next process that makes one removes the folders of processes that were killed: nobody holds their locks.
+// SIGKILL. The next process that makes one removes the folders of killed processes, whose locks are free.
 func Scratch() (folder string, remove func(), err error) {
 	removeAbandoned()
 	scratch.Lock()

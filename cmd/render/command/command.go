@@ -318,7 +318,7 @@ func printUpdate(cmd *cobra.Command, repository *render.Repository, update *rend
 	return printReport(cmd.OutOrStdout(), cmd.ErrOrStderr(), r)
 }
 
-// opening says how to open a repository.
+// opening has the options of opening a repository.
 type opening struct {
 	root   string // of --root, or empty
 	copyOf string // the folder in git, if root is a copy of its index

@@ -25,7 +25,7 @@ type Origin struct {
 	IsOther func(revision string) bool
 	// At returns the files of a revision that git has here, and its commit. It may be nil.
 	At func(revision string) (files source.Revision, commit string, err error)
-	// Argo returns how Argo CD is installed. It may be nil.
+	// Argo returns the installation of Argo CD. It may be nil.
 	Argo func() Installation
 }
 

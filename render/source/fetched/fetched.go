@@ -80,7 +80,7 @@ func (e ErrNewSource) Error() string {
 		e.Host
 }
 
-// Fetcher gets files. All calls of a run for a source have the same result, whatever the tree. The file system has the
+// Fetcher gets files. All calls of a run for a source have the same result for any tree. The file system has the
 // files by their digest, with names below Folder.
 type Fetcher interface {
 	Fetch(from Source) (Files, error)

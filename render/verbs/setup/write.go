@@ -170,7 +170,7 @@ func (p *target) checkNew(made *Result) error {
 	return errors.New(strings.Join(wrong, "\n"))
 }
 
-// hint says how to avoid files that exist already.
+// hint returns the way around files that exist already.
 func (p *target) hint(made *Result, found []string) string {
 	switch {
 	case len(made.adoptions) > 0:
