@@ -286,8 +286,15 @@ func (s *set) generateFromGit(git map[string]any) (all []map[string]any) {
 			each = []any{content}
 		}
 		for _, one := range each {
-			values, _ := one.(map[string]any)
-			add(s.flat(values), path.Dir(file), path.Base(file))
+			values, isMap := one.(map[string]any)
+			if !isMap && one != nil {
+				must(0, fmt.Errorf("%s has no mapping", file))
+			}
+			all := s.flat(values)
+			if all == nil {
+				all = map[string]any{}
+			}
+			add(all, path.Dir(file), path.Base(file))
 		}
 	}
 	return all
