@@ -187,7 +187,11 @@ func (c *cluster) runSet(o *object) (all []*object) {
 			all = append(all, app)
 		}
 	}
-	return all
+	count := map[string]int{}
+	for _, app := range all {
+		count[app.GetName()]++
+	}
+	return slices.DeleteFunc(all, func(app *object) bool { return count[app.GetName()] > 1 }) // it updates none of them
 }
 
 // set is an ApplicationSet at work.
