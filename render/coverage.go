@@ -92,8 +92,8 @@ func (e *Environment) Coverage() (c Coverage) {
 			what = "release"
 			at.Object = d.Chart.ID.String()
 		}
-		if !d.isEntry() && d.IsElsewhere && !d.IsSuspended && e.isEntry(targetOf(d.InCluster)) {
-			continue // an environment of its own judges it
+		if e.isForEntry(d) {
+			continue
 		}
 		for _, reason := range d.Unknown {
 			add(what, at, reason)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"path"
 	"slices"
+	"strings"
 
 	"example.com/gatehouse/render/delivery/release"
 	"example.com/gatehouse/render/kustomize"
@@ -150,6 +151,10 @@ type Untold struct {
 	// Of is the object that delivers, and Reason says why this cluster does not get the objects, or is empty.
 	Of     manifest.Object
 	Reason string
+	// Why says why the objects are unknown, or is empty.
+	Why string
+	// IsForEntry reports whether it is for another cluster, whose own environment judges it.
+	IsForEntry bool
 	// IsUnaffected reports whether no change of a file here changes the objects, as they are at another revision.
 	IsUnaffected bool
 }
@@ -161,7 +166,8 @@ func (e *Environment) Untold() (all []Untold) {
 	}
 	for _, d := range e.root.all() {
 		if e.isUntold(d) {
-			all = append(all, Untold{d.Looks, d.Of, d.Elsewhere(), d.Revision != ""})
+			why, _, _ := strings.Cut(strings.Join(d.Unknown, ": "), ": ")
+			all = append(all, Untold{d.Looks, d.Of, d.Elsewhere(), why, e.isForEntry(d), d.Revision != ""})
 		}
 	}
 	return all
@@ -184,6 +190,11 @@ func (e *Environment) Consumes(file string) bool {
 
 // IsWithin reports whether a file, from the root, is in the folder of the environment.
 func (e *Environment) IsWithin(file string) bool { return source.IsWithin("/"+file, folderOf(e.Name)) }
+
+// isForEntry reports whether a delivery is for another cluster, whose own environment judges it.
+func (e *Environment) isForEntry(d *Delivery) bool {
+	return !d.isEntry() && d.IsElsewhere && !d.IsSuspended && e.isEntry(targetOf(d.InCluster))
+}
 
 // isUntold reports whether no object of a delivery is known, or all are of another revision.
 func (e *Environment) isUntold(d *Delivery) bool {

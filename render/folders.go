@@ -30,6 +30,10 @@ func (f *following) open(d *Delivery, files *source.FileSystem, own manifest.ID)
 	switch {
 	case !d.IsFlux && d.Application.CheckPath() != nil:
 		return d.refuse(d.Field, d.Application.CheckPath())
+	case !d.IsFlux && f.origin.IsOtherRepository(d.Application): // whose folders may have the names of folders here
+		return f.openSource(d, files)
+	case isOwn && f.isOnceMore(d):
+		d.unknown("it delivers the folder of its cluster once more")
 	case isRendered, entry.EnvironmentOf(f.files, d.Folder) != "", isOwn: // an environment judges it
 	case d.IsElsewhere:
 		d.unknown(d.Elsewhere())
@@ -50,6 +54,14 @@ func (f *following) open(d *Delivery, files *source.FileSystem, own manifest.ID)
 		return d.build(files)
 	}
 	return nil
+}
+
+// isOnceMore reports whether a delivery of the folder of the environment, or of one above it, is another than its sync.
+func (f *following) isOnceMore(d *Delivery) bool {
+	if !f.isOwn(d.Folder) {
+		return true
+	}
+	return d.IsFlux && f.world.sync != nil && f.world.sync.Of.ID() != d.Of.ID()
 }
 
 // openForeign builds the folder of a delivery in another source, if it may be fetched.
@@ -75,6 +87,7 @@ func (f *following) openForeign(d *Delivery, files *source.FileSystem) []manifes
 func (f *following) isForeign(p folder.Place, own manifest.ID) bool {
 	isArtifact := p.Source.Kind == "ExternalArtifact"
 	of, isThere := f.world.objects[p.Source]
+	isWholeImage := p.Source.Kind == "OCIRepository" && p.Folder == "/" // it mostly has a part of a repository
 	switch {
 	case !p.IsFlux || p.IsElsewhere:
 		return false
@@ -82,9 +95,9 @@ func (f *following) isForeign(p folder.Place, own manifest.ID) bool {
 		return p.Source != own && !f.world.isSame(p.Source, own)
 	case f.files.IsDir(p.Folder) && !isThere:
 		return false
-	case f.files.IsDir(p.Folder):
-		from, _ := folder.SourceOf(of)
-		return from.IsGit && f.origin.Elsewhere(application.Source{RepoURL: from.Repository}) != ""
+	case f.files.IsDir(p.Folder) && !isWholeImage:
+		from, _ := folder.SourceOf(of) // also if it leaves out files
+		return of.GetKind() == "GitRepository" && f.origin.Elsewhere(application.Source{RepoURL: from.Repository}) != ""
 	}
 	return isArtifact || isThere
 }
@@ -143,7 +156,11 @@ func (d *Delivery) build(files *source.FileSystem) []manifest.Problem {
 	}
 	if err != nil {
 		problems := d.refuse(d.Field, err)
-		problems[0].Warning = !d.IsFlux && errors.Is(err, folder.ErrEmpty) // Argo CD syncs nothing, and is content
+		isEmpty := !d.IsFlux && errors.Is(err, folder.ErrEmpty) // Argo CD syncs nothing, and is content
+		problems[0].Warning = isEmpty
+		if isEmpty && d.Parent.isSet() && d.HasPatterns() {
+			return nil // the template of the set is for folders with manifests, and without
+		}
 		return problems
 	}
 	if overlay.File != "" {

@@ -156,6 +156,11 @@ func Differ(kinds *registry.Kinds, before, after Input) Differences {
 		Unproven: map[manifest.ID][]string{}, untold: slices.Concat(before.Untold, after.Untold),
 		consumers: [2][]render.Consumer{before.Consumers, after.Consumers},
 		unknown:   sets.Set[manifest.ID]{}, was: bringers{}, is: bringers{}}
+	for _, part := range d.untold { // such as one of several sources of an Application
+		if part.Of.Unstructured != nil && (part.Reason == "" || part.IsUnaffected) {
+			d.unknown.Insert(part.Of.ID())
+		}
+	}
 	was, is := d.joinDelivered(before, after)
 	d.Moved = d.moves(is)
 	d.Unread = append(d.Unread, unread(before.Charts, after.Charts)...)
@@ -190,14 +195,15 @@ func (both *Comparison) Differs() bool {
 		both.Kubernetes != nil || both.IsLost || !both.Verdicts.IsEqual()
 }
 
-// Untold returns a part of the environment that looks at a file, and has no known objects, or nil. One
-// that a change of the file does not affect comes last.
-func (both *Comparison) Untold(file string) (untold *render.Untold) {
+// Untold returns a part of the environment that looks at a file, and has no known objects, or nil. One that a change of
+// the file does not affect comes last. With isAll, other environments are compared, too, and tell of their own parts.
+func (both *Comparison) Untold(file string, isAll bool) (untold *render.Untold) {
 	if manifest.HasErrors(both.Problems) {
 		return nil
 	}
 	for i, part := range both.untold {
-		if part.Has(file) && (untold == nil || untold.IsUnaffected) {
+		isOthers := isAll && part.IsForEntry
+		if !isOthers && part.Has(file) && (untold == nil || untold.IsUnaffected) {
 			untold = &both.untold[i]
 		}
 	}

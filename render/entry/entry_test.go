@@ -226,6 +226,15 @@ func TestEntriesAreTheRootsOfWhatDelivers(t *testing.T) {
 			"./sets(sets/web.yaml)"},
 		"folders of another repository": {strings.Replace(applicationSet("sets/other.yaml", "git: {repoURL: 'https://example.com/acme/other', directories: [{path: sets}]}", "{{path}}"), "name: set", "name: other", 1) +
 			app("sets/web.yaml", "web", "source: {path: web}") + web, "./sets(sets/other.yaml sets/web.yaml)"},
+		"folders of git for each cluster": {applicationSet("sets/web.yaml",
+			"matrix: {generators: [{git: {directories: [{path: w*}]}}, {clusters: {}}]}", "{{path}}") + web +
+			overlay("other", "resources: [c.yaml]"), "./other ./sets(sets/web.yaml)"},
+		"folders of files in git for each cluster": {applicationSet("sets/web.yaml",
+			"matrix: {generators: [{clusters: {}}, {git: {files: [{path: '*/config.json'}]}}]}", "{{ .path.path }}") + web +
+			overlay("other/prod", "resources: [c.yaml]"), "./sets(sets/web.yaml) other/prod"},
+		"folders at any depth for each cluster": {applicationSet("sets/web.yaml",
+			"matrix: {generators: [{clusters: {}}, {git: {files: [{path: '**/config.json'}]}}]}", "{{ .path.path }}") + web +
+			overlay("other/prod", "resources: [c.yaml]"), "./sets(sets/web.yaml)"},
 		"a generator that asks others": {applicationSet("sets/web.yaml", "pullRequest: {}", "w{{name}}") + web,
 			"./sets(sets/web.yaml)"},
 		"a chart of Applications": {app("boot/apps.yaml", "apps", "source: {path: apps}") + chart +

@@ -364,7 +364,7 @@ func (g *graph) matching(name string) (names []string) {
 	switch {
 	case !strings.Contains(pattern, "*"):
 		return []string{name}
-	case strings.Trim(pattern, "*/.") == "":
+	case strings.Trim(pattern, "*/.") == "" && pattern != name:
 		g.leadsAnywhere = true
 		return nil
 	}

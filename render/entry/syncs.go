@@ -282,14 +282,36 @@ func (g *graph) setMade(s *sync, set source.Document) {
 	made := sync{file: s.file, instance: "."}
 	g.setApplication(&made, node.Field(template, "spec"))
 	if generators := node.Field(spec, "generators"); generators != nil {
-		foreign := g.foreign(generators)
-		manifest.EachScalar(generators, nil, func(scalar *yaml.Node, keys []string, isKey bool) {
-			if !isKey && len(keys) > 0 && keys[len(keys)-1] == "path" && !foreign[scalar] {
-				made.places = append(made.places, place{path: path.Join(".", scalar.Value)})
-			}
-		})
+		g.addFolders(&made, generators)
 	}
 	s.made = append(s.made, made)
+}
+
+// folderOfGit matches the parameter of a git generator that is a folder.
+var folderOfGit = regexp.MustCompile(`^\{\{-? *(\.path\.)?path *-?\}\}$`)
+
+// addFolders adds the folders that git generators may find to the places of the template. These stand for the parameter
+// that has a found folder, unless a pattern has any number of folders.
+func (g *graph) addFolders(made *sync, generators *yaml.Node) {
+	foreign := g.foreign(generators)
+	isFound, isDeep := false, false
+	manifest.EachScalar(generators, nil, func(scalar *yaml.Node, keys []string, isKey bool) {
+		if isKey || len(keys) == 0 || keys[len(keys)-1] != "path" {
+			return
+		}
+		isFound = true
+		isDeep = isDeep || strings.Contains(scalar.Value, "**")
+		name := path.Join(".", scalar.Value)
+		if slices.Contains(keys, "files") {
+			name = path.Dir(name)
+		}
+		if !foreign[scalar] {
+			made.places = append(made.places, place{path: name})
+		}
+	})
+	if isFound && !isDeep {
+		made.places = slices.DeleteFunc(made.places, func(p place) bool { return folderOfGit.MatchString(p.path) })
+	}
 }
 
 // foreign returns the nodes of git generators that read another repository.

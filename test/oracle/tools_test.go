@@ -3,18 +3,19 @@ package oracle
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/template"
 
 	fluxkustomize "github.com/fluxcd/pkg/kustomize"
 	"github.com/fluxcd/pkg/sourceignore"
 	ssautil "github.com/fluxcd/pkg/ssa/utils"
 	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/chart/common/util"
+	v2 "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"helm.sh/helm/v4/pkg/engine"
@@ -26,7 +27,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
-	"sigs.k8s.io/yaml"
 )
 
 type object = unstructured.Unstructured
@@ -85,10 +85,9 @@ func renderAll(dir, artifact string, roots []string) (objects map[string][]strin
 				c.deliver(c.runFlux(by, at))
 			case "helm":
 				chart, values, _ := strings.Cut(at, " ")
-				by := &object{Object: map[string]any{}}
-				by.SetName(filepath.Base(chart))
-				by.SetNamespace("argocd")
-				c.deliver(runHelm(filepath.Join(dir, chart), by, must(os.ReadFile(filepath.Join(dir, values))), nil))
+				release := common.ReleaseOptions{Name: filepath.Base(chart), Namespace: "argocd"}
+				content := must(os.ReadFile(filepath.Join(dir, values)))
+				c.deliver(runHelm(filepath.Join(dir, chart), release, content, nil))
 			default:
 				for _, name := range must(filepath.Glob(filepath.Join(dir, at))) {
 					c.deliver(parse(must(os.ReadFile(name))))
@@ -179,6 +178,9 @@ func (c *cluster) deliver(objects []*object) {
 // made returns the objects that an object delivers. Charts of registries, and folders of other repositories, are not
 // here.
 func (c *cluster) made(o *object) (all []*object, err error) {
+	if group := o.GroupVersionKind().Group; group == "argoproj.io" && o.GetKind() == "Application" {
+		return c.runArgo(o)
+	}
 	defer catch(&err)
 	return c.open(o), nil
 }
@@ -198,27 +200,27 @@ func (c *cluster) open(o *object) []*object {
 			name, _ := one.(map[string]any)["name"].(string)
 			below = c.values[client.ObjectKey{Namespace: o.GetNamespace(), Name: name}]["values.yaml"]
 		}
-		return runHelm(filepath.Join(c.artifact, text("spec", "chart", "spec", "chart")), o, []byte(below), values)
-	case o.GetKind() == "Application":
-		all := c.runArgo(o)
-		for _, made := range all { // the namespace of the destination is the default
-			if made.GetNamespace() == text("spec", "destination", "namespace") {
-				made.SetNamespace("")
-			}
-		}
-		return all
+		release := common.ReleaseOptions{Name: o.GetName(), Namespace: o.GetNamespace()}
+		chart := filepath.Join(c.artifact, text("spec", "chart", "spec", "chart"))
+		return runHelm(chart, release, []byte(below), values)
 	case o.GetKind() == "ApplicationSet":
 		return c.runSet(o)
 	}
 	return nil
 }
 
-// runHelm renders a chart with values above the values in a text.
-func runHelm(at string, of *object, below []byte, values map[string]any) (objects []*object) {
+// runHelm renders a chart as a release, with values above the values in a text.
+func runHelm(at string, release common.ReleaseOptions, below []byte, values map[string]any) (objects []*object) {
 	chart := must(loader.Load(at))
+	for _, dependency := range chart.Metadata.Dependencies {
+		isHere := func(c *v2.Chart) bool { return c.Name() == dependency.Name }
+		if !slices.ContainsFunc(chart.Dependencies(), isHere) {
+			must(0, fmt.Errorf("chart %s is not here", dependency.Name))
+		}
+	}
 	merged := loader.MergeMaps(must(loader.LoadValues(bytes.NewReader(below))), values)
 	must(0, chartutil.ProcessDependencies(chart, merged))
-	release := common.ReleaseOptions{Name: of.GetName(), Namespace: of.GetNamespace(), IsInstall: true}
+	release.IsInstall = true
 	all := must(util.ToRenderValues(chart, merged, release, common.DefaultCapabilities))
 	for name, content := range must(engine.Render(chart, all)) {
 		for _, document := range releaseutil.SplitManifests(content) {
@@ -227,74 +229,8 @@ func runHelm(at string, of *object, below []byte, values map[string]any) (object
 			}
 		}
 	}
+	for _, crd := range chart.CRDObjects() {
+		objects = append(objects, parse(crd.File.Data)...)
+	}
 	return objects
-}
-
-// runArgo makes the objects of an Application of a folder here.
-func (c *cluster) runArgo(o *object) (all []*object) {
-	source, _, _ := unstructured.NestedMap(o.Object, "spec", "source")
-	at, _ := source["path"].(string)
-	folder := filepath.Join(c.dir, at)
-	isThere := func(name string) bool { _, err := os.Stat(filepath.Join(folder, name)); return err == nil }
-	switch {
-	case source["directory"] != nil:
-	case isThere("Chart.yaml"):
-		files, _, _ := unstructured.NestedStringSlice(source, "helm", "valueFiles")
-		values, _, _ := unstructured.NestedMap(source, "helm", "valuesObject")
-		var below []byte
-		for _, file := range files { // at most one
-			below = must(os.ReadFile(filepath.Join(folder, file)))
-		}
-		return runHelm(folder, o, below, values)
-	case isThere("kustomization.yaml"), isThere("kustomization.yml"), isThere("Kustomization"):
-		return c.runKustomize(at)
-	}
-	recurses, _, _ := unstructured.NestedBool(source, "directory", "recurse")
-	must(0, filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
-		switch info, _ := os.Stat(name); { // Argo CD reads links to files
-		case err != nil:
-			return err
-		case entry.IsDir() && name != folder && !recurses:
-			return filepath.SkipDir
-		case info != nil && !info.IsDir() && slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)):
-			if content := must(os.ReadFile(name)); bytes.Contains(content, []byte("kind")) { // or else no object
-				all = append(all, parse(content)...)
-			}
-		}
-		return nil
-	}))
-	return all
-}
-
-// runSet makes the Applications of an ApplicationSet with generators of git and Go templates.
-func (c *cluster) runSet(o *object) (all []*object) {
-	generators, _, _ := unstructured.NestedSlice(o.Object, "spec", "generators")
-	form, _, _ := unstructured.NestedMap(o.Object, "spec", "template")
-	form["apiVersion"], form["kind"] = "argoproj.io/v1alpha1", "Application"
-	compiled := must(template.New("").Option("missingkey=error").Parse(string(must(yaml.Marshal(form)))))
-	for _, generator := range generators {
-		for _, kind := range []string{"directories", "files"} {
-			entries, _, _ := unstructured.NestedSlice(generator.(map[string]any), "git", kind)
-			for _, entry := range entries {
-				pattern, _ := entry.(map[string]any)["path"].(string)
-				for _, name := range must(filepath.Glob(filepath.Join(c.dir, pattern))) {
-					values := map[string]any{}
-					switch info := must(os.Stat(name)); {
-					case info.IsDir() != (kind == "directories"):
-						continue
-					case !info.IsDir():
-						must(0, yaml.Unmarshal(must(os.ReadFile(name)), &values))
-						name = filepath.Dir(name)
-					}
-					within := must(filepath.Rel(c.dir, name))
-					values["path"] = map[string]any{"path": within, "basename": filepath.Base(name),
-						"segments": strings.Split(within, "/")}
-					var out bytes.Buffer
-					must(0, compiled.Execute(&out, values))
-					all = append(all, parse(out.Bytes())...)
-				}
-			}
-		}
-	}
-	return all
 }

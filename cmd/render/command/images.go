@@ -39,7 +39,8 @@ of fields that are called image in objects of other kinds, one a line. Of a char
 the repository, the objects that it installs count. With --base, compare with a commit as
 "render diff --base" does: + marks an image that is new, and - one that nothing names any
 more. -o json has the environments, objects, fields, files and lines, and the charts of
-HelmReleases, Applications and helmCharts as well. It asks no registry.
+HelmReleases, Applications and helmCharts as well. An error hides no image of the objects
+that are known; the last line counts what is not. It asks no registry.
 
 Exit codes: 0 success; 2 error.`,
 		Example: `  # List the images of all environments

@@ -38,6 +38,9 @@ const (
 // Fetchable are the reasons of sources that may be fetched.
 var Fetchable = []string{ofOtherRepository, ofOtherRevision}
 
+// IsOtherRepository reports whether a source is surely in another repository.
+func (o Origin) IsOtherRepository(s Source) bool { return o.Elsewhere(s) == ofOtherRepository }
+
 // OtherRevision returns the revision of a source that is this repository, but not the tree, or nothing.
 func (o Origin) OtherRevision(s Source) string {
 	if o.Elsewhere(s) == ofOtherRevision {

@@ -74,6 +74,12 @@ func (p Place) List(files *source.FileSystem) (all Listing) {
 	return all
 }
 
+// HasPatterns reports whether patterns select the files of the folder.
+func (p Place) HasPatterns() bool {
+	options := p.Application.Directory
+	return options != nil && (options.Include != "" || options.Exclude != "")
+}
+
 // add adds a file that Argo CD reads, unless it leaves it out for its content.
 func (l *Listing) add(files *source.FileSystem, at, name string) {
 	content, err := files.ReadAny(at)

@@ -50,7 +50,11 @@ func (p Place) Kustomization(files *source.FileSystem) (*Kustomization, error) {
 		listed := p.List(files)
 		before.Resources = listed.Resources
 		made.Others = listed.changed
-		if len(before.Resources) == 0 {
+		switch {
+		case len(before.Resources) > 0:
+		case p.HasPatterns():
+			return nil, fmt.Errorf("%s %w that spec.source.directory takes", source.Relative(p.Folder), ErrEmpty)
+		default:
 			return nil, fmt.Errorf("%s %w", source.Relative(p.Folder), ErrEmpty)
 		}
 	} else {

@@ -99,7 +99,7 @@ func (f *frame) untoldBy(name string) (by *render.Untold) {
 		return nil
 	}
 	for _, both := range f.compared {
-		if part := both.Untold(name); part != nil && (by == nil || by.IsUnaffected) {
+		if part := both.Untold(name, f.isAll); part != nil && (by == nil || by.IsUnaffected) {
 			by = part
 		}
 	}
@@ -319,8 +319,11 @@ func (f *frame) judge(file git.FileChange) (kind.Sentence, int) {
 			return risk, rank
 		case by == nil:
 			return partly, rankManifest
-		case by.Reason == "":
+		case by.Reason == "" && (by.Why == "" || by.Of.Unstructured == nil):
 			return untold, rankManifest
+		case by.Reason == "":
+			return kind.Say("%s reads it, and its objects are unknown (%s): nobody knows its effect", by.Of, by.Why),
+				rankManifest
 		}
 		return kind.Say("%s brings it, and %s", by.Of, kind.Sentence(by.Reason)), rankManifest
 	}

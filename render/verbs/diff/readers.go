@@ -22,7 +22,7 @@ type reader struct {
 // Risks of files with unknown readers.
 const (
 	mayRun = "a check, a hook or a person may run it"
-	untold = "a part of an environment with errors, or without its chart or a file, reads it: nobody knows its effect"
+	untold = "an environment with errors reads it: nobody knows its effect"
 	partly = "a part of an environment reads it, and its objects are not all known: nobody knows its whole effect"
 	// remarked: a change of such a comment changes no object.
 	remarked = "its comments name another policy for an image: Flux commits later images by it, and nobody reviews them"

@@ -140,6 +140,9 @@ func (b *previousRendering) compare(ctx context.Context, now *render.Environment
 		var warnings []manifest.Problem
 		before, after, warnings, err = b.readRendered(ctx, now)
 		problems = slices.Concat(warnings, problems)
+	case b.commit == "" && now.IsBuilt(): // its errors prevent a comparison, and its known objects have images
+		after = inputOf(now, &problems)
+		before = after
 	}
 	one.Problems = slices.Clone(problems)
 	one.Differences = compare.Differ(b.repository.Kinds(), before, after)
