@@ -37,7 +37,7 @@ func (in *input) install(files *source.FileSystem, cluster func() charts.Cluster
 // findReleases returns the charts that tools install by objects, but for other clusters with an entry of their own.
 func (c *common) findReleases(objects []manifest.Object) []release.Release {
 	isOther := func(o manifest.Object) bool { return release.Is(o) && c.isEntry(targetOf(o)) }
-	return release.Find(slices.DeleteFunc(slices.Clone(objects), isOther))
+	return release.Find(slices.DeleteFunc(slices.Clone(objects), isOther), c.from.IsByHand())
 }
 
 // Delivers reports whether a tool may make other objects by an object.

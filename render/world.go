@@ -144,7 +144,7 @@ func (in *input) instanceObjects(objects []manifest.Object) (all []manifest.Obje
 			add(o.Object["spec"], o, o.GetNamespace())
 		}
 	}
-	for _, r := range release.Find(slices.DeleteFunc(slices.Clone(objects), isOther)) {
+	for _, r := range release.Find(slices.DeleteFunc(slices.Clone(objects), isOther), false) {
 		if r.Chart == instanceChart {
 			add(r.Values["instance"], r.Source, r.Namespace)
 		}

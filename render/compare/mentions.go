@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"encoding/base64"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"example.com/gatehouse/render/manifest"
 )
@@ -24,6 +26,8 @@ type Mentions struct {
 	Encrypted  sets.Set[manifest.ID] // deliveries of encrypted objects, which may have variables
 	Successors sets.Set[Successor]
 	Users      map[manifest.ID][]manifest.ID // objects that name an object by its kind, such as the source of a chart
+	// Valued has the keys that stand beside one value, and not in Selected: they may select labels with that value.
+	Valued map[string]sets.Set[string]
 }
 
 // Successor is a ConfigMap or Secret in place of another one, whose name has another hash.
@@ -34,12 +38,9 @@ var word = regexp.MustCompile(`[A-Za-z0-9][A-Za-z0-9./_-]*`)
 
 // MentionsPart reports whether a word that is no label has a part.
 func (m Mentions) MentionsPart(part string) bool {
-	for text := range m.Selected {
-		if strings.Contains(text, part) {
-			return true
-		}
-	}
-	return false
+	hasPart := func(text string) bool { return strings.Contains(text, part) }
+	return slices.ContainsFunc(m.Selected.UnsortedList(), hasPart) ||
+		slices.ContainsFunc(slices.Collect(maps.Keys(m.Valued)), hasPart)
 }
 
 // IsLimited reports whether a quota or a range may limit the objects of a namespace.
@@ -48,7 +49,8 @@ func (m Mentions) IsLimited(namespace string) bool { return m.Limited.HasAny(nam
 // findMentions returns the words in objects. It reads no definitions.
 func (both *Comparison) findMentions() Mentions {
 	m := Mentions{sets.Set[string]{}, sets.Set[string]{}, sets.Set[string]{}, sets.Set[string]{},
-		sets.Set[manifest.ID]{}, sets.Set[manifest.ID]{}, sets.Set[Successor]{}, map[manifest.ID][]manifest.ID{}}
+		sets.Set[manifest.ID]{}, sets.Set[manifest.ID]{}, sets.Set[Successor]{}, map[manifest.ID][]manifest.ID{},
+		map[string]sets.Set[string]{}}
 	for _, c := range both.Changes {
 		if !both.IsUnproven(c.InstalledBy) {
 			m.Installs.Insert(c.InstalledBy)
@@ -76,8 +78,9 @@ func (both *Comparison) findMentions() Mentions {
 			}
 			visitSources(o, func(source manifest.ID) { m.Users[source] = append(m.Users[source], IDOf(o)) })
 			if KindOf(o) != "CustomResourceDefinition.apiextensions.k8s.io" {
-				visitWords(o.Object, func(text string) { m.Selected.Insert(text) })
-				visitEncoded(o, func(text string) { m.Selected.Insert(text) })
+				w := words{visit: func(text string) { m.Selected.Insert(text) }, visitPair: m.addValued}
+				w.visitAll(withoutChart(o))
+				w.visitEncoded(o)
 			}
 		}
 	}
@@ -98,43 +101,119 @@ func visitSources(o *unstructured.Unstructured, visit func(manifest.ID)) {
 	}
 }
 
-// visitWords visits the keys and the words of texts below a value, without the names and labels of an object and of its
+// addValued adds a key beside a value.
+func (m Mentions) addValued(key, value string) {
+	if m.Valued[key] == nil {
+		m.Valued[key] = sets.Set[string]{}
+	}
+	m.Valued[key].Insert(value)
+}
+
+// MaySelect reports whether a word that is no label may select the label with one of some values: it is its key, and
+// the value beside it, if there is one, is the same or begins like it.
+func (m Mentions) MaySelect(key string, values ...*string) bool {
+	if m.Selected.Has(key) {
+		return true
+	}
+	for wanted := range m.Valued[key] {
+		if slices.ContainsFunc(values, func(is *string) bool {
+			return is != nil && (strings.HasPrefix(*is, wanted) || strings.HasPrefix(wanted, *is))
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutChart returns the content of an object without the fields that say which chart a release has.
+func withoutChart(o *unstructured.Unstructured) map[string]any {
+	spec, isMap := o.Object["spec"].(map[string]any)
+	if !isMap || !ofCharts.MatchString(KindOf(o)) {
+		return o.Object
+	}
+	fields := maps.Clone(spec)
+	delete(fields, "chart")
+	if one, isSource := fields["source"].(map[string]any); isSource {
+		fields["source"] = withoutKey(one, "chart")
+	}
+	if sources, isList := fields["sources"].([]any); isList {
+		several := slices.Clone(sources)
+		for i, item := range several {
+			if one, isSource := item.(map[string]any); isSource {
+				several[i] = withoutKey(one, "chart")
+			}
+		}
+		fields["sources"] = several
+	}
+	content := maps.Clone(o.Object)
+	content["spec"] = fields
+	return content
+}
+
+// ofCharts matches the kinds with fields that are called chart.
+var ofCharts = regexp.MustCompile(
+	`^(HelmRelease\.helm|HelmChart\.source)\.toolkit\.fluxcd\.io$|^Application\.argoproj\.io$`)
+
+func withoutKey(of map[string]any, key string) map[string]any {
+	of = maps.Clone(of)
+	delete(of, key)
+	return of
+}
+
+// words visits the keys and the words of objects.
+type words struct {
+	visit func(text string)
+	// visitPair is called with a key beside a value that a label may have.
+	visitPair func(key, value string)
+}
+
+// visitAll visits the keys and the words of texts below a value, without the names and labels of an object and of its
 // templates.
-func visitWords(content any, visit func(string)) {
+func (w words) visitAll(content any) {
 	switch content := content.(type) {
 	case string:
-		words := word.FindAllString(content, -1)
+		texts := word.FindAllString(content, -1)
 		if plain := strings.ReplaceAll(content, `\.`, "."); plain != content { // of a JSONPath
-			words = append(words, word.FindAllString(plain, -1)...)
+			texts = append(texts, word.FindAllString(plain, -1)...)
 		}
-		for _, text := range words {
+		for _, text := range texts {
 			_, label, _ := strings.Cut(text, "labels.") // of an expression: metadata.labels.chart
-			visit(text)
-			visit(label)
+			w.visit(text)
+			w.visit(label)
 		}
 	case []any:
 		for _, item := range content {
-			visitWords(item, visit)
+			w.visitAll(item)
 		}
 	case map[string]any:
 		for key, value := range content {
-			visit(key)
+			w.visitKey(key, value)
 			metadata, isMap := value.(map[string]any)
 			if isOwn := content["spec"] != nil || content["kind"] != nil; isMap && isOwn && key == "metadata" {
 				value = metadata["annotations"]
 			}
-			visitWords(value, visit)
+			w.visitAll(value)
 		}
 	}
 }
 
+func (w words) visitKey(key string, value any) {
+	text, isText := value.(string)
+	isValue := isText && text != "" && len(text) <= validation.LabelValueMaxLength
+	if isValue && len(validation.IsValidLabelValue(text)) == 0 {
+		w.visitPair(key, text)
+		return
+	}
+	w.visit(key)
+}
+
 // visitEncoded visits the words of the values of a Secret and the binary ones of a ConfigMap, which are in base64.
-func visitEncoded(o *unstructured.Unstructured, visit func(string)) {
+func (w words) visitEncoded(o *unstructured.Unstructured) {
 	field := map[string]string{"Secret": "data", "ConfigMap": "binaryData"}[KindOf(o)]
 	values, _, _ := unstructured.NestedStringMap(o.Object, field)
 	for _, value := range values {
 		if decoded, err := base64.StdEncoding.DecodeString(value); err == nil {
-			visitWords(string(decoded), visit)
+			w.visitAll(string(decoded))
 		}
 	}
 }

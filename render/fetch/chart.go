@@ -177,7 +177,7 @@ func reason(err error) error {
 	var of *url.Error
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("no answer in %s, or no whole one in %s", maxWait, maxOne)
+		return fmt.Errorf("no answer in %s, or no whole one in %s", usual.wait, usual.one)
 	case errors.As(err, &of):
 		return of.Err
 	}

@@ -83,7 +83,7 @@ func (l *logins) ask(ctx context.Context, host string) (auth.Credential, error) 
 	if l.store == nil {
 		return auth.EmptyCredential, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, maxWait)
+	ctx, cancel := context.WithTimeout(ctx, usual.wait)
 	defer cancel()
 	return credentials.Credential(l.store)(ctx, strings.TrimSuffix(host, ":443"))
 }

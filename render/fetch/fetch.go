@@ -34,6 +34,7 @@ type Fetcher struct {
 	ctx    context.Context //nolint:containedctx // it fetches where a file system is read
 	end    context.CancelFunc
 	trust  *Trust
+	times  times
 	client *http.Client
 	tokens auth.Cache
 	logins *logins
@@ -62,6 +63,10 @@ func CacheFolder() (string, error) {
 
 // New returns a fetcher with a cache in a folder. Its requests go by way of base; nil for a usual transport.
 func New(ctx context.Context, dir string, trust *Trust, base *http.Transport) (*Fetcher, error) {
+	return newFetcher(ctx, dir, trust, base, usual)
+}
+
+func newFetcher(ctx context.Context, dir string, trust *Trust, base *http.Transport, within times) (*Fetcher, error) {
 	c, err := openCache(dir)
 	if err != nil {
 		return nil, err
@@ -77,9 +82,9 @@ func New(ctx context.Context, dir string, trust *Trust, base *http.Transport) (*
 	if err != nil {
 		return nil, err
 	}
-	ctx, end := context.WithTimeout(ctx, maxTime)
+	ctx, end := context.WithTimeout(ctx, within.all)
 	return &Fetcher{Revision: source.Disk(files, files.Name()), Progress: func(string) {}, ctx: ctx,
-		end: end, trust: trust, client: newClient(trust, base), tokens: auth.NewCache(),
+		end: end, trust: trust, times: within, client: newClient(trust, base, within.wait), tokens: auth.NewCache(),
 		git: findGit(), cache: c, files: files,
 		logins: readLogins(ctx, hosts), slots: make(chan struct{}, atATime)}, nil
 }
@@ -201,12 +206,12 @@ func (f *Fetcher) fetch(from fetched.Source) (files fetched.Files, err error) {
 	case f.slots <- struct{}{}:
 		defer func() { <-f.slots }()
 	case <-f.ctx.Done():
-		return files, fmt.Errorf("fetching took longer than %s", maxTime)
+		return files, fmt.Errorf("fetching took longer than %s", f.times.all)
 	}
 	f.Progress("fetching " + from.String())
 	isOCI := u.Scheme == ociScheme
 	to := trip{hostPort(u), isOCI || f.trust.isNamed(from.Repository)}
-	ctx, cancel := context.WithTimeout(context.WithValue(f.ctx, tripKey{}, to), maxOne)
+	ctx, cancel := context.WithTimeout(context.WithValue(f.ctx, tripKey{}, to), f.times.one)
 	defer cancel()
 	var content []byte
 	var resolved string

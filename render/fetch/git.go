@@ -21,11 +21,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"example.com/gatehouse/render/regular"
 	"example.com/gatehouse/render/source/fetched"
+	"example.com/gatehouse/render/watchdog"
 )
 
 // program runs git as the caller has it at the start: a build of kustomize takes PATH from the process.
@@ -59,12 +59,17 @@ func (p program) run(ctx context.Context, dir, protocol string, settings []strin
 	if !slices.ContainsFunc(p.environ, func(v string) bool { return strings.HasPrefix(v, "GIT_SSH_COMMAND=") }) {
 		cmd.Env = append(cmd.Env, "GIT_SSH_COMMAND=ssh -o BatchMode=yes")
 	}
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	watchdog.Lead(cmd)
 	cmd.WaitDelay = 5 * time.Second
 	var out, stderr limited
 	cmd.Stdout = &out
 	cmd.Stderr = &stderr
-	err := cmd.Run()
+	err := cmd.Start()
+	if err == nil {
+		done := watchdog.Helper(cmd)
+		err = cmd.Wait()
+		done()
+	}
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:

@@ -49,7 +49,7 @@ func (f *Fetcher) Image(name string, needsPlatforms bool) (image fetched.Image, 
 	case <-f.ctx.Done():
 		return image, reason(f.ctx.Err())
 	}
-	ctx, cancel := context.WithTimeout(context.WithValue(f.ctx, tripKey{}, trip{hostPort(u), true}), maxOne)
+	ctx, cancel := context.WithTimeout(context.WithValue(f.ctx, tripKey{}, trip{hostPort(u), true}), f.times.one)
 	defer cancel()
 	named = reference.TagNameOnly(named)
 	at := ""

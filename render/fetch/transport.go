@@ -20,11 +20,17 @@ const (
 	maxAnswer   = 100 << 20 // the index of a large repository has 20 MiB
 	maxAnswers  = 4 << 30   // all together
 	maxRequests = 20_000
-	maxTime     = 10 * time.Minute // of all
-	maxOne      = 2 * time.Minute  // of one source
-	maxWait     = 20 * time.Second // for a connection, or the header of an answer
-	atATime     = 12               // sources
+	atATime     = 12 // sources
 )
+
+// times bound how long a run waits.
+type times struct {
+	all  time.Duration // of a run
+	one  time.Duration // of a source
+	wait time.Duration // for a connection, or the header of an answer
+}
+
+var usual = times{all: 10 * time.Minute, one: 2 * time.Minute, wait: 20 * time.Second}
 
 // trip is the way to a source. It is in the context of each request.
 type trip struct {
@@ -40,14 +46,15 @@ type tripKey struct{}
 type transport struct {
 	http.RoundTripper
 	trust   *Trust
+	wait    time.Duration
 	proxies sync.Map // hosts with ports
 
 	requests, bytes atomic.Int64
 }
 
-// newClient returns a client for any number of sources.
-func newClient(trust *Trust, base *http.Transport) *http.Client {
-	t := &transport{trust: trust}
+// newClient returns a client for any number of sources. It waits no longer than wait for an answer to begin.
+func newClient(trust *Trust, base *http.Transport, wait time.Duration) *http.Client {
+	t := &transport{trust: trust, wait: wait}
 	base.Proxy = func(r *http.Request) (*url.URL, error) {
 		proxy, err := http.ProxyFromEnvironment(r)
 		if proxy != nil {
@@ -56,8 +63,8 @@ func newClient(trust *Trust, base *http.Transport) *http.Client {
 		return proxy, err
 	}
 	base.DialContext = t.dial
-	base.TLSHandshakeTimeout = maxWait
-	base.ResponseHeaderTimeout = maxWait
+	base.TLSHandshakeTimeout = wait
+	base.ResponseHeaderTimeout = wait
 	t.RoundTripper = base
 	return &http.Client{Transport: t, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		if len(via) > 9 {
@@ -79,7 +86,7 @@ func newClient(trust *Trust, base *http.Transport) *http.Client {
 // dial connects to an address if the trust allows it, once its name is resolved.
 func (t *transport) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	_, isProxy := t.proxies.Load(address) // the caller chooses it
-	d := net.Dialer{Timeout: maxWait, Control: func(_, resolved string, _ syscall.RawConn) error {
+	d := net.Dialer{Timeout: t.wait, Control: func(_, resolved string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(resolved)
 		if err != nil || isProxy {
 			return err
@@ -111,6 +118,11 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	response.Body = &bounded{ReadCloser: response.Body, t: t, left: maxAnswer}
 	return response, nil
+}
+
+// CloseIdleConnections implements the interface of http.Client: a server would keep them.
+func (t *transport) CloseIdleConnections() {
+	(&http.Client{Transport: t.RoundTripper}).CloseIdleConnections()
 }
 
 // bounded is the body of an answer.

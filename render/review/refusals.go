@@ -2,8 +2,10 @@ package review
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"example.com/gatehouse/kind"
@@ -11,6 +13,7 @@ import (
 	"example.com/gatehouse/render/compare"
 	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/review/effect"
+	"example.com/gatehouse/render/review/known"
 )
 
 // sayRefused returns the effect of a change that the API server refuses.
@@ -32,6 +35,31 @@ func reason(errs field.ErrorList) kind.Sentence {
 // isForced reports whether a tool deletes and recreates an object if the API server refuses its change.
 func isForced(c compare.Change) bool {
 	return delivery.Find(compare.Settings(c, c.After), delivery.Forced, delivery.Recreated) != nil
+}
+
+// runsAnyway reports whether a changed Job is a hook that each upgrade of its release, or each sync, deletes and runs
+// again, and whether all its changed fields are ordinary.
+func runsAnyway(both *compare.Comparison, c compare.Change) bool {
+	isHook := func(o *unstructured.Unstructured) bool {
+		settings := compare.Settings(c, o)
+		again := delivery.Find(settings, delivery.Recreated)
+		if again == nil || delivery.Find(settings, delivery.Hooked, delivery.Ended) == nil {
+			return false
+		}
+		return again.Tool == delivery.Argo || strings.Contains(again.Value, "-upgrade")
+	}
+	isUnknown := func(f compare.FieldChange) bool { return !known.Is(both, c, f) }
+	isOfTool := c.InstalledBy.Kind == "HelmRelease" || c.InstalledBy.Kind == "Application"
+	return isOfTool && c.Action() == compare.Changed && compare.KindOf(c.After) == "Job.batch" &&
+		isHook(c.Before) && isHook(c.After) && !slices.ContainsFunc(c.Fields(), isUnknown)
+}
+
+// sayHook returns the effect of a change of a hook that runs anyway.
+func sayHook(c compare.Change) kind.Effect {
+	e := effect.OfFields(c, c.Fields(), nil)
+	e.Type = kind.RunAtOnce
+	e.What = "runs again, as a hook does at each upgrade or sync: " + e.What
+	return e
 }
 
 // remedy describes the reaction of GitOps tools to a refused change, and a safe way to make the change.

@@ -46,6 +46,9 @@ var coveredTypes = []string{
 func review(both *compare.Comparison, c compare.Change) (effects []kind.Effect) {
 	o := c.Object().Unstructured
 	if errs := both.Refused(o); len(errs) > 0 {
+		if runsAnyway(both, c) {
+			return []kind.Effect{sayHook(c)}
+		}
 		effects = []kind.Effect{sayRefused(c, errs)}
 		if isForced(c) {
 			effects = append(effects, ruleOf(o)(both, compare.Change{After: c.After})...)

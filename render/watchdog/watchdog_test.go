@@ -1,7 +1,10 @@
 package watchdog
 
 import (
+	"bufio"
+	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -159,6 +162,44 @@ func TestChildrenCount(t *testing.T) {
 	done()
 	if counted := cpuTime() - before; counted < 50*time.Millisecond {
 		t.Errorf("counts %s of a child that has ended", counted)
+	}
+}
+
+// Git starts programs that write on when it is gone. They hold its output open.
+func TestGroupsEndAsAWhole(t *testing.T) {
+	if _, err := exec.LookPath("sh"); err != nil || runtime.GOOS == "windows" {
+		t.Skip(err)
+	}
+	for name, end := range map[string]func(cancel func()){
+		"with the context": func(cancel func()) { cancel() },
+		"with the process": func(func()) { killChildren() },
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		before := cpuTime()
+		cmd := exec.CommandContext(ctx, "sh", "-c", "sleep 60 & echo started; while :; do :; done")
+		Lead(cmd)
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := Helper(cmd)
+		if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(50 * time.Millisecond)
+		end(cancel)
+		if _, err := io.Copy(io.Discard, out); err != nil { // returns once all of the group are gone
+			t.Error(err)
+		}
+		_ = cmd.Wait()
+		done()
+		cancel()
+		if used := cpuTime() - before; used > 40*time.Millisecond {
+			t.Errorf("%s: counts %s of a helper", name, used)
+		}
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"helm.sh/helm/v4/pkg/strvals"
@@ -108,6 +110,38 @@ func (in index) ofHelmRelease(o manifest.Object) []Release {
 	r.add(valueSource{object: o, field: r.valuesField, values: spec.Values})
 	r.warnings = append(r.warnings, replaced(o, spec)...)
 	return []Release{r}
+}
+
+// addNulls adds the nulls of spec.values that are unknown. By a null Helm removes a value of the chart. The API server
+// keeps it, but kubectl, and Argo CD by default, applies none that is in a mapping.
+func (r *Release) addNulls(isByHand bool) {
+	o := r.Source
+	isMerged := isByHand
+	if o.Delivery != nil {
+		isMerged = !delivery.AppliesByServer(o.Unstructured, o.Delivery.Object())
+	}
+	if !isMerged || !isHelmRelease(o) {
+		return
+	}
+	for _, keys := range nullsIn(nil, valueAt(o, "spec", "values")) {
+		field := manifest.JoinField(append([]string{"spec", "values"}, keys...))
+		r.Unknown = append(r.Unknown, field+", null, which only server-side apply applies")
+		r.unknownField = cmp.Or(r.unknownField, field)
+	}
+}
+
+// nullsIn returns the keys of the nulls in the mappings of a value, in order, without mappings in lists.
+func nullsIn(keys []string, value any) (all [][]string) {
+	mapping, _ := value.(map[string]any)
+	for _, key := range slices.Sorted(maps.Keys(mapping)) {
+		at := append(slices.Clip(keys), key)
+		if mapping[key] == nil {
+			all = append(all, at)
+			continue
+		}
+		all = append(all, nullsIn(at, mapping[key])...)
+	}
+	return all
 }
 
 // replaced returns warnings of target paths into a list that spec.values sets: Helm merges no lists, and spec.values

@@ -112,8 +112,9 @@ const (
 // Locate returns the file and line of a problem, at keys in the YAML text of its field.
 type Locate func(p manifest.Problem, below []string) (file string, line int)
 
-// Find returns the charts that controllers install by the objects of an environment.
-func Find(objects []manifest.Object) (all []Release) {
+// Find returns the charts that controllers install by the objects of an environment. People apply the objects that no
+// object here delivers, if isByHand.
+func Find(objects []manifest.Object, isByHand bool) (all []Release) {
 	if !slices.ContainsFunc(objects, Is) {
 		return nil
 	}
@@ -130,6 +131,7 @@ func Find(objects []manifest.Object) (all []Release) {
 		}
 	}
 	for i := range all {
+		all[i].addNulls(isByHand)
 		all[i].ID = all[i].Source.IDInNamespace()
 		all[i].Source = all[i].Source.Committed()
 	}

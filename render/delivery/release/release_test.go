@@ -80,7 +80,7 @@ func TestFindFollowsTheControllers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var lines []string
-			for _, r := range Find(objects(t, test.objects)) {
+			for _, r := range Find(objects(t, test.objects), false) {
 				values, err := json.Marshal(r.Values)
 				if err != nil || r.Err != nil {
 					t.Fatal(err, r.Err)
@@ -119,7 +119,7 @@ func TestTargetPathsIntoReplacedListsHaveNoEffect(t *testing.T) {
 	} {
 		in := helmReleaseWith("  values: " + values + "\n  valuesFrom: [{kind: Secret, name: s, valuesKey: k, targetPath: 'a.list[0].b'}]\n")
 		got := ""
-		for _, p := range Find(objects(t, in))[0].warnings {
+		for _, p := range Find(objects(t, in), false)[0].warnings {
 			got += p.Field + ": " + p.Message
 		}
 		if want != "" {
@@ -154,7 +154,7 @@ func TestFilesOfValues(t *testing.T) {
 	} {
 		o := objects(t, "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web}\nspec: {sources: [{path: app, repoURL: u, helm: "+test.helm+"}, {ref: v, repoURL: u}, {ref: o, repoURL: other}]}")
 		topOf := func(s application.Source) (string, bool) { return "/", s.RepoURL == "u" }
-		r, err := Find(o)[0].withFiles(files, application.Origin{}, topOf)
+		r, err := Find(o, false)[0].withFiles(files, application.Origin{}, topOf)
 		got := strings.Join(r.Files, " ")
 		if len(r.Unknown) > 0 {
 			got += " unknown " + strings.Join(r.Unknown, " ")
@@ -172,6 +172,45 @@ func TestCRDFilesAreNoTemplates(t *testing.T) {
 	} {
 		if is := IsCRDFile(manifest.Object{Origin: origin}); is != want {
 			t.Errorf("%s: %t", origin, is)
+		}
+	}
+}
+
+// by is a delivery of a HelmRelease.
+type by manifest.Object
+
+func (by) Blame(p manifest.Problem) manifest.Problem { return p }
+func (d by) Object() manifest.Object                 { return manifest.Object(d) }
+
+// Flux applies by server-side apply, and the API server then has the nulls of spec.values, by which Helm removes the
+// values of a chart. kubectl apply drops them from mappings, as tried with 1.36.3.
+func TestNullsOfHelmReleases(t *testing.T) {
+	const application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\nspec: {syncPolicy: {syncOptions: [OPTION]}}"
+	const nulls = "spec.values.a, null, which only server-side apply applies spec.values.b.c, null, which only server-side apply applies"
+	in := helmReleaseWith("  values: {a: null, b: {c: null, d: 1}, l: [null]}\n")
+	for name, test := range map[string]struct {
+		by       string
+		isByHand bool
+		want     string
+	}{
+		"Flux":                         {"apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a}", true, ""},
+		"Argo CD":                      {strings.Replace(application, "OPTION", "Replace=true", 1), false, nulls},
+		"Argo CD by server-side apply": {strings.Replace(application, "OPTION", "ServerSideApply=true", 1), false, ""},
+		"the root of Flux":             {"", false, ""},
+		"people":                       {"", true, nulls},
+	} {
+		all := objects(t, in)
+		if test.by != "" {
+			for i := range all {
+				all[i].Delivery = by(objects(t, test.by)[0])
+			}
+		}
+		r := Find(all, test.isByHand)[0]
+		if got := strings.Join(r.Unknown, " "); got != test.want {
+			t.Errorf("%s: %q", name, got)
+		}
+		if values, err := json.Marshal(r.Values); err != nil || string(values) != `{"a":null,"b":{"c":null,"d":1},"l":[null]}` {
+			t.Errorf("%s: %s, %v", name, values, err)
 		}
 	}
 }

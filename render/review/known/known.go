@@ -162,7 +162,7 @@ func isUnselected(both *compare.Comparison, _ compare.Change, f compare.FieldCha
 	match := label.FindStringSubmatch(f.Path)
 	name := match[1] + match[2]
 	m := both.Mentions()
-	return !m.Selected.Has(name) && !m.MentionsPart("label_"+unplain.ReplaceAllString(name, "_"))
+	return !m.MaySelect(name, f.Before, f.After) && !m.MentionsPart("label_"+unplain.ReplaceAllString(name, "_"))
 }
 
 // unplain matches characters that names of Prometheus cannot have.

@@ -56,7 +56,17 @@ func TestRowsTellOrdinaryChanges(t *testing.T) {
 			[]edit{{"port: 80", "port: 81"}, {"", "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}, status: a}", "status: a", "status: b"},
 				{"", strings.Replace(service, "status:", "more: {status: a}, status:", 1), "status: a", "status: b"}}},
 		"labels of charts": {strings.Replace(release, "namespace: ns", "namespace: ns, labels: {helm.sh/chart: a-1}", 1),
-			[]edit{{"chart: a-1", "chart: a-2"}}, []edit{{"interval: 1h", "interval: 1m"}, {"helm.sh/chart: a-1", "helm.sh/other: a-1"},
+			[]edit{{"chart: a-1", "chart: a-2"},
+				{"", labelled("helm.sh/chart: a-1") + selecting("helm.sh/chart: b-1"), "labels: {helm.sh/chart: a-1}", "labels: {helm.sh/chart: a-2}"},
+				{"", labelled("chart: r-1") + strings.Replace(release, "name: r", "name: q", 1), "labels: {chart: r-1}", "labels: {chart: r-2}"},
+				{"", labelled("chart: r-1") + application("chart: r"), "labels: {chart: r-1}", "labels: {chart: r-2}"}},
+			[]edit{{"interval: 1h", "interval: 1m"}, {"helm.sh/chart: a-1", "helm.sh/other: a-1"},
+				{"", labelled("helm.sh/chart: a") + selecting("helm.sh/chart: b"), "labels: {helm.sh/chart: a}", "labels: {helm.sh/chart: b}"},
+				{"", labelled("helm.sh/chart: a-1") + selecting("helm.sh/chart: a"), "labels: {helm.sh/chart: a-1}", "labels: {helm.sh/chart: a-2}"},
+				{"", labelled("helm.sh/chart: a-1") + selecting("helm.sh/chart: ''"), "labels: {helm.sh/chart: a-1}", "labels: {helm.sh/chart: a-2}"},
+				{"", labelled("helm.sh/chart: a-1") + selecting("helm.sh/chart: 'b*'"), "labels: {helm.sh/chart: a-1}", "labels: {helm.sh/chart: a-2}"},
+				{"", labelled("helm.sh/chart: a-1") + selecting("label_helm_sh_chart: b"), "labels: {helm.sh/chart: a-1}", "labels: {helm.sh/chart: a-2}"},
+				{"", labelled("chart: r-1") + application("helm: {valuesObject: {chart: r}}"), "labels: {chart: r-1}", "labels: {chart: r-2}"},
 				{"", labelled("helm.sh/chart: a") + selecting("helm.sh/chart: a"), "labels: {helm.sh/chart: a}", "labels: {helm.sh/chart: b}"},
 				{"", labelled("helm.sh/chart: a") + "{apiVersion: example.com/v1, kind: Scrape, metadata: {name: s}, spec: {keep: [__meta_kubernetes_pod_label_helm_sh_chart]}}", "labels: {helm.sh/chart: a}", "labels: {helm.sh/chart: b}"},
 				{"", labelled("helm.sh/chart: a") + "{apiVersion: v1, kind: ConfigMap, metadata: {name: s}, data: {a: 'keep helm.sh/chart=a'}}", "labels: {helm.sh/chart: a}", "labels: {helm.sh/chart: b}"},
@@ -215,6 +225,11 @@ func labelled(label string) string {
 
 func selecting(label string) string {
 	return "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: ns}, spec: {selector: {" + label + "}}}\n---\n"
+}
+
+// application returns an Application with a field of its source.
+func application(field string) string {
+	return "{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: b, namespace: ns}, spec: {sources: [{" + field + "}]}}\n---\n"
 }
 
 // change returns the world of edited objects. Generated objects have successors, and an object r has the Service.

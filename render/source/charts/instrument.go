@@ -23,7 +23,8 @@ type site struct {
 // chain is a value that an action names: keys from a base.
 type chain struct {
 	keys    []string
-	isWhole bool // used with all below
+	items   []string // constant keys of index, get and hasKey, below keys
+	isWhole bool     // used with all below
 	part    *part
 	isRun   bool
 }
@@ -308,7 +309,24 @@ func (w *rewriter) item(n parse.Node, keys []parse.Node, isWhole bool) string {
 		}
 	}
 	base, fields := w.split(n, false)
-	return w.read(base, fields, more, isWhole)
+	last := len(w.chains)
+	read := w.read(base, fields, more, isWhole)
+	if len(w.chains) > last {
+		w.chains[len(w.chains)-1].items = constants(keys)
+	}
+	return read
+}
+
+// constants returns the texts that begin a list of keys.
+func constants(keys []parse.Node) (texts []string) {
+	for _, key := range keys {
+		text, isText := key.(*parse.StringNode)
+		if !isText {
+			break
+		}
+		texts = append(texts, text.Text)
+	}
+	return texts
 }
 
 // read returns fields of a base, and tells the run that they are read.

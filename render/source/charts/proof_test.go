@@ -8,10 +8,12 @@ import (
 // Two charts with the values of a user, and the files whose change no rendering shows.
 func TestUnprovenNamesWhatNoRenderingShows(t *testing.T) {
 	const (
-		always = "kind: A\nvalue: {{ .Values.a }}\n"
-		asks   = "{{ if lookup \"v1\" \"Namespace\" \"\" \"a\" }}kind: B\nvalue: {{ .Values.b }}{{ end }}\n"
-		idle   = "{{ if .Values.b }}kind: B\n{{ end }}\n"
-		values = "a: 1\nb: false\n"
+		always  = "kind: A\nvalue: {{ .Values.a }}\n"
+		asks    = "{{ if lookup \"v1\" \"Namespace\" \"\" \"a\" }}kind: B\nvalue: {{ .Values.b }}{{ end }}\n"
+		item    = "{{ if lookup \"v1\" \"Namespace\" \"\" \"a\" }}kind: B\nvalue: {{ index .Values \"b\" \"c\" }}{{ end }}\n"
+		anyItem = "{{ $n := \"a\" }}{{ if lookup \"v1\" \"Namespace\" \"\" \"a\" }}kind: B\nvalue: {{ index .Values $n }}{{ end }}\n"
+		idle    = "{{ if .Values.b }}kind: B\n{{ end }}\n"
+		values  = "a: 1\nb: false\n"
 	)
 	for name, test := range map[string]struct {
 		before, after []string // files
@@ -32,6 +34,9 @@ func TestUnprovenNamesWhatNoRenderingShows(t *testing.T) {
 		"a branch that did not run": {[]string{"templates/x.yaml", always}, []string{"templates/x.yaml", idle}, values, "x.yaml"},
 		"a value that runs":         {[]string{"templates/x.yaml", always + asks}, []string{"templates/x.yaml", always + asks}, "a: 2\nb: false\n", ""},
 		"a value that may run":      {[]string{"templates/x.yaml", asks}, []string{"templates/x.yaml", asks}, "a: 1\nb: true\n", "x.yaml"},
+		"an item beside it":         {[]string{"templates/x.yaml", item}, []string{"templates/x.yaml", item}, "a: 2\nb: false\n", ""},
+		"an item that may run":      {[]string{"templates/x.yaml", item}, []string{"templates/x.yaml", item}, "a: 1\nb: {c: 1}\n", "x.yaml"},
+		"an item by a variable":     {[]string{"templates/x.yaml", anyItem}, []string{"templates/x.yaml", anyItem}, "a: 2\nb: false\n", "x.yaml"},
 		"a definition that may run": {[]string{"templates/x.yaml", "{{ if lookup \"v1\" \"A\" \"\" \"a\" }}{{ include \"b\" . }}{{ end }}", "templates/_b.tpl", "{{ define \"b\" }}1{{ end }}"},
 			[]string{"templates/x.yaml", "{{ if lookup \"v1\" \"A\" \"\" \"a\" }}{{ include \"b\" . }}{{ end }}", "templates/_b.tpl", "{{ define \"b\" }}2{{ end }}"}, values, "_b.tpl"},
 		"a file that may be read": {[]string{"templates/x.yaml", "{{ $f := .Files }}{{ if lookup \"v1\" \"A\" \"\" \"a\" }}{{ $f.Get \"f\" }}{{ end }}", "f", "1"},

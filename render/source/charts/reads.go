@@ -79,10 +79,10 @@ func (r *run) readers() (isRead, mayRead func(keys []string) bool) {
 	}
 }
 
-// mayBe reports whether a chain may be the value at keys, or a value around it. Of a chain without .Values, only the
-// last key counts.
+// mayBe reports whether a chain may be the value at keys, or a value around it or in it. Of a chain without .Values,
+// only the last key counts.
 func (c chain) mayBe(keys []string) bool {
-	names := c.keys
+	names := slices.Concat(c.keys, c.items)
 	isAbsolute := slices.Contains(c.keys, "Values")
 	if isAbsolute {
 		names = names[slices.Index(names, "Values")+1:]
@@ -96,6 +96,9 @@ func (c chain) mayBe(keys []string) bool {
 		rest := keys[i:]
 		if len(names) <= len(rest) && slices.Equal(names, rest[:len(names)]) &&
 			(isAbsolute || c.isWhole || len(names) == len(rest)) {
+			return true
+		}
+		if isAbsolute && len(rest) < len(names) && slices.Equal(rest, names[:len(rest)]) {
 			return true
 		}
 	}

@@ -112,7 +112,7 @@ func add(e *compare.Comparison, images map[string][]Place, charts map[[3]string]
 			images[image] = append(images[image], at(all[i].ID(), field, image))
 		}
 	}
-	for _, r := range release.Find(all) {
+	for _, r := range release.Find(all, false) {
 		c := [3]string{cmp.Or(r.Chart, strings.TrimPrefix(r.Folder, "/")), r.Version, r.Repository}
 		if c[0] != "" {
 			charts[c] = append(charts[c], at(r.Source.ID(), "", ""))
