@@ -318,6 +318,7 @@ func (d *Delivery) blameObject(p manifest.Problem, field string, value manifest.
 	message string) manifest.Problem {
 	of := manifest.NewProblem(d.Of, field, value, message).As(p.Code)
 	of.Warning = p.Warning
+	of.Cause = p.Cause
 	if d.Parent.isSet() {
 		return d.Parent.Blame(of)
 	}

@@ -275,7 +275,9 @@ func (r *Installed) Blame(p manifest.Problem) manifest.Problem {
 		}
 	}
 	of.Code = p.Code
-	of.Cause = cmp.Or(p.Cause, causeOf(of, origin, p.Field))
+	template, _, _ := strings.Cut(p.Subject.Origin, ":")
+	ofTemplate := strings.ReplaceAll(p.Cause, p.Subject.String(), template) // for all releases of the chart
+	of.Cause = cmp.Or(ofTemplate, causeOf(of, origin, p.Field))
 	of.Message = fmt.Sprintf("%s %s (%s): %s", verb, p.Object, origin, p.Message)
 	of.Warning = p.Warning || r.isUnsure()
 	return of
