@@ -31,6 +31,25 @@ func neverWorking(_ Input, o manifest.Object) []manifest.Problem {
 		return ignoredSelector(o)
 	case "ConfigMap", "Secret":
 		return missingContent(o)
+	case "HelmRepository.source.toolkit.fluxcd.io":
+		return mistypedRepository(o)
+	}
+	return nil
+}
+
+// mistypedRepository warns of a HelmRepository whose URL is not of its type: see buildFromHelmRepository in
+// internal/controller/helmchart_controller.go of source-controller.
+func mistypedRepository(o manifest.Object) []manifest.Problem {
+	url, _ := decoding.At(o.Object, []string{"spec", "url"}).(string)
+	is, _ := decoding.At(o.Object, []string{"spec", "type"}).(string)
+	isOCI := strings.HasPrefix(url, "oci://")
+	switch {
+	case is == "oci" && !isOCI && strings.HasPrefix(url, "http"):
+		return []manifest.Problem{warning(o, "spec.url",
+			"is no registry of type oci, so source-controller gets no chart: write oci://, or leave out spec.type")}
+	case isOCI && (is == "" || is == "default"):
+		return []manifest.Problem{warning(o, "spec.url",
+			"is a registry, so source-controller gets no chart: write type: oci beside it")}
 	}
 	return nil
 }

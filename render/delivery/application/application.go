@@ -101,6 +101,8 @@ type Spec struct {
 	Sources        []Source
 	SourceHydrator *struct{ DrySource Source }
 	Destination    Destination
+
+	IgnoreDifferences []struct{ JQPathExpressions []string }
 }
 
 // Destination is the cluster and the default namespace of objects.
@@ -114,7 +116,8 @@ type Application struct {
 	Destination
 	Sources []Source
 
-	isRead, hasDestination bool // isRead: no field has a wrong type
+	isRead, hasDestination bool       // isRead: no field has a wrong type
+	ignored                [][]string // expressions of jq, by item of ignoreDifferences
 }
 
 // Read reads an Application. One with a field of a wrong type, which its definition refuses, has no sources. The source
@@ -129,6 +132,9 @@ func Read(o manifest.Object) Application {
 	a.hasDestination = decoding.At(o.Object, []string{"spec", "destination"}) != nil
 	a.Project = spec.Project
 	a.Destination = spec.Destination
+	for _, d := range spec.IgnoreDifferences {
+		a.ignored = append(a.ignored, d.JQPathExpressions)
+	}
 	made := a
 	a.Sources = spec.Sources
 	field := ""
@@ -187,55 +193,6 @@ func (s Source) String() string {
 		return s.RepoURL
 	}
 	return s.RepoURL + " at " + s.TargetRevision
-}
-
-// Refused returns the first problem that keeps Argo CD from syncing an Application: see ValidatePermissions and
-// GetDestinationServer in util/argo/argo.go.
-func (a Application) Refused() []manifest.Problem {
-	field, message := a.refusal()
-	if field == "" {
-		return nil
-	}
-	return []manifest.Problem{manifest.NewProblem(a.Of, field, manifest.Value{},
-		fmt.Sprintf("%s: %s", field, message)).As(manifest.NotFollowed)}
-}
-
-// refusal returns the field that Argo CD refuses, and why, or nothing.
-func (a Application) refusal() (field, message string) {
-	if !a.isRead {
-		return "", ""
-	}
-	for _, s := range a.Sources {
-		missing := ""
-		switch {
-		case s.RepoURL == "": // its definition refuses that
-			return "", ""
-		case s.Chart != "" && s.TargetRevision == "":
-			missing = "Argo CD refuses a chart without a targetRevision: write its version"
-		case s.IsHydrated(), s.Path != "", s.Chart != "":
-		case s.Nth < 0:
-			missing = "has neither a path nor a chart, and Argo CD refuses that: write one, . for the whole repository"
-		case s.Ref == "":
-			missing = "has neither a path nor a chart nor a ref, and Argo CD refuses that: write one"
-		}
-		if missing != "" {
-			return s.Field, missing
-		}
-	}
-	switch {
-	case !a.hasDestination: // its definition refuses that
-		return "", ""
-	case len(a.Sources) == 0:
-		return "spec.source", "is missing, and Argo CD refuses an Application without a source: write its " +
-			"repoURL and path"
-	case a.Name != "" && a.Server != "":
-		return "spec.destination.name", fmt.Sprintf("the destination has the name %s and the server %s, and Argo CD "+
-			"refuses both: remove one of them", a.Name, a.Server)
-	case a.Name == "" && a.Server == "":
-		return "spec.destination", "has neither a server nor a name, and Argo CD refuses that: write server: " +
-			delivery.InCluster
-	}
-	return "", ""
 }
 
 // Doubled returns a path in the annotation of paths that change what is generated, and where Argo CD looks for it: a
