@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"iter"
 	"maps"
 	"slices"
@@ -136,7 +137,7 @@ func meantSwitch(value string, known []string) string {
 	case err == nil && !isOn && slices.Contains(known, "disabled"):
 		return "disabled"
 	}
-	return strings.Join(known, " or ")
+	return cmp.Or(references.Misspelled(value, known), strings.Join(known, " or "))
 }
 
 // meantOption returns the option that a wrong one may mean; nothing if it is right, or of another name.
@@ -168,8 +169,5 @@ func meantItem(item string, known []string) string {
 	if item == "" || slices.Contains(known, item) {
 		return ""
 	}
-	if meant := references.Misspelled(item, known); meant != "" {
-		return meant
-	}
-	return strings.Join(known, " or ")
+	return cmp.Or(references.Misspelled(item, known), strings.Join(known, " or "))
 }

@@ -12,6 +12,7 @@ func TestFindUnread(t *testing.T) {
 		{flux + "prune", "false", "[Flux: false: disabled]"},
 		{flux + "force", "True", "[Flux: True: enabled]"},
 		{flux + "reconcile", "off", "[Flux: off: disabled or enabled]"},
+		{flux + "substitute", "disable", "[Flux: disable: disabled]"},
 		{flux + "prune", "Disabled", "[]"},
 		{flux + "ssa", "merge", "[]"},
 		{flux + "ssa", "Ignored", "[Flux: Ignored: Override or Merge or IfNotPresent or Ignore]"},
