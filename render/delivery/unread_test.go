@@ -15,7 +15,7 @@ func TestFindUnread(t *testing.T) {
 		{flux + "substitute", "disable", "[Flux: disable: disabled]"},
 		{flux + "prune", "Disabled", "[]"},
 		{flux + "ssa", "merge", "[]"},
-		{flux + "ssa", "Ignored", "[Flux: Ignored: Override or Merge or IfNotPresent or Ignore]"},
+		{flux + "ssa", "Ignored", "[Flux: Ignored: Ignore]"},
 		{flux + "prune", "${PRUNE}", "[]"},
 		{flux + "prunes", "disabled", "[Flux: " + flux + "prunes: " + flux + "prune]"},
 		{flux + "name", "web", "[]"},
