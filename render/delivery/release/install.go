@@ -186,7 +186,7 @@ func (i Installer) install(r Release, locked []charts.Locked,
 		problems = append(problems, *found)
 	}
 	if at.archive == "" {
-		return result, problems
+		return result, append(problems, r.valuesProblem()...)
 	}
 	problems = append(problems, r.warnings...)
 	if len(r.Unknown) > 0 {
@@ -195,9 +195,7 @@ func (i Installer) install(r Release, locked []charts.Locked,
 		problems = append(problems, unknown)
 	}
 	if r.Err != nil {
-		of := r.problemIn(r.errSource, nil, "values: "+r.Err.Error())
-		of.Warning = r.isUnsure()
-		return result, append(problems, of)
+		return result, append(problems, r.valuesProblem()...)
 	}
 	problems = append(problems, r.repeated()...)
 	rendered := i.renderOnce(r, at.archive, at.digest)
@@ -224,6 +222,16 @@ func (i Installer) install(r Release, locked []charts.Locked,
 		}
 	}
 	return result, problems
+}
+
+// valuesProblem returns the problem of values that no chart can have, if any.
+func (r Release) valuesProblem() []manifest.Problem {
+	if r.Err == nil {
+		return nil
+	}
+	of := r.problemIn(r.errSource, nil, "values: "+r.Err.Error())
+	of.Warning = r.isUnsure()
+	return []manifest.Problem{of}
 }
 
 // renderProblem returns a problem of rendering the chart as one of the release: at the field that causes it.
