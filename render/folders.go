@@ -22,19 +22,14 @@ import (
 // open builds the folder of a delivery, unless it is of another repository, or another cluster or another environment
 // gets its objects.
 func (f *following) open(d *Delivery, files *source.FileSystem, own manifest.ID) []manifest.Problem {
-	top, _, _ := strings.Cut(source.Relative(d.Folder), "/")
-	above := strings.TrimSuffix(d.Folder, "/")
-	isOwn := !f.from.IsByHand() && (f.isOwn(d.Folder) || isBelow(f.folder, above)) || isBelow(f.entry, above)
-	isRendered := top == tree.Folder && !isBelow(d.Folder, f.renderedFolder()) // below, it is a delivery
+	isOther := !d.IsFlux && f.origin.IsOtherRepository(d.Application) // its folders may have the names of folders here
 	isThere := files.IsDir(d.Folder)
 	switch {
 	case !d.IsFlux && d.Application.CheckPath() != nil:
 		return d.refuse(d.Field, d.Application.CheckPath())
-	case !d.IsFlux && f.origin.IsOtherRepository(d.Application): // whose folders may have the names of folders here
-		return f.openSource(d, files)
-	case isOwn && f.isOnceMore(d):
+	case !isOther && f.isOnceMore(d):
 		d.unknown("it delivers the folder of its cluster once more")
-	case isRendered, entry.EnvironmentOf(f.files, d.Folder) != "", isOwn: // an environment judges it
+	case !isOther && f.isJudgedApart(d):
 	case d.IsElsewhere:
 		d.unknown(d.Elsewhere())
 		lookAt(d, files)
@@ -56,12 +51,23 @@ func (f *following) open(d *Delivery, files *source.FileSystem, own manifest.ID)
 	return nil
 }
 
+// hasEntry reports whether a folder has the entry of the environment, or is it.
+func (f *following) hasEntry(folder string) bool {
+	above := strings.TrimSuffix(folder, "/")
+	return !f.from.IsByHand() && (f.isOwn(folder) || isBelow(f.folder, above)) || isBelow(f.entry, above)
+}
+
 // isOnceMore reports whether a delivery of the folder of the environment, or of one above it, is another than its sync.
 func (f *following) isOnceMore(d *Delivery) bool {
-	if !f.isOwn(d.Folder) {
-		return true
-	}
-	return d.IsFlux && f.world.sync != nil && f.world.sync.Of.ID() != d.Of.ID()
+	isSync := !d.IsFlux || f.world.sync == nil || f.world.sync.Of.ID() == d.Of.ID()
+	return f.hasEntry(d.Folder) && (!f.isOwn(d.Folder) || !isSync)
+}
+
+// isJudgedApart reports whether an environment judges the folder of a delivery: this one, or another.
+func (f *following) isJudgedApart(d *Delivery) bool {
+	top, _, _ := strings.Cut(source.Relative(d.Folder), "/")
+	isRendered := top == tree.Folder && !isBelow(d.Folder, f.renderedFolder()) // below, it is a delivery
+	return isRendered || entry.EnvironmentOf(f.files, d.Folder) != "" || f.hasEntry(d.Folder)
 }
 
 // openForeign builds the folder of a delivery in another source, if it may be fetched.

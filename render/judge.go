@@ -23,13 +23,25 @@ import (
 // problems of the objects of all deliveries.
 func (e *Environment) judge() (stored []manifest.Object, problems []manifest.Problem) {
 	problems = slices.Clone(e.invalid)
-	for _, d := range e.root.open() {
+	type field struct {
+		of   manifest.ID
+		name string
+	}
+	refused := map[field]bool{}
+	for _, d := range e.root.open() { // a set before the objects that it makes
 		objects, found := d.checker(e.checker).Objects(d.known())
 		if d.isEntry() {
 			stored = objects
 		}
-		if d.isSet() && !d.IsFlux { // the API server warns its controller alone
-			found = slices.DeleteFunc(found, func(p manifest.Problem) bool { return p.Code == manifest.APIWarning })
+		if d.isSet() && !d.IsFlux { // the API server warns its controller alone, and refuses the set for its template
+			found = slices.DeleteFunc(found, func(p manifest.Problem) bool {
+				return p.Code == manifest.APIWarning || refused[field{d.InCluster.ID(), "spec.template." + p.Field}]
+			})
+		}
+		for _, p := range found {
+			if p.IsError() && p.Subject.Unstructured != nil {
+				refused[field{p.Subject.ID(), p.Field}] = true
+			}
 		}
 		problems = append(problems, d.blame(slices.Concat(found, d.withoutNamespace(e.checker)))...)
 		for _, p := range d.blame(d.ineffective) {

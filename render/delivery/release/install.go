@@ -169,7 +169,7 @@ func (i Installer) install(r Release, locked lock) (result *Installed, problems 
 		problems = append(problems, *found)
 	}
 	if at.archive == "" {
-		return result, problems
+		return result, append(problems, r.valuesProblem()...)
 	}
 	problems = append(problems, r.warnings...)
 	if len(r.Unknown) > 0 {
@@ -178,9 +178,7 @@ func (i Installer) install(r Release, locked lock) (result *Installed, problems 
 		problems = append(problems, unknown)
 	}
 	if r.Err != nil {
-		of := r.problemIn(r.errSource, nil, "values: "+r.Err.Error())
-		of.Warning = r.isUnsure()
-		return result, append(problems, of)
+		return result, append(problems, r.valuesProblem()...)
 	}
 	problems = append(problems, r.repeated()...)
 	rendered := i.renderOnce(r, at.archive, at.digest)
@@ -207,6 +205,16 @@ func (i Installer) install(r Release, locked lock) (result *Installed, problems 
 		}
 	}
 	return result, problems
+}
+
+// valuesProblem returns the problem of values that no chart can have, if any.
+func (r Release) valuesProblem() []manifest.Problem {
+	if r.Err == nil {
+		return nil
+	}
+	of := r.problemIn(r.errSource, nil, "values: "+r.Err.Error())
+	of.Warning = r.isUnsure()
+	return []manifest.Problem{of}
 }
 
 // renderProblem returns a problem of rendering the chart as one of the release: at the field that causes it.

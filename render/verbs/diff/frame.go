@@ -319,13 +319,8 @@ func (f *frame) judge(file git.FileChange) (kind.Sentence, int) {
 			return risk, rank
 		case by == nil:
 			return partly, rankManifest
-		case by.Reason == "" && (by.Why == "" || by.Of.Unstructured == nil):
-			return untold, rankManifest
-		case by.Reason == "":
-			return kind.Say("%s reads it, and its objects are unknown (%s): nobody knows its effect", by.Of, by.Why),
-				rankManifest
 		}
-		return kind.Say("%s brings it, and %s", by.Of, kind.Sentence(by.Reason)), rankManifest
+		return riskOf(by), rankManifest
 	}
 	environment, rest, _ := strings.Cut(within, "/")
 	files := f.isRendered[environment]
@@ -342,6 +337,17 @@ func (f *frame) judge(file git.FileChange) (kind.Sentence, int) {
 		return "render did not write it: render --check refuses it, and a tool may read or apply it", rankRendered
 	}
 	return judgeName(file)
+}
+
+// riskOf returns the risk of a file that a part with unknown objects reads.
+func riskOf(by *render.Untold) kind.Sentence {
+	switch {
+	case by.Reason != "":
+		return kind.Say("%s brings it, and %s", by.Of, kind.Sentence(by.Reason))
+	case by.Why == "", by.Of.Unstructured == nil:
+		return untold
+	}
+	return kind.Say("%s reads it, and its objects are unknown (%s): nobody knows its effect", by.Of, by.Why)
 }
 
 // readContents adds the objects of manifests, and the risks of files by contents: of a manifest, and of a file that a
