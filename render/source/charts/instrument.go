@@ -56,6 +56,7 @@ type rewriter struct {
 	line, last int // of the output, and the last line of the original
 	site       *site
 	variables  map[string][]*site
+	passed     parse.Node // the key of values that a context has of another
 }
 
 // rewrite returns a template that writes the same as the text of a file, or of tpl at a caller. A text that is no
@@ -243,6 +244,9 @@ func (w *rewriter) command(c *parse.CommandNode, isWhole bool) (command string, 
 // words returns the function, or the method, of a command with its arguments.
 func (w *rewriter) words(c *parse.CommandNode, name string, usesWhole bool) (words []string) {
 	for i, n := range c.Args {
+		if name == "dict" && isValues(n) && i+1 < len(c.Args) && passesValues(c.Args[i+1]) {
+			w.passed = n
+		}
 		switch {
 		case i == 0 && name != "":
 			words = append(words, name)
@@ -271,11 +275,34 @@ func (w *rewriter) argument(i int, n parse.Node, function string, isWhole bool) 
 
 func (w *rewriter) operand(n parse.Node, isWhole bool) string {
 	base, keys := w.split(n, isWhole)
+	w.noteText(n)
 	w.part.note(append(slices.Clip(keys), strings.Trim(base, `"`))...)
 	if isWhole {
 		w.part.noteWhole(keys)
 	}
 	return w.read(base, keys, nil, isWhole)
+}
+
+// noteText records a text that may be the key of the values in a context.
+func (w *rewriter) noteText(n parse.Node) {
+	w.makesValues = w.makesValues || isValues(n) && n != w.passed
+}
+
+func isValues(n parse.Node) bool {
+	text, isText := n.(*parse.StringNode)
+	return isText && text.Text == "Values"
+}
+
+// passesValues reports whether an argument is the values of a chart.
+func passesValues(n parse.Node) bool {
+	var names []string
+	switch n := n.(type) {
+	case *parse.FieldNode:
+		names = n.Ident
+	case *parse.VariableNode:
+		names = n.Ident[1:]
+	}
+	return len(names) > 0 && names[len(names)-1] == "Values"
 }
 
 // split divides an operand into its base and its fields.
@@ -302,6 +329,7 @@ func (w *rewriter) item(n parse.Node, keys []parse.Node, isWhole bool) string {
 	for _, key := range keys {
 		switch key.(type) {
 		case *parse.StringNode, *parse.NumberNode, *parse.VariableNode, *parse.FieldNode, *parse.DotNode:
+			w.noteText(key)
 			w.part.note(strings.Trim(key.String(), "\"`"))
 			more = append(more, key.String())
 		default: // evaluated once

@@ -101,7 +101,8 @@ func (s *Settings) Unproven(was *Settings) (files []string) {
 	}
 	changed := changedKeys(nil, was.run.values, s.run.values)
 	for _, c := range s.run.chains {
-		if !c.isRun && c.part.asks && slices.ContainsFunc(changed, c.mayBe) {
+		mayBe := func(keys []string) bool { return s.run.mayBe(c, keys) }
+		if !c.isRun && c.part.asks && slices.ContainsFunc(changed, mayBe) {
 			files = append(files, strings.TrimPrefix(c.part.file, "/"))
 		}
 	}
@@ -135,7 +136,10 @@ func changedKeys(keys []string, was, is any) (all [][]string) {
 	before, wasMap := plainMap(was).(map[string]any)
 	after, isMap := plainMap(is).(map[string]any)
 	switch {
-	case wasMap && isMap:
+	case wasMap || isMap:
+		if wasMap != isMap {
+			all = append(all, keys)
+		}
 		names := slices.Concat(slices.Collect(maps.Keys(before)), slices.Collect(maps.Keys(after)))
 		slices.Sort(names)
 		for _, name := range slices.Compact(names) {
