@@ -99,6 +99,7 @@ func (r *run) rewrite(template, file, original string, caller *site) string {
 }
 
 func (w *rewriter) define(t *parse.Tree) {
+	w.part.defines = append(w.part.defines, t.Name)
 	w.open(w.lineOf(t.Root.Pos))
 	w.write("define " + strconv.Quote(t.Name) + "}}")
 	if parse.IsEmptyTree(t.Root) { // such a template replaces none
@@ -144,6 +145,7 @@ func (w *rewriter) node(n parse.Node) {
 		}
 		w.write("}}")
 	case *parse.TemplateNode:
+		w.part.calls = append(w.part.calls, n.Name)
 		w.enter(n.Line)
 		w.write("{{gatehouseInline}}")
 		w.open(n.Line)
@@ -266,6 +268,11 @@ func (w *rewriter) argument(i int, n parse.Node, function string, isWhole bool) 
 	word := w.operand(n, isWhole)
 	switch {
 	case i == 1 && function == "include":
+		name, isText := n.(*parse.StringNode)
+		if isText {
+			w.part.calls = append(w.part.calls, name.Text)
+		}
+		w.part.callsAny = w.part.callsAny || !isText
 		return "(gatehouseCall " + word + ")"
 	case i == 1 && function == "tpl":
 		return "(gatehouseTpl " + word + ")"
