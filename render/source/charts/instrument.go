@@ -56,6 +56,7 @@ type rewriter struct {
 	line, last int // of the output, and the last line of the original
 	site       *site
 	variables  map[string][]*site
+	passed     parse.Node // the key of values that a context has of another
 }
 
 // rewrite returns a template that writes the same as the text of a file, or of tpl at a caller. A text that is no
@@ -98,6 +99,7 @@ func (r *run) rewrite(template, file, original string, caller *site) string {
 }
 
 func (w *rewriter) define(t *parse.Tree) {
+	w.part.defines = append(w.part.defines, t.Name)
 	w.open(w.lineOf(t.Root.Pos))
 	w.write("define " + strconv.Quote(t.Name) + "}}")
 	if parse.IsEmptyTree(t.Root) { // such a template replaces none
@@ -143,6 +145,7 @@ func (w *rewriter) node(n parse.Node) {
 		}
 		w.write("}}")
 	case *parse.TemplateNode:
+		w.part.calls = append(w.part.calls, n.Name)
 		w.enter(n.Line)
 		w.write("{{gatehouseInline}}")
 		w.open(n.Line)
@@ -243,6 +246,9 @@ func (w *rewriter) command(c *parse.CommandNode, isWhole bool) (command string, 
 // words returns the function, or the method, of a command with its arguments.
 func (w *rewriter) words(c *parse.CommandNode, name string, usesWhole bool) (words []string) {
 	for i, n := range c.Args {
+		if name == "dict" && isValues(n) && i+1 < len(c.Args) && passesValues(c.Args[i+1]) {
+			w.passed = n
+		}
 		switch {
 		case i == 0 && name != "":
 			words = append(words, name)
@@ -262,6 +268,11 @@ func (w *rewriter) argument(i int, n parse.Node, function string, isWhole bool) 
 	word := w.operand(n, isWhole)
 	switch {
 	case i == 1 && function == "include":
+		name, isText := n.(*parse.StringNode)
+		if isText {
+			w.part.calls = append(w.part.calls, name.Text)
+		}
+		w.part.callsAny = w.part.callsAny || !isText
 		return "(gatehouseCall " + word + ")"
 	case i == 1 && function == "tpl":
 		return "(gatehouseTpl " + word + ")"
@@ -271,11 +282,34 @@ func (w *rewriter) argument(i int, n parse.Node, function string, isWhole bool) 
 
 func (w *rewriter) operand(n parse.Node, isWhole bool) string {
 	base, keys := w.split(n, isWhole)
+	w.noteText(n)
 	w.part.note(append(slices.Clip(keys), strings.Trim(base, `"`))...)
 	if isWhole {
 		w.part.noteWhole(keys)
 	}
 	return w.read(base, keys, nil, isWhole)
+}
+
+// noteText records a text that may be the key of the values in a context.
+func (w *rewriter) noteText(n parse.Node) {
+	w.makesValues = w.makesValues || isValues(n) && n != w.passed
+}
+
+func isValues(n parse.Node) bool {
+	text, isText := n.(*parse.StringNode)
+	return isText && text.Text == "Values"
+}
+
+// passesValues reports whether an argument is the values of a chart.
+func passesValues(n parse.Node) bool {
+	var names []string
+	switch n := n.(type) {
+	case *parse.FieldNode:
+		names = n.Ident
+	case *parse.VariableNode:
+		names = n.Ident[1:]
+	}
+	return len(names) > 0 && names[len(names)-1] == "Values"
 }
 
 // split divides an operand into its base and its fields.
@@ -302,6 +336,7 @@ func (w *rewriter) item(n parse.Node, keys []parse.Node, isWhole bool) string {
 	for _, key := range keys {
 		switch key.(type) {
 		case *parse.StringNode, *parse.NumberNode, *parse.VariableNode, *parse.FieldNode, *parse.DotNode:
+			w.noteText(key)
 			w.part.note(strings.Trim(key.String(), "\"`"))
 			more = append(more, key.String())
 		default: // evaluated once

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"text/template/parse"
+
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 // part is a template of a chart, a text that a template evaluates, or another file of the chart.
@@ -18,6 +20,9 @@ type part struct {
 	isIdle  bool // some of it did not run
 	ofStep  bool // it asks whether an installation or an upgrade makes the objects
 	files   bool // it may read other files of the chart
+	// defines and calls are the names of the definitions in it, and of those that it calls. It may call any if callsAny.
+	defines, calls []string
+	callsAny       bool
 }
 
 // asking are the functions, and the fields of .Release and .Capabilities, whose results a controller may see otherwise.
@@ -100,14 +105,46 @@ func (s *Settings) Unproven(was *Settings) (files []string) {
 		return nil
 	}
 	changed := changedKeys(nil, was.run.values, s.run.values)
+	asked := s.run.askedParts()
 	for _, c := range s.run.chains {
-		if !c.isRun && c.part.asks && slices.ContainsFunc(changed, c.mayBe) {
+		mayBe := func(keys []string) bool { return s.run.mayBe(c, keys) }
+		if !c.isRun && asked.Has(c.part) && slices.ContainsFunc(changed, mayBe) {
 			files = append(files, strings.TrimPrefix(c.part.file, "/"))
 		}
 	}
 	files = append(files, s.unprovenParts(was)...)
 	slices.Sort(files)
 	return slices.Compact(files)
+}
+
+// askedParts returns the parts that ask, and those whose definitions they call, which may run by the answer.
+func (r *run) askedParts() sets.Set[*part] {
+	asked := sets.Set[*part]{}
+	byName := map[string][]*part{}
+	var rest []*part
+	for _, p := range r.parts {
+		for _, name := range p.defines {
+			byName[name] = append(byName[name], p)
+		}
+		if p.asks {
+			rest = append(rest, p)
+		}
+	}
+	for len(rest) > 0 {
+		p := rest[0]
+		rest = rest[1:]
+		if asked.Has(p) {
+			continue
+		}
+		asked.Insert(p)
+		for _, name := range p.calls {
+			rest = append(rest, byName[name]...)
+		}
+		if p.callsAny {
+			rest = slices.AppendSeq(rest, maps.Values(r.parts))
+		}
+	}
+	return asked
 }
 
 // unprovenParts returns the changed files of a chart that ask, or did not run as a whole.
@@ -135,7 +172,10 @@ func changedKeys(keys []string, was, is any) (all [][]string) {
 	before, wasMap := plainMap(was).(map[string]any)
 	after, isMap := plainMap(is).(map[string]any)
 	switch {
-	case wasMap && isMap:
+	case wasMap || isMap:
+		if wasMap != isMap {
+			all = append(all, keys)
+		}
 		names := slices.Concat(slices.Collect(maps.Keys(before)), slices.Collect(maps.Keys(after)))
 		slices.Sort(names)
 		for _, name := range slices.Compact(names) {

@@ -75,13 +75,13 @@ func (r *run) readers() (isRead, mayRead func(keys []string) bool) {
 		return read.has(keys) || slices.ContainsFunc(paths, isBelow)
 	}
 	return isRead, func(keys []string) bool {
-		return slices.ContainsFunc(r.chains, func(c chain) bool { return !c.isRun && c.mayBe(keys) })
+		return slices.ContainsFunc(r.chains, func(c chain) bool { return !c.isRun && r.mayBe(c, keys) })
 	}
 }
 
 // mayBe reports whether a chain may be the value at keys, or a value around it or in it. Of a chain without .Values,
-// only the last key counts.
-func (c chain) mayBe(keys []string) bool {
+// only the last key counts. One with .Values begins at the values of a chart.
+func (r *run) mayBe(c chain, keys []string) bool {
 	names := slices.Concat(c.keys, c.items)
 	isAbsolute := slices.Contains(c.keys, "Values")
 	if isAbsolute {
@@ -92,17 +92,21 @@ func (c chain) mayBe(keys []string) bool {
 	if len(names) == 0 {
 		return isAbsolute && c.isWhole
 	}
+	isRoot := func(above []string) bool {
+		return slices.ContainsFunc(r.roots, func(root []string) bool { return slices.Equal(root, above) })
+	}
 	for i := range keys {
 		rest := keys[i:]
-		if len(names) <= len(rest) && slices.Equal(names, rest[:len(names)]) &&
-			(isAbsolute || c.isWhole || len(names) == len(rest)) {
+		shared := min(len(names), len(rest))
+		switch {
+		case !slices.Equal(names[:shared], rest[:shared]):
+		case isAbsolute && (r.makesValues || isRoot(keys[:i])):
 			return true
-		}
-		if isAbsolute && len(rest) < len(names) && slices.Equal(rest, names[:len(rest)]) {
+		case !isAbsolute && shared == len(names) && (c.isWhole || shared == len(rest)):
 			return true
 		}
 	}
-	return false
+	return isAbsolute && isRoot(keys)
 }
 
 // readDependencies records the values that Helm reads of a chart: conditions, tags and imports of Chart.yaml.

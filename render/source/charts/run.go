@@ -12,6 +12,7 @@ import (
 	"text/template"
 
 	"helm.sh/helm/v4/pkg/chart/common"
+	chart "helm.sh/helm/v4/pkg/chart/v2"
 
 	"example.com/gatehouse/render/templates"
 )
@@ -30,6 +31,10 @@ type run struct {
 	ofTpl  map[string]string // rewritten texts
 	parts  map[string]*part  // by name
 	chart  string            // that is rewritten
+	roots  [][]string        // keys of the values of each chart, from the values of the whole
+	// makesValues reports whether a template may make a context with other values than those of a chart: it has the
+	// text Values.
+	makesValues bool
 
 	always   reads // of Helm itself
 	values   map[string]any
@@ -73,7 +78,25 @@ func newRun() *run {
 		pieces: map[string][]piece{}}
 }
 
+// rootsOf returns the keys of the values of a chart and of those below it, under each of their names.
+func rootsOf(c *chart.Chart, keys []string) [][]string {
+	all := [][]string{keys}
+	for _, below := range c.Dependencies() {
+		names := []string{below.Name()}
+		for _, d := range c.Metadata.Dependencies {
+			if d.Name == below.Name() && d.Alias != "" {
+				names = append(names, d.Alias)
+			}
+		}
+		for _, name := range names {
+			all = append(all, rootsOf(below, append(slices.Clip(keys), name))...)
+		}
+	}
+	return all
+}
+
 func (r *run) rewriteAll(c *loaded) {
+	r.roots = rootsOf(c.Chart, nil)
 	for _, of := range withDependencies(c.Chart) {
 		r.chart = of.ChartFullPath()
 		for _, f := range of.Templates {
