@@ -379,6 +379,9 @@ func (s *set) fill(form any, values map[string]any) any {
 	return form
 }
 
+// templateOption matches the options of a Go template.
+var templateOption = regexp.MustCompile(`^missingkey=(default|invalid|zero|error)$`)
+
 var parameter = regexp.MustCompile(`\{\{ *([^{} ]+) *\}\}`)
 
 func (s *set) execute(text string, values map[string]any) string {
@@ -393,6 +396,11 @@ func (s *set) execute(text string, values map[string]any) string {
 			}
 			return fmt.Sprint(value)
 		})
+	}
+	for _, option := range s.options { // the library panics
+		if !templateOption.MatchString(option) {
+			must(0, fmt.Errorf("no option of a template: %s", option))
+		}
 	}
 	functions := sprig.TxtFuncMap()
 	functions["normalize"] = normalize
