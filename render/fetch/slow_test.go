@@ -54,7 +54,7 @@ func dripBody(w http.ResponseWriter, r *http.Request, text string) {
 
 // onWire answers by bytes on the connection, which need not be HTTP.
 func onWire(head, again string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+	return func(w http.ResponseWriter, _ *http.Request) {
 		connection, _, err := w.(http.Hijacker).Hijack()
 		if err != nil {
 			return

@@ -27,19 +27,10 @@ func (a Application) refusal() (field, message string) {
 		return "", ""
 	}
 	for _, s := range a.Sources {
-		missing := ""
-		switch {
-		case s.RepoURL == "": // its definition refuses that
+		if s.RepoURL == "" { // its definition refuses that
 			return "", ""
-		case s.Chart != "" && s.TargetRevision == "":
-			missing = "Argo CD refuses a chart without a targetRevision: write its version"
-		case s.IsHydrated(), s.Path != "", s.Chart != "":
-		case s.Nth < 0:
-			missing = "has neither a path nor a chart, and Argo CD refuses that: write one, . for the whole repository"
-		case s.Ref == "":
-			missing = "has neither a path nor a chart nor a ref, and Argo CD refuses that: write one"
 		}
-		if missing != "" {
+		if missing := s.missing(); missing != "" {
 			return s.Field, missing
 		}
 		if field, message = s.unknownRef(); field != "" {
@@ -63,6 +54,21 @@ func (a Application) refusal() (field, message string) {
 			delivery.InCluster
 	}
 	return "", ""
+}
+
+// missing returns the refusal of a source that lacks a field, or nothing.
+func (s Source) missing() string {
+	switch {
+	case s.Chart != "" && s.TargetRevision == "":
+		return "Argo CD refuses a chart without a targetRevision: write its version"
+	case s.IsHydrated(), s.Path != "", s.Chart != "":
+		return ""
+	case s.Nth < 0:
+		return "has neither a path nor a chart, and Argo CD refuses that: write one, . for the whole repository"
+	case s.Ref == "":
+		return "has neither a path nor a chart nor a ref, and Argo CD refuses that: write one"
+	}
+	return ""
 }
 
 // unknownRef returns the field of a file in a source of an Application with several that has no such source, and the

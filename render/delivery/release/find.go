@@ -17,7 +17,6 @@ import (
 	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
-
 	"example.com/gatehouse/render/source/charts"
 )
 

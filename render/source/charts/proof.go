@@ -20,7 +20,7 @@ type part struct {
 	isIdle  bool // some of it did not run
 	ofStep  bool // it asks whether an installation or an upgrade makes the objects
 	files   bool // it may read other files of the chart
-	// defines and calls are the names of the definitions in it, and of those that it calls. It may call any if callsAny.
+	// defines and calls are the names of the definitions in it, and of the ones that it calls, any of all if callsAny.
 	defines, calls []string
 	callsAny       bool
 }
