@@ -134,7 +134,8 @@ func printUpgrade(out io.Writer, all []*upgrade.Environment, isMarkdown bool) er
 // upgradeLines returns a line for each cause of differences: errors, warnings, stored fields, and problems that go.
 func upgradeLines(e *upgrade.Environment) string {
 	errs := make([]manifest.Problem, 0, len(e.Errors))
-	var stored, gone []manifest.Problem
+	gone := make([]manifest.Problem, 0, len(e.Gone))
+	var stored []manifest.Problem
 	for _, p := range e.Errors {
 		if p.MayStay {
 			p.Message += " (an existing object may stay)"
