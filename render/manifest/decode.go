@@ -57,16 +57,12 @@ var oldBooleans = map[string]string{
 	"OFF": "false",
 }
 
-// AsYAML11 makes booleans of the plain words in a YAML mapping that kubectl and Argo CD read as such, and kustomize
-// reads as text, which it then writes in quotes. A key becomes its text, as in JSON.
+// AsYAML11 makes booleans of the plain words in the values of a YAML mapping that kubectl and Argo CD read as such, and
+// kustomize reads as text, which it then writes in quotes. A key keeps the word, so that messages name it as in git.
 func AsYAML11(node *yaml.Node) {
 	EachScalar(node, nil, func(scalar *yaml.Node, _ []string, isKey bool) {
-		boolean := OldBoolean(scalar)
-		if boolean == "" {
-			return
-		}
-		scalar.Value = boolean
-		if !isKey {
+		if boolean := OldBoolean(scalar); boolean != "" && !isKey {
+			scalar.Value = boolean
 			scalar.Tag = "!!bool"
 		}
 	})
