@@ -39,14 +39,15 @@ var switches = map[string][]string{
 // options are the values of the options of Argo CD that have some: see gitops-engine/pkg/sync/common/types.go and
 // controller/sync.go there.
 var options = map[string][]string{
+	"ApplyOutOfSyncOnly": booleans, "ClientSideApplyMigration": booleans, "CreateNamespace": booleans,
+	"FailOnSharedResource": booleans, "Force": booleans, "PruneLast": booleans, "Replace": booleans,
+	"RespectIgnoreDifferences": booleans, "ServerSideApply": booleans, "SkipDryRunOnMissingResource": booleans,
 	"Prune": {"false", "true", "confirm"}, "Delete": {"false", "true", "confirm"},
 	"PrunePropagationPolicy": {"foreground", "background", "orphan"},
 	"Validate":               {"false", "true"},
 }
 
-// boolOptions are the options of Argo CD that are true or false.
-var boolOptions = []string{"ApplyOutOfSyncOnly", "ClientSideApplyMigration", "CreateNamespace", "FailOnSharedResource",
-	"Force", "PruneLast", "Replace", "RespectIgnoreDifferences", "ServerSideApply", "SkipDryRunOnMissingResource"}
+var booleans = []string{"true", "false"}
 
 // lists are the items of the other annotations of Argo CD.
 var lists = map[string][]string{
@@ -60,20 +61,19 @@ var names = append(slices.Sorted(maps.Keys(switches)), syncOptions, syncWave, co
 // FindUnread returns the settings of an object for Flux and Argo CD that these do not know: values, and names that are
 // like known ones. Another name may be for a later release.
 func FindUnread(o *unstructured.Unstructured) (found []Unread) {
-	for field, entries := range [...]map[string]string{o.GetLabels(), o.GetAnnotations()} {
+	add := func(tool Tool, prefix, field string, entries map[string]string) {
 		for _, key := range slices.Sorted(maps.Keys(entries)) {
-			tool := Argo
-			if strings.HasPrefix(key, flux) {
-				tool = Flux
-			} else if field == 0 || !strings.HasPrefix(key, argo) { // Argo CD reads no labels
+			if !strings.HasPrefix(key, prefix) {
 				continue
 			}
-			keys := []string{"metadata", [...]string{"labels", "annotations"}[field], key}
 			for text, meant := range meantEntry(key, entries[key]) {
-				found = append(found, Unread{tool, keys, text, meant})
+				found = append(found, Unread{tool, []string{"metadata", field, key}, text, meant})
 			}
 		}
 	}
+	add(Flux, flux, "labels", o.GetLabels())
+	add(Flux, flux, "annotations", o.GetAnnotations())
+	add(Argo, argo, "annotations", o.GetAnnotations()) // it reads no labels
 	given, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "syncPolicy", "syncOptions")
 	for i, option := range given {
 		if meant := meantOption(option); meant != "" && o.GetKind() == "Application" {
@@ -143,11 +143,7 @@ func meantSwitch(value string, known []string) string {
 // meantOption returns the option that a wrong one may mean; nothing if it is right, or of another name.
 func meantOption(option string) string {
 	name, value, _ := strings.Cut(option, "=")
-	values := options[name]
-	if slices.Contains(boolOptions, name) {
-		values = []string{"true", "false"}
-	}
-	switch {
+	switch values := options[name]; {
 	case slices.Contains(values, value), option == "", strings.Contains(option, "$"):
 		return ""
 	case len(values) > 0:
@@ -157,7 +153,7 @@ func meantOption(option string) string {
 		}
 		return name + "=" + lower
 	}
-	meant := references.Misspelled(name, append(slices.Sorted(maps.Keys(options)), boolOptions...))
+	meant := references.Misspelled(name, slices.Collect(maps.Keys(options)))
 	if meant == "" {
 		return ""
 	}

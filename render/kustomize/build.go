@@ -25,6 +25,12 @@ type Path = buildpath.Path
 // Paths has the build paths of all objects of an environment.
 type Paths = buildpath.Paths
 
+// NamedID is the ID of an object as kustomize compares it.
+type NamedID = buildpath.NamedID
+
+// IDOf returns the ID of a built object.
+func IDOf(o manifest.Object) NamedID { return buildpath.IDOf(o) }
+
 // FindPaths finds the build paths of all objects in the build of a folder.
 func FindPaths(s *source.Sources, folder string) *Paths { return buildpath.Find(s, folder) }
 

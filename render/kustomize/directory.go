@@ -18,9 +18,7 @@ func readDirectory(paths *Paths) (objects []manifest.Object, problems []manifest
 	}
 	seen := map[buildpath.NamedID]first{}
 	for _, p := range paths.All {
-		content := yaml.CopyYNode(p.Document.Node())
-		manifest.AsYAML11(content)
-		o, err := manifest.FromYAML(content)
+		o, err := manifest.FromYAML11(yaml.CopyYNode(p.Document.Node()))
 		if err != nil {
 			unreadable := &objectError{p.Document.ID, err}
 			problems = append(problems, kustomizeProblem(paths.Sources, p.Document.File, unreadable))

@@ -57,15 +57,16 @@ var oldBooleans = map[string]string{
 	"OFF": "false",
 }
 
-// AsYAML11 makes booleans of the plain words in the values of a YAML mapping that kubectl and Argo CD read as such, and
-// kustomize reads as text, which it then writes in quotes. A key keeps the word, so that messages name it as in git.
-func AsYAML11(node *yaml.Node) {
+// FromYAML11 is FromYAML for kubectl and Argo CD, which read booleans in plain words that kustomize reads as text, and
+// then writes in quotes. A key keeps the word, so that messages name it as in git.
+func FromYAML11(node *yaml.Node) (Object, error) {
 	EachScalar(node, nil, func(scalar *yaml.Node, _ []string, isKey bool) {
 		if boolean := OldBoolean(scalar); boolean != "" && !isKey {
 			scalar.Value = boolean
 			scalar.Tag = "!!bool"
 		}
 	})
+	return FromYAML(node)
 }
 
 // OldBoolean returns the boolean, true or false, that YAML 1.1 reads in a plain word; nothing for any other scalar.

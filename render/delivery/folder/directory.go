@@ -128,8 +128,7 @@ func (l *Listing) takeLast(file string, content []byte) []byte {
 		if err != nil { // an error where the file is built
 			continue
 		}
-		manifest.AsYAML11(root)
-		o, err := manifest.FromYAML(root)
+		o, err := manifest.FromYAML11(root)
 		if err != nil {
 			continue
 		}
@@ -137,7 +136,8 @@ func (l *Listing) takeLast(file string, content []byte) []byte {
 			Line: twice.Line, Warning: true, Message: fmt.Sprintf("a key of this object is in line %d as well, and "+
 				"Argo CD takes this one: remove one", twice.Other)})
 		lines := bytes.Repeat([]byte("\n"), bytes.Count(d.Content, []byte("\n")))
-		united := slices.Concat(lines[:1], []byte(manifest.JSON(o.Object)), lines[1:])
+		first := min(1, len(lines)) // after ---
+		united := slices.Concat(lines[:first], []byte(manifest.JSON(o.Object)), lines[first:])
 		taken = bytes.Replace(taken, d.Content, united, 1)
 	}
 	return taken

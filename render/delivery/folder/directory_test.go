@@ -56,6 +56,21 @@ func TestFilesThatArgoCDRefuses(t *testing.T) {
 	}
 }
 
+// Other objects of the file keep their lines.
+func TestOfAKeyOfADirectoryTheLastValueCounts(t *testing.T) {
+	const twice = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: b, a: yes}}"
+	const once = `{"apiVersion":"v1","data":{"a":true},"kind":"ConfigMap","metadata":{"name":"a"}}`
+	for content, want := range map[string]string{
+		twice: once, twice + "\n": "\n" + once, "---\n" + twice + "\n---\nkind: K\n": "---\n" + once + "\n---\nkind: K\n",
+		"kind: K\n---\nkind: L\nmetadata:\n  name: a\n  name: b\n---\nkind: M\n": "kind: K\n---\n" + `{"kind":"L","metadata":{"name":"b"}}` + "\n\n\n\n---\nkind: M\n",
+	} {
+		l := Listing{}
+		if got := string(l.takeLast("/a.yaml", []byte(content))); got != want || len(l.Problems) != 1 {
+			t.Errorf("%q: %q, want %q; %v", content, got, want, l.Problems)
+		}
+	}
+}
+
 // As LineReader of apimachinery, by which Argo CD reads.
 func TestATextAtTheEndOfAFileOfADirectoryHasItsLineEnd(t *testing.T) {
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"

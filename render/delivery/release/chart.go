@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	release "helm.sh/helm/v4/pkg/release/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/kustomize/api/types"
 
 	"example.com/gatehouse/render/delivery"
@@ -92,11 +91,12 @@ func (i Installer) render(r Release, archive string) (result rendered) {
 func (r *rendered) read(made charts.Rendered) error {
 	documents, err := source.ChartObjects(made)
 	r.documents = map[string]source.Document{}
+	objectOf := manifest.FromYAML
+	if made.TakesLast {
+		objectOf = manifest.FromYAML11
+	}
 	for _, d := range documents {
-		if made.TakesLast {
-			manifest.AsYAML11(d.Node())
-		}
-		o, err := manifest.FromYAML(d.Node())
+		o, err := objectOf(d.Node())
 		if err != nil {
 			return err
 		}
@@ -162,14 +162,10 @@ func (i Installer) postRender(r Release, result *rendered) error {
 // refusal returns the reason why helm-controller installs none of some objects: its post-renderers, such as the one for
 // its labels, read them as kustomize does (internal/postrender/transformer.go).
 func refusal(objects []manifest.Object) error {
-	type id struct {
-		kind            schema.GroupVersionKind
-		namespace, name string
-	}
-	first := map[id]manifest.Object{}
+	first := map[kustomize.NamedID]manifest.Object{}
 	for _, o := range objects {
-		of := id{o.GroupVersionKind(), cmp.Or(o.GetNamespace(), "default"), o.GetName()}
-		other, isRepeated := first[of]
+		id := kustomize.IDOf(o)
+		other, isRepeated := first[id]
 		switch {
 		case isRepeated:
 			return fmt.Errorf("%s: makes %s twice, also at %s, and helm-controller installs nothing of it: remove "+
@@ -178,7 +174,7 @@ func refusal(objects []manifest.Object) error {
 			return fmt.Errorf("%s: makes a %s without metadata.name, and helm-controller installs nothing of it: "+
 				"write one or, for a hook, spec.postRenderStrategy: nohooks in the HelmRelease", o.Origin, o.GetKind())
 		}
-		first[of] = o
+		first[id] = o
 	}
 	return nil
 }
