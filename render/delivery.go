@@ -325,31 +325,18 @@ func (d *Delivery) blameObject(p manifest.Problem, field string, value manifest.
 	return of
 }
 
-// LocateEntry returns the file and line of an entry of a kustomization as it is built or, if the object that delivers
-// sets it, that object and its field.
-func (d *Delivery) LocateEntry(file string, line int) manifest.Problem {
-	at := manifest.Problem{File: source.Relative(file), Line: line}
-	if d.overlay == nil { // of no artifact
-		return at
-	}
-	set := d.overlay.EntrySetter(d.sources, at.File, at.Line)
-	at.Line = set.Line
-	if set.Field == "" {
-		at.File = d.fromArtifact(at.File)
-		return at
-	}
-	return manifest.NewProblem(d.Of, set.Field, manifest.Value{}, "")
-}
-
-// MetadataSetter returns the field of the object that delivers that sets metadata in built objects, if it has one.
-func (d *Delivery) MetadataSetter() (at manifest.Problem, sets bool) {
+// MetadataField returns the field of the object that delivers by which its tool sets metadata of built objects; empty
+// if it sets none.
+func (d *Delivery) MetadataField() string {
 	switch {
 	case d.isEntry() || d.Chart != nil || d.isSet():
-		return at, false
+		return ""
 	case d.hasMetadata():
-		return manifest.NewProblem(d.Of, "spec.commonMetadata", manifest.Value{}, ""), true
+		return "spec.commonMetadata"
+	case d.DefaultNamespace != "":
+		return "spec.destination.namespace"
 	}
-	return manifest.NewProblem(d.Of, "spec.destination.namespace", manifest.Value{}, ""), d.DefaultNamespace != ""
+	return ""
 }
 
 // Sources returns the source files that the delivery is built from.

@@ -174,15 +174,6 @@ func (k *Kustomization) Setter(sources *source.Sources, file string, at int) Set
 	return k.setter(name, index, below, part)
 }
 
-// EntrySetter returns the setter of the entry at a line of a file: the object if it changes a part of the entry.
-func (k *Kustomization) EntrySetter(sources *source.Sources, file string, at int) Setter {
-	if k.isInGit(file, at) {
-		return Setter{Line: at}
-	}
-	name, index := sources.EntryAt(k.File, at)
-	return k.setter(name, index, nil, "")
-}
-
 // isInGit reports whether a line is in git as it is here.
 func (k *Kustomization) isInGit(file string, line int) bool {
 	return k.File == "" || file != source.Relative(k.File) || line > 0 && line <= k.lines

@@ -190,9 +190,10 @@ func (e explainer) explainRemoved(buildPath kustomize.Path) Explanation {
 
 // trace adds the origin of an object and its changes up to the built object.
 func (x *Explanation) trace(e explainer, buildPath kustomize.Path, built *unstructured.Unstructured) {
-	file, line := buildPath.Document.Position()
-	line = e.LocateEntry(file, line).Line
-	x.Origin = &Origin{Place: Place{file, line}, Object: buildPath.Document.String()}
+	origin := manifest.Problem{}
+	origin.File, origin.Line = buildPath.Document.Position()
+	place := placeOf(e.environment.LocateProblem(e.Blame(origin)))
+	x.Origin = &Origin{Place: place, Object: buildPath.Document.String()}
 	x.IsTraced = true
 	x.Values = e.Sources().Settings(buildPath.Document)
 	var o manifest.Object
@@ -201,8 +202,8 @@ func (x *Explanation) trace(e explainer, buildPath kustomize.Path, built *unstru
 	}
 	x.Changes = e.changes(buildPath, o, built)
 	if built != nil && o.Unstructured != nil {
-		change := compare.Change{Before: alignItems(o.Unstructured, built), After: built, BeforeFile: file,
-			AfterFile: cmp.Or(e.findReference(manifest.Object{Unstructured: built}).File, file)}
+		change := compare.Change{Before: alignItems(o.Unstructured, built), After: built, BeforeFile: place.File,
+			AfterFile: cmp.Or(e.findReference(manifest.Object{Unstructured: built}).File, place.File)}
 		if x.Diff = change.Unified(); x.Diff == "" { // perhaps only the order of a list changes
 			change.Before = o.Unstructured
 			x.Diff = change.Unified()
@@ -230,11 +231,12 @@ func (e explainer) changes(buildPath kustomize.Path, o manifest.Object, built *u
 
 // setByDelivery returns the change of metadata that the tool of the delivery makes of what it built.
 func (e explainer) setByDelivery(before, after *unstructured.Unstructured) []Change {
-	setter, isSet := e.MetadataSetter()
-	if !isSet || before == nil || after == nil {
+	by := e.MetadataField()
+	if by == "" || before == nil || after == nil {
 		return nil
 	}
-	c := Change{Entry: setter.Object + ": " + setter.Field}
+	setter := manifest.NewProblem(e.Object(), by, manifest.Value{}, "")
+	c := Change{Entry: setter.Object + ": " + by}
 	for _, f := range (compare.Change{Before: before, After: after}).Fields() {
 		if strings.HasPrefix(f.Path, "metadata.") {
 			c.Fields = append(c.Fields, f.Path)
@@ -260,8 +262,10 @@ func (e explainer) setters(steps []kustomize.Step, later ...Change) []Change {
 			Loads: step.Entry.Loads}
 		if c.Entry != "" {
 			file := step.Entry.Kustomization.File
-			at := e.LocateEntry(file, e.Sources().Line(file, step.Entry.Keys...))
-			if at.Field != "" {
+			entry := manifest.Problem{File: source.Relative(file), Line: e.Sources().Line(file, step.Entry.Keys...),
+				Field: step.Entry.Name}
+			at := e.Blame(entry)
+			if at.File == "" { // the object that delivers sets it
 				c.Entry = at.Object + ": " + at.Field
 			}
 			c.Place = placeOf(e.environment.LocateProblem(at))
