@@ -15,9 +15,9 @@ import (
 // release has the charts.
 func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest.Problem {
 	s := d.Application
-	why := f.origin.Elsewhere(s)
+	why := f.world.origin.Elsewhere(s)
 	if why != "" {
-		d.Revision = f.origin.OtherRevision(s)
+		d.Revision = f.world.origin.OtherRevision(s)
 		if d.Revision != "" && !files.MayFetch(folder.SourceOfApplication(s)) {
 			lookAt(d, files)
 		}
@@ -37,14 +37,14 @@ func (f *following) openSource(d *Delivery, files *source.FileSystem) []manifest
 		if len(path.Base(missing)) > 3 {
 			hint = manifest.DidYouMean(missing, others)
 		}
-		if parameter.MatchString(d.Folder) || hint == "" && !f.origin.IsThis(s.RepoURL) {
+		if parameter.MatchString(d.Folder) || hint == "" && !f.world.origin.IsThis(s.RepoURL) {
 			return nil // of another repository, perhaps
 		}
 		problems := d.refuse(d.Field, fmt.Errorf("no folder %s in this repository%s", s.Path, hint))
 		problems[0].Warning = true
 		return problems
 	}
-	return d.buildSource(files, f.origin)
+	return d.buildSource(files, f.world.origin)
 }
 
 // fetchElsewhere fetches a source of an Application. It reports whether the folder is there.

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"sync"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"example.com/gatehouse/render/delivery/artifact"
@@ -29,31 +31,57 @@ type generated struct {
 // artifactsFolder has the artifacts whose files are at other paths in the repository.
 const artifactsFolder = "/.gatehouse-artifacts"
 
+// artifacts are the files of sources.
+type artifacts struct {
+	files *source.FileSystem // of the repository
+	own   *source.FileSystem // files, without those that the source of the environment ignores
+	// regular returns the regular files of own.
+	regular func() artifact.Files
+	made    map[manifest.ID]*generated // by ArtifactGenerators
+}
+
+// newArtifacts returns the files of a repository. The source of the environment may be nothing.
+func newArtifacts(files *source.FileSystem, of manifest.Object) *artifacts {
+	ignore := ""
+	if of.Unstructured != nil {
+		ignore, _, _ = unstructured.NestedString(of.Object, "spec", "ignore")
+	}
+	own := files.InArtifact(ignore)
+	regular := func() artifact.Files {
+		all := artifact.Files{}
+		for _, name := range own.Regular("/") {
+			all[name] = source.Link{From: []string{name}}
+		}
+		return all
+	}
+	return &artifacts{files: files, own: own, regular: sync.OnceValue(regular), made: map[manifest.ID]*generated{}}
+}
+
 // generate makes the artifacts of the ArtifactGenerators among the objects of a delivery.
-func (f *following) generate(parent *Delivery, own manifest.ID) (problems []manifest.Problem) {
+func (f *following) generate(parent *Delivery) (problems []manifest.Problem) {
 	for _, o := range parent.Applied() {
 		if artifact.Is(o) {
-			problems = append(problems, f.generateBy(o, own)...)
+			problems = append(problems, f.generateBy(o)...)
 		}
 	}
 	return problems
 }
 
-func (f *following) generateBy(o manifest.Object, own manifest.ID) (problems []manifest.Problem) {
+func (f *following) generateBy(o manifest.Object) (problems []manifest.Problem) {
 	defer fault.Keep(&problems, fault.In(o.Committed()))
-	made, err := artifact.Generate(o, func(id manifest.ID) (artifact.Files, error) {
-		return f.filesOf(id, own)
-	}, func(name string) ([]byte, error) { return f.files.ReadAny("/" + name) })
-	for name, files := range made {
-		g := &generated{files: files}
-		root, isThere := files.Root()
+	files := f.sources.files
+	read := func(name string) ([]byte, error) { return files.ReadAny("/" + name) }
+	made, err := artifact.Generate(o, f.filesOf, read)
+	for name, links := range made {
+		g := &generated{files: links}
+		root, isThere := links.Root()
 		g.root = root
 		if !isThere {
 			g.isMade = true
 			g.root = path.Join(artifactsFolder, o.GetNamespace(), name)
 		}
-		g.tree = f.files.Only(files.In(g.root))
-		f.artifacts[artifact.ID(o.GetNamespace(), name)] = g
+		g.tree = files.Only(links.In(g.root))
+		f.sources.made[artifact.ID(o.GetNamespace(), name)] = g
 	}
 	if err == nil {
 		return nil
@@ -63,7 +91,7 @@ func (f *following) generateBy(o manifest.Object, own manifest.ID) (problems []m
 		why = err.Error()
 	}
 	for _, name := range artifact.Names(o) {
-		f.artifacts[artifact.ID(o.GetNamespace(), name)] = &generated{unknown: why}
+		f.sources.made[artifact.ID(o.GetNamespace(), name)] = &generated{unknown: why}
 	}
 	if refused := new(field.Error); !errors.As(err, &refused) {
 		return nil
@@ -71,7 +99,7 @@ func (f *following) generateBy(o manifest.Object, own manifest.ID) (problems []m
 	problems = problemsOfErrors([]manifest.Object{o.Own()}, []error{err})
 	for i := range problems {
 		problems[i].Code = manifest.NotFollowed
-		problems[i].Warning = own == manifest.ID{} // the files may be of another repository
+		problems[i].Warning = f.own == manifest.ID{} // the files may be of another repository
 	}
 	return problems
 }
@@ -83,36 +111,31 @@ type otherSource struct{ manifest.ID }
 func (s otherSource) Error() string { return "other repository: " + s.String() }
 
 // filesOf returns the files of a source, if it is this repository, or an artifact that is made of it.
-func (f *following) filesOf(id, own manifest.ID) (artifact.Files, error) {
-	g := f.artifacts[id]
+func (f *following) filesOf(id manifest.ID) (artifact.Files, error) {
+	g := f.sources.made[id]
 	isGit := id.Kind == "GitRepository" || id.Kind == "OCIRepository"
 	switch {
 	case g != nil && g.unknown != "":
 		return nil, errors.New(g.unknown)
 	case g != nil:
 		return g.files, nil
-	case !isGit || own != (manifest.ID{}) && id != own && !f.world.isSame(id, own):
+	case !isGit || f.own != (manifest.ID{}) && id != f.own && !f.world.isSame(id, f.own):
 		return nil, otherSource{id}
 	}
-	if f.whole == nil {
-		f.whole = artifact.Files{}
-		for _, name := range f.artifact.Regular("/") {
-			f.whole[name] = source.Link{From: []string{name}}
-		}
-	}
-	return f.whole, nil
+	return f.sources.regular(), nil
 }
 
 // resolve returns a place with its folder in the files that have it.
 func (f *following) resolve(p folder.Place) (folder.Place, *source.FileSystem) {
 	if !p.IsFlux {
-		return p, f.files
+		return p, f.sources.files
 	}
-	if g := f.artifacts[p.Source]; g != nil && g.tree != nil {
+	if g := f.sources.made[p.Source]; g != nil && g.tree != nil {
 		return p.In(g.root), g.tree
 	}
 	p = p.Included(f.world.objects[p.Source])
-	return p.Resolve(f.files, f.locate(manifest.NewProblem(p.Of, "", manifest.Value{}, "")).File), f.artifact
+	at := f.locate(manifest.NewProblem(p.Of, "", manifest.Value{}, ""))
+	return p.Resolve(f.sources.files, at.File), f.sources.own
 }
 
 // openUnmade adds the reason for unknown files of a delivery.

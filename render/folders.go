@@ -21,8 +21,8 @@ import (
 
 // open builds the folder of a delivery, unless it is of another repository, or another cluster or another environment
 // gets its objects.
-func (f *following) open(d *Delivery, files *source.FileSystem, own manifest.ID) []manifest.Problem {
-	isOther := !d.IsFlux && f.origin.IsOtherRepository(d.Application) // its folders may have the names of folders here
+func (f *following) open(d *Delivery, files *source.FileSystem) []manifest.Problem {
+	isOther := !d.IsFlux && f.world.origin.IsOtherRepository(d.Application) // its folders may have the names of folders here
 	isThere := files.IsDir(d.Folder)
 	switch {
 	case !d.IsFlux && d.Application.CheckPath() != nil:
@@ -39,7 +39,7 @@ func (f *following) open(d *Delivery, files *source.FileSystem, own manifest.ID)
 		within := source.Relative(strings.TrimPrefix(d.Folder, strings.TrimSuffix(d.artifact.root, "/")))
 		d.unknown("no such folder: " + within)
 		return warning(d.Of, fmt.Sprintf("spec.path: no folder %s in %s", within, d.Source))
-	case !isThere && (own != (manifest.ID{}) || IsFolder(f.name)):
+	case !isThere && (f.own != (manifest.ID{}) || IsFolder(f.name)):
 		message := fmt.Sprintf("spec.path: no folder %s in this repository", source.Relative(d.Folder))
 		d.unknown("no such folder: " + source.Relative(d.Folder))
 		return warning(d.Of, message)
@@ -67,7 +67,7 @@ func (f *following) isOnceMore(d *Delivery) bool {
 func (f *following) isJudgedApart(d *Delivery) bool {
 	top, _, _ := strings.Cut(source.Relative(d.Folder), "/")
 	isRendered := top == tree.Folder && !isBelow(d.Folder, f.renderedFolder()) // below, it is a delivery
-	return isRendered || entry.EnvironmentOf(f.files, d.Folder) != "" || f.hasEntry(d.Folder)
+	return isRendered || entry.EnvironmentOf(f.sources.files, d.Folder) != "" || f.hasEntry(d.Folder)
 }
 
 // openForeign builds the folder of a delivery in another source, if it may be fetched.
@@ -88,22 +88,22 @@ func (f *following) openForeign(d *Delivery, files *source.FileSystem) []manifes
 	return d.build(files.InFetched(d.Folder))
 }
 
-// isForeign reports whether another source than the environment's, own, has the folder of a place. An external
+// isForeign reports whether another source than the environment's has the folder of a place. An external
 // artifact has parts of other sources, perhaps of this repository, and a source in the world may be this repository.
-func (f *following) isForeign(p folder.Place, own manifest.ID) bool {
+func (f *following) isForeign(p folder.Place) bool {
 	isArtifact := p.Source.Kind == "ExternalArtifact"
 	of, isThere := f.world.objects[p.Source]
 	isWholeImage := p.Source.Kind == "OCIRepository" && p.Folder == "/" // it mostly has a part of a repository
 	switch {
 	case !p.IsFlux || p.IsElsewhere:
 		return false
-	case own != (manifest.ID{}) && !isArtifact:
-		return p.Source != own && !f.world.isSame(p.Source, own)
-	case f.files.IsDir(p.Folder) && !isThere:
+	case f.own != (manifest.ID{}) && !isArtifact:
+		return p.Source != f.own && !f.world.isSame(p.Source, f.own)
+	case f.sources.files.IsDir(p.Folder) && !isThere:
 		return false
-	case f.files.IsDir(p.Folder) && !isWholeImage:
+	case f.sources.files.IsDir(p.Folder) && !isWholeImage:
 		from, _ := folder.SourceOf(of) // also if it leaves out files
-		return of.GetKind() == "GitRepository" && f.origin.Elsewhere(application.Source{RepoURL: from.Repository}) != ""
+		return of.GetKind() == "GitRepository" && f.world.origin.Elsewhere(application.Source{RepoURL: from.Repository}) != ""
 	}
 	return isArtifact || isThere
 }

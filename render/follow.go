@@ -8,11 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/delivery/application"
-	"example.com/gatehouse/render/delivery/artifact"
 	"example.com/gatehouse/render/delivery/flux"
 	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/delivery/resourceset"
@@ -34,22 +30,16 @@ func (c *common) isOwn(folder string) bool {
 // renderedFolder returns the folder of the rendered files, from the root.
 func (c *common) renderedFolder() string { return path.Join("/", tree.Folder, c.name) }
 
-// following follows the deliveries of an environment to the folders of the repository.
+// following is the walk from the objects of an entry to the folders of the repository, level by level.
 type following struct {
 	*input
-	repository *Repository
-	files      *source.FileSystem
-	artifact   *source.FileSystem         // files, without those that the source of the environment ignores
-	whole      artifact.Files             // the files of artifact, once a generator needs them
-	artifacts  map[manifest.ID]*generated // of ArtifactGenerators
-	world      *world
-	have       map[manifest.ID]manifest.Object
-	ofArgo     map[manifest.ID][]manifest.Object // that were followed, by kind and name
-	foreign    []folder.Place
-	waiting    []*Delivery // sets whose inputs are in other objects
-	count      int
-	instances  func() []manifest.Object // of flux-operator, by all FluxInstances in files
-	origin     application.Origin
+	world   *world
+	sources *artifacts
+	brought *brought
+	own     manifest.ID    // the source of the environment, as far as the levels above tell
+	foreign []folder.Place // in other sources
+	waiting []*Delivery    // sets whose inputs are in other objects
+	count   int
 }
 
 // follow adds the deliveries among the applied objects of the entry, and among the objects that these deliver, from the
@@ -57,25 +47,16 @@ type following struct {
 // its own.
 func (d *Delivery) follow(repository *Repository, files *source.FileSystem) (problems []manifest.Problem) {
 	objects := d.Applied()
-	f := &following{input: d.input, repository: repository, files: files, world: newWorld(objects, d.input),
-		have: map[manifest.ID]manifest.Object{}, ofArgo: map[manifest.ID][]manifest.Object{},
-		artifacts: map[manifest.ID]*generated{},
-		origin:    d.sourceOrigin(repository, objects),
-		instances: sync.OnceValue(func() []manifest.Object { return d.instanceObjects(repository.instances()) })}
-	ignore := ""
-	for _, o := range objects {
-		f.have[o.IDInNamespace()] = o
-		if o.ID() == f.world.own {
-			ignore, _, _ = unstructured.NestedString(o.Object, "spec", "ignore")
-		}
-	}
-	f.artifact = files.InArtifact(ignore)
+	f := &following{input: d.input, world: newWorld(objects, d.input), brought: newBrought(objects)}
+	f.world.origin = d.sourceOrigin(repository, objects)
+	f.world.instances = sync.OnceValue(func() []manifest.Object { return d.instanceObjects(repository.instances()) })
+	f.sources = newArtifacts(files, f.world.objects[f.world.own])
 	for level := []*Delivery{d}; len(level) > 0 || len(f.waiting) > 0; {
-		own := f.world.own
+		f.own = f.world.own
 		var next []*Delivery
 		if len(level) == 0 {
 			for _, set := range f.waiting { // for the objects with their inputs, which are all here now
-				problems = append(problems, f.add(set, f.files, f.openSet)...)
+				problems = append(problems, f.add(set, files, f.openSet)...)
 				if set.isOpen() {
 					next = append(next, set)
 				}
@@ -83,10 +64,10 @@ func (d *Delivery) follow(repository *Repository, files *source.FileSystem) (pro
 			f.waiting = nil
 		}
 		for _, parent := range level {
-			problems = append(problems, f.generate(parent, own)...)
+			problems = append(problems, f.generate(parent)...)
 		}
 		for _, parent := range level {
-			found, isFull := f.followObjects(parent, own)
+			found, isFull := f.followObjects(parent)
 			problems = append(problems, found...)
 			if isFull {
 				return problems
@@ -128,9 +109,9 @@ func (f *following) byValues(deliveries []*Delivery) (sorted []*Delivery) {
 }
 
 // followObjects adds the deliveries among the objects of a parent. IsFull reports whether there are too many.
-func (f *following) followObjects(parent *Delivery, own manifest.ID) (problems []manifest.Problem, isFull bool) {
+func (f *following) followObjects(parent *Delivery) (problems []manifest.Problem, isFull bool) {
 	for _, o := range parent.Applied() {
-		if f.isAgain(o) {
+		if f.brought.isAgain(o) {
 			continue
 		}
 		if folder.IsSet(o) {
@@ -139,7 +120,7 @@ func (f *following) followObjects(parent *Delivery, own manifest.ID) (problems [
 				f.waiting = append(f.waiting, set)
 				continue
 			}
-			problems = append(problems, f.add(set, f.files, f.openSet)...)
+			problems = append(problems, f.add(set, f.sources.files, f.openSet)...)
 		}
 		refused := application.Read(o).Refused()
 		if parent.isSet() {
@@ -157,39 +138,26 @@ func (f *following) followObjects(parent *Delivery, own manifest.ID) (problems [
 				return append(problems, found...), true
 			}
 			problems = append(problems, checkNames(p.Of, p, p.PostBuild.Substitute)...)
-			open := func(d *Delivery, files *source.FileSystem) []manifest.Problem { return f.open(d, files, own) }
-			f.findSource(p.Source, own)
-			p, within := f.resolve(p)
-			d := &Delivery{Place: p, Parent: parent, artifact: f.artifacts[p.Source]}
-			switch {
-			case d.artifact != nil && d.artifact.unknown != "":
-				open = openUnmade
-			case d.artifact == nil && f.isForeign(p, own):
-				within = f.files
-				open = f.openForeign
-			}
-			problems = append(problems, f.add(d, within, open)...)
+			problems = append(problems, f.followPlace(parent, p)...)
 		}
 	}
 	return problems, false
 }
 
-// isAgain reports whether an object of Argo CD was followed before, with a namespace or without: Argo CD brings an
-// ApplicationSet of its own that a person applied first.
-func (f *following) isAgain(o manifest.Object) bool {
-	if !delivery.IsApplication(o) && (!folder.IsSet(o) || resourceset.Is(o)) {
-		return false
+// followPlace adds the delivery of a folder.
+func (f *following) followPlace(parent *Delivery, p folder.Place) []manifest.Problem {
+	if f.own != (manifest.ID{}) && f.own != p.Source {
+		f.world.findSource(p.Source)
 	}
-	id := manifest.ID{Kind: o.GetKind(), Name: o.GetName()}
-	isSame := func(other manifest.Object) bool {
-		return other.GetNamespace() != o.GetNamespace() && (other.GetNamespace() == "" || o.GetNamespace() == "") &&
-			reflect.DeepEqual(other.Object["spec"], o.Object["spec"])
+	p, within := f.resolve(p)
+	d := &Delivery{Place: p, Parent: parent, artifact: f.sources.made[p.Source]}
+	switch {
+	case d.artifact != nil && d.artifact.unknown != "":
+		return f.add(d, within, openUnmade)
+	case d.artifact == nil && f.isForeign(p):
+		return f.add(d, f.sources.files, f.openForeign)
 	}
-	if slices.ContainsFunc(f.ofArgo[id], isSame) {
-		return true
-	}
-	f.ofArgo[id] = append(f.ofArgo[id], o)
-	return false
+	return f.add(d, within, f.open)
 }
 
 // isWithin reports whether an object delivers the delivery, or one around it, as an Application that brings itself. Its
@@ -230,19 +198,6 @@ func (d *Delivery) guarded(open func(*Delivery, *source.FileSystem) []manifest.P
 	files *source.FileSystem) (problems []manifest.Problem) {
 	defer fault.Part(&problems, fault.In(d.Of.Committed()))()
 	return open(d, files)
-}
-
-// findSource adds a source to the world that nothing here has brought, and a FluxInstance in a file of the repository
-// makes: a delivery of this source may bring that instance.
-func (f *following) findSource(id, own manifest.ID) {
-	if _, isThere := f.world.objects[id]; isThere || own == (manifest.ID{}) || own == id {
-		return
-	}
-	for _, o := range f.instances() {
-		if o.ID() == id {
-			f.world.objects[id] = o
-		}
-	}
 }
 
 // instances returns the FluxInstances in the files of the repository.

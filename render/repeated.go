@@ -9,9 +9,43 @@ import (
 
 	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/delivery/flux"
+	"example.com/gatehouse/render/delivery/folder"
+	"example.com/gatehouse/render/delivery/resourceset"
 	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 )
+
+// brought are the objects that the deliveries of an environment have brought so far.
+type brought struct {
+	objects map[manifest.ID]manifest.Object
+	ofArgo  map[manifest.ID][]manifest.Object // that were followed, by kind and name
+}
+
+func newBrought(objects []manifest.Object) *brought {
+	b := &brought{objects: map[manifest.ID]manifest.Object{}, ofArgo: map[manifest.ID][]manifest.Object{}}
+	for _, o := range objects {
+		b.objects[o.IDInNamespace()] = o
+	}
+	return b
+}
+
+// isAgain reports whether an object of Argo CD was followed before, with a namespace or without: Argo CD brings an
+// ApplicationSet of its own that a person applied first.
+func (b *brought) isAgain(o manifest.Object) bool {
+	if !delivery.IsApplication(o) && (!folder.IsSet(o) || resourceset.Is(o)) {
+		return false
+	}
+	id := manifest.ID{Kind: o.GetKind(), Name: o.GetName()}
+	isSame := func(other manifest.Object) bool {
+		return other.GetNamespace() != o.GetNamespace() && (other.GetNamespace() == "" || o.GetNamespace() == "") &&
+			reflect.DeepEqual(other.Object["spec"], o.Object["spec"])
+	}
+	if slices.ContainsFunc(b.ofArgo[id], isSame) {
+		return true
+	}
+	b.ofArgo[id] = append(b.ofArgo[id], o)
+	return false
+}
 
 // dropRepeated marks the objects of a delivery that the environment has already, and warns of them.
 func (f *following) dropRepeated(d *Delivery) (warnings []manifest.Problem) {
@@ -24,9 +58,9 @@ func (f *following) dropRepeated(d *Delivery) (warnings []manifest.Problem) {
 		if o.GetNamespace() == "" && f.isNamespaced(o, f.world) {
 			id.Namespace = cmp.Or(d.DefaultNamespace, id.Namespace)
 		}
-		other, isRepeated := f.have[id]
+		other, isRepeated := f.brought.objects[id]
 		if !isRepeated || flux.HasVariables(id.Name+id.Namespace) { // unknown values may make another name
-			f.have[id] = o
+			f.brought.objects[id] = o
 			continue
 		}
 		d.objects[i].isRepeated = true

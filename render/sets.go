@@ -75,7 +75,7 @@ func (f *following) expandSet(d *Delivery, files *source.FileSystem) (all []*uns
 	if !d.IsFlux {
 		known := f.known.Of(d.InCluster)
 		known.Clusters = slices.Concat(f.world.clusters, known.Clusters)
-		known.Origin = f.origin
+		known.Origin = f.world.origin
 		all, err = applicationset.Expand(d.InCluster, filesOfSet{files}, known)
 		return all, nil, err
 	}

@@ -32,6 +32,9 @@ type world struct {
 	inputs   []manifest.Object               // ResourceSetInputProviders
 	scopes   map[schema.GroupKind]bool       // of custom kinds: whether they have a namespace
 	given    map[string]map[string]string    // values by the settings of the repository
+	origin   application.Origin              // tells whether a source is the tree
+	// instances returns the objects of flux-operator by all FluxInstances in files.
+	instances func() []manifest.Object
 }
 
 func newWorld(objects []manifest.Object, in *input) *world {
@@ -72,6 +75,19 @@ func (w *world) Find(id manifest.ID) (o manifest.Object, isKnown bool) {
 
 // Providers implements resourceset.World.
 func (w *world) Providers() []manifest.Object { return w.inputs }
+
+// findSource adds a source that nothing here has brought, and a FluxInstance in a file of the repository makes: a
+// delivery of this source may bring that instance.
+func (w *world) findSource(id manifest.ID) {
+	if _, isThere := w.objects[id]; isThere {
+		return
+	}
+	for _, o := range w.instances() {
+		if o.ID() == id {
+			w.objects[id] = o
+		}
+	}
+}
 
 // apply puts the objects of a delivery as they are applied in place of the ones in git.
 func (w *world) apply(d *Delivery) {
