@@ -71,7 +71,8 @@ func (f *following) generateBy(o manifest.Object) (problems []manifest.Problem) 
 	defer fault.Keep(&problems, fault.In(o.Committed()))
 	files := f.sources.files
 	read := func(name string) ([]byte, error) { return files.ReadAny("/" + name) }
-	made, err := artifact.Generate(o, f.filesOf, read)
+	file := f.locate(manifest.NewProblem(o, "", manifest.Value{}, "")).File
+	made, err := artifact.Generate(o, file, f.filesOf, read)
 	for name, links := range made {
 		g := &generated{files: links}
 		root, isThere := links.Root()

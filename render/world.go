@@ -33,6 +33,8 @@ type world struct {
 	scopes   map[schema.GroupKind]bool       // of custom kinds: whether they have a namespace
 	given    map[string]map[string]string    // values by the settings of the repository
 	origin   application.Origin              // tells whether a source is the tree
+	// addsVariables reports whether the cluster may add variables to Kustomizations.
+	addsVariables bool
 	// instances returns the objects of flux-operator by all FluxInstances in files.
 	instances func() []manifest.Object
 }
@@ -57,6 +59,7 @@ func (w *world) add(objects []manifest.Object, in *input) {
 		if applicationset.IsCluster(o) {
 			w.clusters = append(w.clusters, o)
 		}
+		w.addsVariables = w.addsVariables || flux.AddsVariables(o)
 		if resourceset.IsProvider(o) {
 			w.inputs = append(w.inputs, o)
 		}
@@ -222,7 +225,8 @@ func (d *Delivery) substitute(by folder.Place, w *world) (problems []manifest.Pr
 	p := by.PostBuild
 	outer := d.outer()
 	// Variables that are left in the object are in its objects as well.
-	isPartial := outer != nil && outer.Values == nil && flux.HasVariables(by.InCluster.Object["spec"])
+	isPartial := outer != nil && outer.Values == nil && flux.HasVariables(by.InCluster.Object["spec"]) ||
+		by.IsFlux && w.addsVariables
 	isAlways := p.SubstituteStrategy == "Always"
 	substitutes := isPartial || isAlways || len(p.Substitute)+len(p.SubstituteFrom) > 0
 	if !substitutes && (d.isEntry() || !by.IsFlux) { // the message of a variable names the place of its value

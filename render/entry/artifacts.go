@@ -36,7 +36,7 @@ func (g *graph) setArtifacts() {
 	all := map[manifest.ID][]made{}
 	for _, by := range g.generators {
 		// An error is reported where the environment makes the artifacts.
-		artifacts, _ := artifact.Generate(by.Object, func(id manifest.ID) (artifact.Files, error) {
+		artifacts, _ := artifact.Generate(by.Object, by.file, func(id manifest.ID) (artifact.Files, error) {
 			if id.Kind != "GitRepository" && id.Kind != "OCIRepository" {
 				return nil, errors.New("another source")
 			}

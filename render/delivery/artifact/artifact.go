@@ -60,9 +60,9 @@ func Names(o manifest.Object) (names []string) {
 	return names
 }
 
-// Generate returns the artifacts of an ArtifactGenerator by name. Find returns the files of a source, and read the
-// content of a file of the repository.
-func Generate(o manifest.Object, find func(manifest.ID) (Files, error),
+// Generate returns the artifacts of an ArtifactGenerator in a file of the repository by name. Find returns the files of
+// a source, and read the content of a file of the repository.
+func Generate(o manifest.Object, file string, find func(manifest.ID) (Files, error),
 	read func(name string) ([]byte, error)) (map[string]Files, error) {
 	var spec generator
 	if err := manifest.Decode(o.Object["spec"], &spec); err != nil {
@@ -81,6 +81,9 @@ func Generate(o manifest.Object, find func(manifest.ID) (Files, error),
 		files, err := find(id)
 		if err != nil {
 			return nil, err
+		}
+		if from.Kind == "OCIRepository" {
+			files = files.part(path.Dir(file), spec.names(from.Alias))
 		}
 		s.sources[from.Alias] = files
 	}
@@ -101,6 +104,41 @@ func Generate(o manifest.Object, find func(manifest.ID) (Files, error),
 		made[out.Name] = s.made
 	}
 	return made, nil
+}
+
+// names returns the files and folders of a source that the generator names, up to their patterns.
+func (g generator) names(alias string) (all []string) {
+	add := func(from string) {
+		pattern, isOf := strings.CutPrefix(from, "@"+alias+"/")
+		pattern, _, _ = strings.Cut(pattern, "{")
+		if isOf {
+			all = append(all, path.Join(slices.Collect(literals(pattern))...))
+		}
+	}
+	add(g.PathPattern)
+	for _, a := range g.Artifacts {
+		for _, op := range a.Copy {
+			add(op.From)
+		}
+	}
+	return all
+}
+
+// part returns the files of an image. It often has a part of the repository: then that is the first folder above its
+// generator that has any of some files or folders.
+func (f Files) part(above string, names []string) Files {
+	at := ""
+	for part := range strings.SplitSeq("./"+above, "/") {
+		at = path.Join(at, part)
+		within := Files{}
+		for _, name := range f.below(at) {
+			within[strings.TrimPrefix(name, strings.TrimPrefix(at+"/", "./"))] = f[name]
+		}
+		if slices.ContainsFunc(names, func(name string) bool { return within[name].From != nil || within.isFolder(name) }) {
+			return within
+		}
+	}
+	return f
 }
 
 // refusal returns an error of a field, unless it names an unknown.

@@ -65,7 +65,7 @@ func TestArtifactHasFiles(t *testing.T) {
 			if err := yaml.Unmarshal([]byte(spec), &u.Object); err != nil {
 				t.Fatal(err)
 			}
-			made, err := Generate(manifest.Object{Unstructured: u},
+			made, err := Generate(manifest.Object{Unstructured: u}, "generator.yaml",
 				func(manifest.ID) (Files, error) { return whole, nil },
 				func(name string) ([]byte, error) { return []byte(content[name]), nil })
 			if got := describe(made, err); got != test.want && (err == nil || !strings.HasPrefix(got, test.want)) {

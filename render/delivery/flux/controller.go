@@ -2,10 +2,12 @@ package flux
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -66,6 +68,31 @@ func UnsetBy(o manifest.Object) (unset Unset, isController bool) {
 		}
 	}
 	return unset, true
+}
+
+// webhook is the chart of a webhook that adds variables to each Kustomization
+// (github.com/xunholy/fluxcd-kustomize-mutating-webhook).
+const webhook = "kustomize-mutating-webhook"
+
+// AddsVariables reports whether an object makes the cluster change Kustomizations when they are applied, so that their
+// variables may have more values than git has: a webhook for them, or a release of such a webhook.
+func AddsVariables(o manifest.Object) bool {
+	switch o.GetKind() {
+	case "HelmRelease", "OCIRepository", "Application":
+		return manifest.Contains(o.Object["spec"], func(_ string, value any) bool {
+			text, _ := value.(string)
+			return path.Base(text) == webhook
+		})
+	case "MutatingWebhookConfiguration":
+		for _, of := range manifest.As[admissionv1.MutatingWebhookConfiguration](o.Unstructured).Webhooks {
+			for _, rule := range of.Rules {
+				if slices.Contains(rule.Resources, "kustomizations") {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // IsInstance reports whether an object is a FluxInstance of flux-operator.
