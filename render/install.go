@@ -25,15 +25,6 @@ import (
 	"example.com/gatehouse/render/verdict/apiserver"
 )
 
-// install returns the objects of releases whose charts are in files, as a cluster gets them.
-func (in *input) install(files *source.FileSystem, cluster func() charts.Cluster, origin application.Origin,
-	releases []release.Release) ([]*release.Installed, []manifest.Problem) {
-	return release.Installer{
-		Files: files, Cluster: cluster, Origin: origin, Memo: in.shared, Sources: in.sources,
-		Locate: in.locateText,
-	}.Install(releases)
-}
-
 // findReleases returns the charts that tools install by objects, but for other clusters with an entry of their own.
 func (c *common) findReleases(objects []manifest.Object) []release.Release {
 	isOther := func(o manifest.Object) bool { return release.Is(o) && c.isEntry(targetOf(o)) }
@@ -49,20 +40,15 @@ func (e *Environment) Install(objects []manifest.Object, repository *Repository)
 	files := repository.fileSystem()
 	root := &Delivery{input: e.root.input}
 	root.setBuilt(objects)
-	problems := root.follow(repository, files)
-	for _, d := range root.followed() {
+	by := tools{repository: repository, files: files, charts: files, cluster: e.cluster}
+	_, problems := by.deliver(root)
+	for _, d := range root.below() {
 		d.setNamespace(e.checker)
-	}
-	installed, more := root.install(files, e.cluster, e.sourceOrigin(repository, objects),
-		e.findReleases(slices.Concat(objects, root.delivered())))
-	for _, r := range installed {
-		root.addChart(r)
 	}
 	for _, d := range root.charts() {
-		d.setNamespace(e.checker)
 		d.placeInChart(e.checker)
 	}
-	return root.below(), append(more, problems...)
+	return root.below(), problems
 }
 
 // placeInChart gives each object of a release a name of a file in its chart.
@@ -82,35 +68,100 @@ func (d *Delivery) placeInChart(checker *verdict.Checker) {
 
 // deliver adds the objects that tools make of applied objects, and their CustomResourceDefinitions.
 func (b *built) deliver(repository *Repository) {
+	root := b.root
 	b.files = repository.fileSystem()
-	b.invalid = b.root.follow(repository, b.files)
-	delivered := b.root.delivered()
-	b.addDefinitions(delivered)
-	defined := definitionsIn(slices.Concat(b.root.known(), b.local))
 	b.cluster = sync.OnceValue(func() charts.Cluster { // most environments have no releases
-		return b.root.clusterOf(b.root.sources.Kustomizations[b.root.folder], defined)
+		b.addDefinitions(root.delivered())
+		return root.clusterOf(root.sources.Kustomizations[root.folder],
+			definitionsIn(slices.Concat(root.known(), b.local)))
 	})
-	var judged []manifest.Object
-	for _, d := range b.root.open() {
-		judged = append(judged, d.withDefaults()...)
+	var apart []release.Release
+	if from := root.from; from.IsChart {
+		apart = append(apart, release.Apart(b.files, root.folder, from.ValueFiles, from.IsAssumed))
 	}
-	b.releases = b.root.findReleases(judged)
-	if from := b.root.from; from.IsChart {
-		b.releases = append(b.releases, release.Apart(b.files, b.root.folder, from.ValueFiles, from.IsAssumed))
+	by := tools{repository: repository, files: b.files, charts: root.sources.FS, cluster: b.cluster}
+	releases, problems := by.deliver(root, apart...)
+	b.releases = releases
+	b.invalid = blameDeliveries(problems)
+	all := slices.Concat(root.known(), root.delivered())
+	for _, d := range root.charts() {
+		all = append(all, d.Chart.Objects...)
 	}
-	origin := b.root.sourceOrigin(repository, b.root.Applied())
-	installed, problems := b.root.install(b.root.sources.FS, b.cluster, origin, b.releases)
-	b.invalid = append(b.invalid, blameDeliveries(problems)...)
-	all := slices.Concat(b.root.known(), delivered)
-	charts := make([]*Delivery, 0, len(installed))
-	for _, r := range installed {
-		charts = append(charts, b.root.addChart(r))
-		all = append(all, r.Objects...)
-	}
-	all = append(all, b.followCharts(repository, charts)...)
-	b.root.setUnset(all)
+	root.setUnset(all)
 	b.addDefinitions(all)
-	b.addDefinitions(b.root.otherDefinitions(repository, all))
+	b.addDefinitions(root.otherDefinitions(repository, all))
+}
+
+// tools make objects of applied objects.
+type tools struct {
+	repository *Repository
+	files      *source.FileSystem // of followed folders
+	charts     *source.FileSystem
+	cluster    func() charts.Cluster // that charts are rendered for
+}
+
+// deliver adds the deliveries below a node: those of folders, those of the charts of the releases among their objects
+// and of others, and again those of the objects of these charts. Each is followed once: a chart may install itself.
+func (t tools) deliver(root *Delivery, others ...release.Release) (all []release.Release,
+	problems []manifest.Problem) {
+	installer := root.installer(t.charts, t.cluster, root.sourceOrigin(t.repository, root.Applied()))
+	var queue []*Delivery
+	install := func(releases []release.Release) {
+		installed, found := installer.Install(releases)
+		problems = append(problems, found...)
+		for _, r := range installed {
+			queue = append(queue, root.addChart(r))
+		}
+		all = append(all, releases...)
+	}
+	isSeen := map[manifest.ID]bool{}
+	isKnown := func(o manifest.Object) bool {
+		id := o.ID()
+		id.Namespace = "" // a chart leaves it to its release
+		isAgain := isSeen[id]
+		isSeen[id] = true
+		return isAgain || !Delivers(o)
+	}
+	problems = root.follow(t.repository, t.files)
+	for _, o := range slices.Concat(root.Applied(), root.delivered()) {
+		isKnown(o)
+	}
+	install(append(root.findReleases(root.judged()), others...))
+	for ; len(queue) > 0; queue = queue[1:] {
+		top := &Delivery{input: root.input}
+		top.setBuilt(slices.DeleteFunc(slices.Clone(queue[0].Chart.Objects), isKnown))
+		if len(top.objects) > 0 {
+			problems = append(problems, top.follow(t.repository, t.files)...)
+			queue[0].adopt(top)
+			install(root.findReleases(top.judged()))
+		}
+	}
+	return all, problems
+}
+
+// installer returns the installer of charts in files.
+func (in *input) installer(files *source.FileSystem, cluster func() charts.Cluster,
+	origin application.Origin) release.Installer {
+	return release.Installer{Files: files, Cluster: cluster, Origin: origin, Memo: in.shared, Sources: in.sources,
+		Locate: in.locateText}
+}
+
+// judged returns the objects of the delivery, and of the folders and sets below it, as the releases among them are
+// judged.
+func (d *Delivery) judged() (all []manifest.Object) {
+	for _, each := range d.open() {
+		all = append(all, each.withDefaults()...)
+	}
+	return all
+}
+
+// adopt takes the children of another node.
+func (d *Delivery) adopt(other *Delivery) {
+	d.stays = "a chart makes it"
+	for _, child := range other.Children {
+		child.Parent = d
+		d.Children = append(d.Children, child)
+	}
 }
 
 // addDefinitions adds the CustomResourceDefinitions among objects to local, unless there is one of the name.

@@ -133,7 +133,7 @@ func (e *Environment) startingCharts() []*Delivery {
 		}
 		isThere := map[string]bool{}
 		only := []release.Release{d.Chart.Release}
-		starting, _ := e.root.install(e.root.sources.FS, empty, application.Origin{}, only)
+		starting, _ := e.root.installer(e.root.sources.FS, empty, application.Origin{}).Install(only)
 		for _, o := range starting[0].Objects {
 			isThere[o.Origin] = true
 		}

@@ -160,7 +160,7 @@ func buildObjects(paths *Paths, m *memo.Memo) ([]manifest.Object, error) {
 			return objects, err
 		}
 	}
-	return buildFolder(paths.Sources.FS, paths.Folder)
+	return buildOnce(m, paths.Sources.FS, paths.Folder)
 }
 
 // mute discards kustomize's warnings until unmute.

@@ -79,3 +79,37 @@ func TestFoldedTextIsAsItsToolReadsIt(t *testing.T) {
 		}
 	}
 }
+
+// A folder is built again only if a file changes that its build saw.
+func TestMemoBuildsASmallFolderOnce(t *testing.T) {
+	const kustomization = "-- environments/prod/kustomization.yaml --\nresources: [../../base]\npatches: [{path: patch.yaml}]\n"
+	const base = "-- base/kustomization.yaml --\nresources: [a.yaml]\n"
+	const object = "-- base/a.yaml --\n{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: b}}\n"
+	const patch = "-- environments/prod/patch.yaml --\n{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {c: d}}\n"
+	m := &memo.Memo{}
+	build := func(archive string) manifest.Object {
+		s := readSources(t, t.TempDir(), txtar.Parse([]byte(archive)))
+		built, problems := Build(FindPaths(s, prod), m)
+		if len(problems) > 0 || len(built) != 1 {
+			t.Fatalf("%s\n%v %v", archive, built, problems)
+		}
+		return built[0]
+	}
+	first := build(kustomization + base + object + patch)
+	for change, test := range map[string]struct {
+		archive string
+		isBuilt bool
+	}{
+		"nothing":                {kustomization + base + object + patch, false},
+		"a file that none loads": {kustomization + base + object + patch + "-- base/b.yaml --\nx\n", false},
+		"an object":              {kustomization + base + strings.Replace(object, "a: b", "a: c", 1) + patch, true},
+		"a patch":                {kustomization + base + object + strings.Replace(patch, "c: d", "c: e", 1), true},
+		"a base":                 {kustomization + base + "nameSuffix: -b\n" + object + patch, true},
+		"an overlay":             {kustomization + "nameSuffix: -b\n" + base + object + patch, true},
+	} {
+		again := build(test.archive)
+		if isBuilt := again.Unstructured != first.Unstructured; isBuilt != test.isBuilt {
+			t.Errorf("with a change of %s it is built again: %t", change, isBuilt)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/test/sources"
 )
 
@@ -62,5 +63,45 @@ func TestLooksTellWhatIsConsumed(t *testing.T) {
 	}
 	if got := noted.Consumed(); !slices.Equal(got, []string{"a/read.yaml"}) {
 		t.Errorf("consumes %q", got)
+	}
+}
+
+// A replay sees what the readings saw, and tells it apart from any other content.
+func TestReplayTellsContentApart(t *testing.T) {
+	const before = "-- a/read.yaml --\na\n-- a/seen.yaml --\nb\n-- a/other.yaml --\nc\n"
+	open := func(archive string) *source.FileSystem {
+		_, files := sources.Open(t, t.TempDir(), txtar.Parse([]byte(archive)).Files)
+		return files.With(map[string][]byte{"/a/made.yaml": []byte(strings.Repeat("d", strings.Count(archive, "made")))})
+	}
+	read := func(files *source.FileSystem) {
+		for _, name := range []string{"/a/read.yaml", "/a/made.yaml"} {
+			if _, err := files.ReadFile(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, _ = files.Exists("/a/seen.yaml"), files.Exists("/a/gone.yaml")
+	}
+	noting, noted := open(before).Noting()
+	read(noting)
+	saw := noting.Replay(noted)
+	for change, test := range map[string]struct {
+		archive string
+		isSame  bool
+	}{
+		"nothing":                          {before, true},
+		"a file that is looked for":        {strings.Replace(before, "\nb\n", "\nx\n", 1), true},
+		"a file that nothing looks for":    {strings.Replace(before, "\nc\n", "\nx\n", 1), true},
+		"a file that is read":              {strings.Replace(before, "\na\n", "\nx\n", 1), false},
+		"content in place of a file":       {before + "made", false},
+		"a file that was not there":        {before + "-- a/gone.yaml --\n", false},
+		"a file that is not there anymore": {strings.Replace(before, "seen", "was", 1), false},
+	} {
+		again, notedAgain := open(test.archive).Noting()
+		if isSame := again.Replay(noted) == saw; isSame != test.isSame {
+			t.Errorf("with a change of %s the same is seen: %t", change, isSame)
+		}
+		if got, want := notedAgain.Consumed(), noted.Consumed(); test.isSame && !slices.Equal(got, want) {
+			t.Errorf("with a change of %s the replay consumes %q, want %q", change, got, want)
+		}
 	}
 }
