@@ -147,16 +147,16 @@ func (i Installer) hasChart(at string) bool {
 	return err == nil
 }
 
-// top returns the folder that has the repository of a source of an Application, if it is here or fetched.
-func (i Installer) top(s application.Source) (top string, isThere bool) {
+// top returns the folder that has the repository of a source of an Application, or the error of fetching it.
+func (i Installer) top(s application.Source) (top string, notFetched error) {
 	if i.Origin.Elsewhere(s) == "" {
-		return "/", true
+		return "/", nil
 	}
 	got, err := i.Files.Fetch(folder.SourceOfApplication(s))
 	if err != nil {
-		return "", false
+		return "", err
 	}
-	return folder.Top(i.Files, got), true
+	return folder.Top(i.Files, got), nil
 }
 
 // inSource returns the release of a chart in a source of Flux with the place of its files. A source that nothing here

@@ -11,6 +11,7 @@ import (
 
 	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source/fetched"
 	"example.com/gatehouse/test/sources"
 )
 
@@ -153,7 +154,12 @@ func TestFilesOfValues(t *testing.T) {
 		"nothing, as declared":  {"{valueFiles: ['x*.yaml'], ignoreMissingValueFiles: true}", ""},
 	} {
 		o := objects(t, "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web}\nspec: {sources: [{path: app, repoURL: u, helm: "+test.helm+"}, {ref: v, repoURL: u}, {ref: o, repoURL: other}]}")
-		topOf := func(s application.Source) (string, bool) { return "/", s.RepoURL == "u" }
+		topOf := func(s application.Source) (string, error) {
+			if s.RepoURL == "u" {
+				return "/", nil
+			}
+			return "", fetched.ErrNotFetching
+		}
 		r, err := Find(o, false)[0].withFiles(files, application.Origin{}, topOf)
 		got := strings.Join(r.Files, " ")
 		if len(r.Unknown) > 0 {
