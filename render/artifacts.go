@@ -41,8 +41,9 @@ func (f *following) generate(parent *Delivery, own manifest.ID) (problems []mani
 
 func (f *following) generateBy(o manifest.Object, own manifest.ID) (problems []manifest.Problem) {
 	defer fault.Keep(&problems, fault.In(o.Committed()))
-	made, err := artifact.Generate(o, func(id manifest.ID) (artifact.Files, error) {
-		return f.filesOf(id, own)
+	file := f.locate(manifest.NewProblem(o.Committed(), "", manifest.Value{}, "")).File
+	made, err := artifact.Generate(o, func(id manifest.ID, copied []string) (artifact.Files, error) {
+		return f.filesOf(id, own, folder.TopOf(f.files, id.Kind, file, copied))
 	}, func(name string) ([]byte, error) { return f.files.ReadAny("/" + name) })
 	for name, files := range made {
 		g := &generated{files: files}
@@ -82,8 +83,8 @@ type otherSource struct{ manifest.ID }
 // Error implements error.
 func (s otherSource) Error() string { return "other repository: " + s.String() }
 
-// filesOf returns the files of a source, if it is this repository, or an artifact that is made of it.
-func (f *following) filesOf(id, own manifest.ID) (artifact.Files, error) {
+// filesOf returns the files of a source, if it is this repository, or a folder of it, or an artifact that is made of it.
+func (f *following) filesOf(id, own manifest.ID, top string) (artifact.Files, error) {
 	g := f.artifacts[id]
 	isGit := id.Kind == "GitRepository" || id.Kind == "OCIRepository"
 	switch {
@@ -94,13 +95,10 @@ func (f *following) filesOf(id, own manifest.ID) (artifact.Files, error) {
 	case !isGit || own != (manifest.ID{}) && id != own && !f.world.isSame(id, own):
 		return nil, otherSource{id}
 	}
-	if f.whole == nil {
-		f.whole = artifact.Files{}
-		for _, name := range f.artifact.Regular("/") {
-			f.whole[name] = source.Link{From: []string{name}}
-		}
+	if f.whole[top] == nil {
+		f.whole[top] = artifact.FilesIn(top, f.artifact.Regular("/"))
 	}
-	return f.whole, nil
+	return f.whole[top], nil
 }
 
 // resolve returns a place with its folder in the files that have it.

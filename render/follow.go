@@ -40,7 +40,7 @@ type following struct {
 	repository *Repository
 	files      *source.FileSystem
 	artifact   *source.FileSystem         // files, without those that the source of the environment ignores
-	whole      artifact.Files             // the files of artifact, once a generator needs them
+	whole      map[string]artifact.Files  // the files of artifact by their top folder, once a generator needs them
 	artifacts  map[manifest.ID]*generated // of ArtifactGenerators
 	world      *world
 	have       map[manifest.ID]manifest.Object
@@ -59,7 +59,7 @@ func (d *Delivery) follow(repository *Repository, files *source.FileSystem) (pro
 	objects := d.Applied()
 	f := &following{input: d.input, repository: repository, files: files, world: newWorld(objects, d.input),
 		have: map[manifest.ID]manifest.Object{}, ofArgo: map[manifest.ID][]manifest.Object{},
-		artifacts: map[manifest.ID]*generated{},
+		artifacts: map[manifest.ID]*generated{}, whole: map[string]artifact.Files{},
 		origin:    d.sourceOrigin(repository, objects),
 		instances: sync.OnceValue(func() []manifest.Object { return d.instanceObjects(repository.instances()) })}
 	ignore := ""

@@ -5,6 +5,7 @@ import (
 	"path"
 
 	"example.com/gatehouse/render/delivery/artifact"
+	"example.com/gatehouse/render/delivery/folder"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
 )
@@ -27,20 +28,25 @@ func (g *graph) setArtifacts() {
 	if len(g.generators) == 0 {
 		return
 	}
-	whole := artifact.Files{}
+	var names []string
 	for _, f := range g.listed {
 		if !f.isDir {
-			whole[f.name] = source.Link{From: []string{f.name}}
+			names = append(names, f.name)
 		}
 	}
+	whole := map[string]artifact.Files{} // by their top folder
 	all := map[manifest.ID][]made{}
 	for _, by := range g.generators {
 		// An error is reported where the environment makes the artifacts.
-		artifacts, _ := artifact.Generate(by.Object, func(id manifest.ID) (artifact.Files, error) {
+		artifacts, _ := artifact.Generate(by.Object, func(id manifest.ID, copied []string) (artifact.Files, error) {
 			if id.Kind != "GitRepository" && id.Kind != "OCIRepository" {
 				return nil, errors.New("another source")
 			}
-			return whole, nil
+			top := folder.TopOf(g.files, id.Kind, by.file, copied)
+			if whole[top] == nil {
+				whole[top] = artifact.FilesIn(top, names)
+			}
+			return whole[top], nil
 		}, g.ReadFile)
 		for name, files := range artifacts {
 			id := artifact.ID(by.GetNamespace(), name)

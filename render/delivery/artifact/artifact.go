@@ -60,9 +60,9 @@ func Names(o manifest.Object) (names []string) {
 	return names
 }
 
-// Generate returns the artifacts of an ArtifactGenerator by name. Find returns the files of a source, and read the
-// content of a file of the repository.
-func Generate(o manifest.Object, find func(manifest.ID) (Files, error),
+// Generate returns the artifacts of an ArtifactGenerator by name. Find returns the files of a source, of which some
+// folders are copied, and read the content of a file of the repository.
+func Generate(o manifest.Object, find func(id manifest.ID, copied []string) (Files, error),
 	read func(name string) ([]byte, error)) (map[string]Files, error) {
 	var spec generator
 	if err := manifest.Decode(o.Object["spec"], &spec); err != nil {
@@ -78,7 +78,7 @@ func Generate(o manifest.Object, find func(manifest.ID) (Files, error),
 		if id.Namespace == "" {
 			id.Namespace = o.GetNamespace()
 		}
-		files, err := find(id)
+		files, err := find(id, spec.copied(from.Alias))
 		if err != nil {
 			return nil, err
 		}
@@ -101,6 +101,19 @@ func Generate(o manifest.Object, find func(manifest.ID) (Files, error),
 		made[out.Name] = s.made
 	}
 	return made, nil
+}
+
+// copied returns the folders of a source that the copied files are in, as far as patterns name them.
+func (g generator) copied(alias string) (folders []string) {
+	for _, out := range g.Artifacts {
+		for _, op := range out.Copy {
+			within, isOf := strings.CutPrefix(op.From, "@"+alias+"/")
+			if in := path.Dir(path.Join(slices.Collect(literals(within))...)); isOf && in != "." {
+				folders = append(folders, in)
+			}
+		}
+	}
+	return folders
 }
 
 // refusal returns an error of a field, unless it names an unknown.
@@ -186,6 +199,18 @@ func (f Files) folders() (all []string) {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// FilesIn returns the files of a repository, by their names from its root, that are in a folder.
+func FilesIn(folder string, names []string) Files {
+	files := Files{}
+	above := strings.TrimPrefix(folder+"/", "/")
+	for _, name := range names {
+		if within, isBelow := strings.CutPrefix(name, above); isBelow {
+			files[within] = source.Link{From: []string{name}}
+		}
+	}
+	return files
 }
 
 // In returns the files as they are in a folder, from the root.

@@ -66,7 +66,7 @@ func TestArtifactHasFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			made, err := Generate(manifest.Object{Unstructured: u},
-				func(manifest.ID) (Files, error) { return whole, nil },
+				func(manifest.ID, []string) (Files, error) { return whole, nil },
 				func(name string) ([]byte, error) { return []byte(content[name]), nil })
 			if got := describe(made, err); got != test.want && (err == nil || !strings.HasPrefix(got, test.want)) {
 				t.Errorf("got %s\nwant %s", got, test.want)

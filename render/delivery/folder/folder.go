@@ -205,6 +205,18 @@ func (p Place) Included(source manifest.Object) Place {
 	return p
 }
 
+// TopOf returns the folder of the repository that a source has, by some folders of the source that an object in a file
+// names: empty for all of the repository, see Resolve.
+func TopOf(files *source.FileSystem, sourceKind, file string, named []string) string {
+	for _, name := range named {
+		resolved := Resolve(files, sourceKind, path.Dir(file), name)
+		if top, isPart := strings.CutSuffix(resolved, "/"+name); isPart {
+			return top
+		}
+	}
+	return ""
+}
+
 // Resolve returns the path of a folder of a source from the root. An artifact often has a part of the repository: then
 // it is in the first folder above its object that has the path.
 func Resolve(files *source.FileSystem, sourceKind, above, name string) string {
