@@ -171,7 +171,8 @@ func (r *reader) add(name string, data []byte) error {
 		return r.unpack(strings.TrimSuffix(name, ".tgz")+archived, data)
 	}
 	f := &archive.BufferedFile{Name: name, Data: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))}
-	if r.found = append(r.found, f); len(f.Data) > 0 {
+	r.found = append(r.found, f)
+	if len(f.Data) > 0 {
 		r.paths[&f.Data[0]] = path.Join(r.root, strings.ReplaceAll(name, archived, ".tgz"))
 	}
 	return nil
