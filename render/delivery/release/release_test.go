@@ -220,3 +220,20 @@ func TestNullsOfHelmReleases(t *testing.T) {
 		}
 	}
 }
+
+// source-controller joins the URL of a registry and the name of a chart.
+func TestChartsOfRegistriesHaveFolders(t *testing.T) {
+	o := objects(t, `apiVersion: source.toolkit.fluxcd.io/v1
+kind: HelmRepository
+metadata: {name: actions, namespace: dev}
+spec: {type: oci, url: "oci://ghcr.io/actions/"}
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: runners, namespace: dev}
+spec: {chart: {spec: {chart: charts/gha-runner-scale-set, version: 0.9.3, sourceRef: {kind: HelmRepository, name: actions}}}}`)
+	r := Find(o, true)[0]
+	if r.Chart != "gha-runner-scale-set" || r.Repository != "oci://ghcr.io/actions/charts" {
+		t.Errorf("chart %s of %s", r.Chart, r.Repository)
+	}
+}
