@@ -166,6 +166,9 @@ func (i Installer) inSource(r Release) Release {
 		return r
 	}
 	from, reason := folder.SourceOf(r.source)
+	if reason == "" && textAt(r.source, "spec", "ignore") != "" {
+		reason = "its source leaves out files"
+	}
 	revision := cmp.Or(from.Version, from.Range)
 	if valueAt(r.source, "spec", "ref") == nil {
 		revision = "" // its master may be our main
