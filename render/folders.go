@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"example.com/gatehouse/render/delivery"
 	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/delivery/folder"
@@ -85,7 +87,8 @@ func (f *following) openForeign(d *Delivery, files *source.FileSystem) []manifes
 	if problems := d.fetch(files, from); problems != nil {
 		return problems
 	}
-	return d.build(files.InFetched(d.Folder))
+	ignore, _, _ := unstructured.NestedString(f.world.objects[d.Source].Object, "spec", "ignore")
+	return d.build(files.InFetched(d.Folder, ignore))
 }
 
 // isForeign reports whether another source than the environment's has the folder of a place. An external
@@ -102,7 +105,7 @@ func (f *following) isForeign(p folder.Place) bool {
 	case f.sources.files.IsDir(p.Folder) && !isThere:
 		return false
 	case f.sources.files.IsDir(p.Folder) && !isWholeImage:
-		from, _ := folder.SourceOf(of) // also if it leaves out files
+		from, _ := folder.SourceOf(of)
 		return of.GetKind() == "GitRepository" && f.world.origin.Elsewhere(application.Source{RepoURL: from.Repository}) != ""
 	}
 	return isArtifact || isThere

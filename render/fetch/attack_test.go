@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -282,5 +283,157 @@ func TestGitFetchesNoMoreThanABound(t *testing.T) {
 	end()
 	if <-other.Done(); !errors.Is(context.Cause(other), context.Canceled) {
 		t.Error(context.Cause(other))
+	}
+}
+
+// A repository that is trusted by its host may have anything in it, and its server may answer anything.
+func TestGitTakesNothingButFiles(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	other := record(t, http.NotFound)
+	dir := t.TempDir()
+	marker := filepath.Join(dir, "ran")
+	sh(t, dir, fmt.Sprintf(`git init -q -b main apps; cd apps
+		git config filter.x.smudge 'touch %[1]s'; printf 'touch %[1]s' > .git/hooks/post-checkout; chmod +x .git/hooks/post-checkout
+		echo '* filter=x diff=x merge=x export-subst' > .gitattributes; echo '$Format:%%H$' > a.yaml
+		printf '[submodule "s"]\n\tpath = s\n\turl = %[2]s/s.git\n' > .gitmodules
+		printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%[3]s\nsize 3\n' > large
+		printf '[lfs]\n\turl = %[2]s/lfs\n\tfetchinclude = *\n' > .lfsconfig
+		git add -A; git update-index --add --cacheinfo 160000,%[4]s,s; git commit -qm 1`,
+		marker, other.URL, strings.Repeat("0", 64), strings.Repeat("1", 40)))
+	// The tree of the change has a repository around it, with settings that no command of ours reads.
+	tree := t.TempDir()
+	sh(t, tree, fmt.Sprintf(`git init -q; git config core.sshCommand 'touch %[1]s'; git config core.fsmonitor 'touch %[1]s'
+		git config url.%[2]s/.insteadOf http://; git config credential.helper '!touch %[1]s'
+		git config http.proxy %[2]s; git config core.gitProxy 'touch %[1]s'; git config core.alternateRefsCommand 'touch %[1]s'`,
+		marker, other.URL))
+	t.Chdir(tree)
+	repository := serveGit(t, dir) + "/apps/.git"
+	f := fetcherFor(t, t.TempDir(), &Trust{Base: named(repository)})
+	files, err := f.Fetch(fetched.Source{Repository: repository, IsGit: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	within := strings.TrimPrefix(files.Path, "/"+fetched.Folder+"/")
+	content, err := f.ReadFile(within + "/a.yaml")
+	if err != nil || string(content) != "$Format:%H$\n" {
+		t.Errorf("a.yaml has %q, %v", content, err)
+	}
+	if content, err := f.ReadFile(within + "/large"); err != nil || !strings.HasPrefix(string(content), "version https://git-lfs") {
+		t.Errorf("large has %q, %v", content, err)
+	}
+	if entries, _ := f.ReadDir(within + "/s"); len(entries) > 0 {
+		t.Errorf("the submodule has %v", namesOf(entries))
+	}
+	if _, err := os.Lstat(marker); err == nil {
+		t.Error("a program ran")
+	}
+	if asked := other.requests(); len(asked) > 0 {
+		t.Errorf("asked %v", asked)
+	}
+}
+
+// A server of git as files may name other servers for its objects.
+func TestGitAsksNoAlternateServer(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	t.Setenv("HOME", t.TempDir())
+	dir := t.TempDir()
+	sh(t, dir, `git init -q -b main apps; cd apps; echo x > x; git add .; git commit -qm 1; git update-server-info; mv .git/objects elsewhere; mkdir -p .git/objects/info`)
+	other := record(t, http.NotFound)
+	for _, name := range []string{"http-alternates", "alternates"} {
+		if err := os.WriteFile(filepath.Join(dir, "apps/.git/objects/info", name), []byte(other.URL+"/objects\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own := record(t, http.FileServer(http.Dir(dir)).ServeHTTP)
+	repository := own.URL + "/apps/.git"
+	for _, trust := range []*Trust{{Base: named(repository)}, {Base: named(repository, other.URL)}} {
+		if _, err := fetcherFor(t, t.TempDir(), trust).Fetch(fetched.Source{Repository: repository, IsGit: true}); err == nil {
+			t.Error("a repository without objects is fetched")
+		}
+		if asked := own.requests(); !slices.Contains(asked, "/apps/.git/objects/info/http-alternates") {
+			t.Errorf("asked %v", asked)
+		}
+		if asked := other.requests(); len(asked) > 0 {
+			t.Errorf("asked %v", asked)
+		}
+	}
+}
+
+// The manifest of an artifact names its layers, and nothing else than their digests counts.
+func TestManifestsLeadNowhere(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	other := record(t, http.NotFound)
+	layer := archive(t, "web", "1.0.0", "")
+	digest := digestOf(layer)
+	manifest := ""
+	own := record(t, func(w http.ResponseWriter, r *http.Request) {
+		switch dir, base := filepath.Split(r.URL.Path); {
+		case strings.HasSuffix(dir, "/manifests/"):
+			w.Header().Set("Content-Type", "application/vnd.oci.image.manifest.v1+json")
+			_, _ = io.WriteString(w, manifest)
+		case base == digestOf([]byte("other")):
+			_, _ = w.Write(layer)
+		case base == digest:
+			_, _ = io.WriteString(w, "other content")
+		default:
+			http.NotFound(w, r)
+		}
+	})
+	of := func(digest string, size int, more string) string {
+		return fmt.Sprintf(`{"layers": [{"digest": %q, "size": %d%s}]}`, digest, size, more)
+	}
+	for name, test := range map[string]struct{ manifest, digest, wants string }{
+		"a foreign layer": {of("sha256:"+strings.Repeat("2", 64), 3, fmt.Sprintf(`, "urls": [%q], "mediaType":
+			"application/vnd.docker.image.rootfs.foreign.diff.tar.gzip"`, other.URL+"/layer")), "", "not found"},
+		"a layer of another digest":    {of(digestOf([]byte("other")), len(layer), ""), "", "mismatch"},
+		"a layer of another content":   {of(digest, len(layer), ""), "", ""},
+		"a digest that is none":        {of("sha256:../../../../etc/passwd", 3, ""), "", ""},
+		"a digest of another function": {of("md5:d41d8cd98f00b204e9800998ecf8427e", 0, ""), "", ""},
+		"a size below zero":            {of(digest, -1, ""), "", "is over"},
+		"a size beyond the bound":      {of(digest, maxAnswer+1, ""), "", "is over"},
+		"a list of manifests": {fmt.Sprintf(`{"manifests": [{"digest": %q, "size": %d}]}`, digest, len(layer)), "",
+			"has no layer"},
+		"a manifest of another digest": {of(digest, len(layer), ""), digestOf([]byte("x")), "mismatch"},
+		"a manifest without end":       {strings.Repeat(" ", maxManifest+1), "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			manifest = test.manifest
+			cache := t.TempDir()
+			f := fetcherFor(t, cache, &Trust{Base: named("oci://" + own.host)})
+			_, err := f.Fetch(fetched.Source{Repository: "oci://" + own.host + "/team", Chart: "web", Version: "1.0.0",
+				Manifest: test.digest, IsPlain: true})
+			if err == nil || !strings.Contains(err.Error(), test.wants) {
+				t.Errorf("%v, want %s", err, test.wants)
+			}
+			if asked := other.requests(); len(asked) > 0 {
+				t.Errorf("asked %v", asked)
+			}
+			if kept, _ := filepath.Glob(filepath.Join(cache, "*/*/*")); len(kept) > 0 {
+				t.Errorf("the cache has %v", kept)
+			}
+		})
+	}
+}
+
+// The caches of all repositories of a user are one: what a server may say without TLS is not what it says with it.
+func TestTheCacheTellsSourcesApart(t *testing.T) {
+	seen := map[string]fetched.Source{}
+	for _, from := range []fetched.Source{
+		{Repository: "oci://a/b", Chart: "web", Version: "1.0.0"}, {Repository: "oci://a/b", Chart: "web", Version: "1.0.0", IsPlain: true},
+		{Repository: "oci://a", Chart: "b/web", Version: "1.0.0"}, {Repository: "oci://a/b", Version: "1.0.0"},
+		{Repository: "https://a/b", Chart: "web", Version: "1.0.0"}, {Repository: "http://a/b", Chart: "web", Version: "1.0.0"},
+		{Repository: "https://a/b", IsGit: true, Version: strings.Repeat("0", 40)}, {Repository: "https://a/b", Version: strings.Repeat("0", 40)},
+	} {
+		file := sourceFile(from)
+		if other, is := seen[file]; is {
+			t.Errorf("%+v is %+v", from, other)
+		}
+		seen[file] = from
 	}
 }

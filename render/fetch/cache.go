@@ -59,7 +59,7 @@ func folderOf(digest string) string { return strings.TrimPrefix(digest, "sha256:
 type known struct{ Resolved, Digest string }
 
 func sourceFile(from fetched.Source) string {
-	key, _ := json.Marshal([]any{from.Repository, from.Chart, from.Version, from.Manifest, from.IsGit})
+	key, _ := json.Marshal([]any{from.Repository, from.Chart, from.Version, from.Manifest, from.IsGit, from.IsPlain})
 	return path.Join("sources", fmt.Sprintf("%x", sha256.Sum256(key)))
 }
 

@@ -37,12 +37,14 @@ type program struct {
 func findGit() program {
 	found, _ := exec.LookPath("git") // running it without says so
 	environ := slices.DeleteFunc(os.Environ(), func(variable string) bool {
-		name, _, _ := strings.Cut(variable, "=")
-		return strings.HasPrefix(name, "GIT_") && !strings.HasPrefix(name, "GIT_SSH") && name != "GIT_ASKPASS" &&
-			!strings.HasPrefix(name, "GIT_CONFIG")
+		isOfCaller := func(prefix string) bool { return strings.HasPrefix(variable, prefix) }
+		return strings.HasPrefix(variable, "GIT_") && !slices.ContainsFunc(connecting, isOfCaller)
 	})
 	return program{found, environ}
 }
+
+// connecting are the variables of git by which a caller connects to a server. The others are about a repository.
+var connecting = []string{"GIT_ASKPASS=", "GIT_CONFIG", "GIT_HTTP_PROXY_", "GIT_PROXY_", "GIT_SSH", "GIT_SSL_"}
 
 // run runs git in a folder without a work tree: no hook, no filter, and no setting of a repository has a part in it.
 // It uses the credentials of the caller.

@@ -124,6 +124,23 @@ func TestGitAsksNoOtherHostOrProgram(t *testing.T) {
 	}
 }
 
+func TestGitConnectsAsItsCallerDoes(t *testing.T) {
+	for _, name := range []string{"GIT_SSL_CAINFO", "GIT_SSH_COMMAND", "GIT_CONFIG_GLOBAL", "GIT_ASKPASS"} {
+		t.Setenv(name, "x")
+	}
+	for _, name := range []string{"GIT_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_TRACE", "GIT_ALLOW_PROTOCOL"} {
+		t.Setenv(name, "y")
+	}
+	for _, variable := range findGit().environ {
+		if strings.HasPrefix(variable, "GIT_") && strings.HasSuffix(variable, "=y") {
+			t.Errorf("has %s", variable)
+		}
+	}
+	if environ := findGit().environ; !slices.Contains(environ, "GIT_SSL_CAINFO=x") || !slices.Contains(environ, "GIT_SSH_COMMAND=x") {
+		t.Errorf("has %v", environ)
+	}
+}
+
 func TestUnpackingStaysInItsFolder(t *testing.T) {
 	var content bytes.Buffer
 	w := tar.NewWriter(&content)

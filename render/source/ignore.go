@@ -29,14 +29,18 @@ type ignoring struct {
 func (f *FileSystem) InArtifact(ignore string) *FileSystem { return f.inArtifact("", ignore) }
 
 // InFetched is InArtifact for the source that has a fetched folder.
-func (f *FileSystem) InFetched(folder string) *FileSystem {
-	return f.inArtifact(fetched.Top(folder), "")
+func (f *FileSystem) InFetched(folder, ignore string) *FileSystem {
+	return f.inArtifact(fetched.Top(folder), ignore)
 }
 
 func (f *FileSystem) inArtifact(top, ignore string) *FileSystem {
 	artifact := f.With(nil)
+	var domain []string // of the patterns
+	if top != "" {
+		domain = strings.Split(Relative(top), "/")
+	}
 	artifact.ignoring = &ignoring{files: f, file: sourceignore.IgnoreFile, top: top,
-		own:      sourceignore.ReadPatterns(strings.NewReader(ignore), nil),
+		own:      sourceignore.ReadPatterns(strings.NewReader(ignore), domain),
 		patterns: map[string][]gitignore.Pattern{}, ignored: map[string]bool{}}
 	return artifact
 }

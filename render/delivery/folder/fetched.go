@@ -16,7 +16,7 @@ import (
 // SourceOf returns the files that a source of Flux has, or the reason why these are not fetched.
 func SourceOf(o manifest.Object) (from fetched.Source, reason string) {
 	var spec struct {
-		URL, Ignore            string
+		URL                    string
 		Ref                    struct{ Branch, Tag, SemVer, SemverFilter, Name, Commit, Digest string }
 		Include, LayerSelector any
 		RecurseSubmodules      bool
@@ -28,7 +28,7 @@ func SourceOf(o manifest.Object) (from fetched.Source, reason string) {
 	}
 	from = fetched.Source{Repository: spec.URL, Range: spec.Ref.SemVer}
 	switch {
-	case spec.Ignore != "" || len(spec.SparseCheckout) > 0:
+	case len(spec.SparseCheckout) > 0:
 		return from, "its source leaves out files"
 	case spec.Include != nil || spec.RecurseSubmodules:
 		return from, "its source has files of several repositories"

@@ -17,6 +17,7 @@ import (
 	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/source"
+	"example.com/gatehouse/render/source/fetched"
 )
 
 // ofApplication returns the releases of an Application. Whether a folder has a chart, and which values, files tell: see
@@ -44,8 +45,8 @@ func ofApplication(o manifest.Object) (all []Release) {
 	return all
 }
 
-// topOf returns the folder that has the repository of a source, if it is here or fetched.
-type topOf func(s application.Source) (top string, isThere bool)
+// topOf returns the folder that has the repository of a source, or the error of fetching it.
+type topOf func(s application.Source) (top string, notFetched error)
 
 // errNoChart is the error of a source that has no chart.
 var errNoChart = errors.New("no chart")
@@ -55,8 +56,8 @@ var errNoChart = errors.New("no chart")
 func (r Release) withFiles(files *source.FileSystem, origin application.Origin, topOf topOf) (Release, error) {
 	s := *r.application
 	if s.Chart == "" {
-		top, isThere := topOf(s)
-		if !isThere || s.CheckPath() != nil {
+		top, err := topOf(s)
+		if err != nil || s.CheckPath() != nil {
 			return r, errNoChart
 		}
 		s.Top = top
@@ -205,10 +206,10 @@ func (r *Release) valueFile(s application.Source, written, field string, topOf t
 	ref, isRef := s.Refs[first]
 	text := written
 	top := path.Join("/", s.Top)
-	isThere := true
+	var notFetched error
 	if isRef {
 		text = "/" + within // Argo CD finds the source before it replaces variables
-		top, isThere = topOf(ref)
+		top, notFetched = topOf(ref)
 	}
 	expanded := r.expand(s, text, field)
 	name := expanded.Text
@@ -225,11 +226,15 @@ func (r *Release) valueFile(s application.Source, written, field string, topOf t
 		at = path.Clean(name)
 	}
 	isOutside := isInArchive && !filepath.IsLocal(name) || path.IsAbs(at) && !source.IsWithin(at, top)
-	if expanded.Unknown || strings.Contains(name, "://") || !isThere || isOutside {
-		r.Unknown = append(r.Unknown, written)
-		return valueFile{written: written}
+	if !expanded.Unknown && !strings.Contains(name, "://") && notFetched == nil && !isOutside {
+		return valueFile{at, written}
 	}
-	return valueFile{at, written}
+	unknown := written
+	if notFetched != nil && !errors.Is(notFetched, fetched.ErrNotFetching) {
+		unknown += ": " + notFetched.Error()
+	}
+	r.Unknown = append(r.Unknown, unknown)
+	return valueFile{written: written}
 }
 
 // addFile adds a file of values. A missing one is an error of the chart, unless it may be in the repository of another

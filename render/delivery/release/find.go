@@ -147,16 +147,16 @@ func (i Installer) hasChart(at string) bool {
 	return err == nil
 }
 
-// top returns the folder that has the repository of a source of an Application, if it is here or fetched.
-func (i Installer) top(s application.Source) (top string, isThere bool) {
+// top returns the folder that has the repository of a source of an Application, or the error of fetching it.
+func (i Installer) top(s application.Source) (top string, notFetched error) {
 	if i.Origin.Elsewhere(s) == "" {
-		return "/", true
+		return "/", nil
 	}
 	got, err := i.Files.Fetch(folder.SourceOfApplication(s))
 	if err != nil {
-		return "", false
+		return "", err
 	}
-	return folder.Top(i.Files, got), true
+	return folder.Top(i.Files, got), nil
 }
 
 // inSource returns the release of a chart in a source of Flux with the place of its files. A source that nothing here
@@ -166,6 +166,9 @@ func (i Installer) inSource(r Release) Release {
 		return r
 	}
 	from, reason := folder.SourceOf(r.source)
+	if reason == "" && textAt(r.source, "spec", "ignore") != "" {
+		reason = "its source leaves out files"
+	}
 	revision := cmp.Or(from.Version, from.Range)
 	if valueAt(r.source, "spec", "ref") == nil {
 		revision = "" // its master may be our main

@@ -228,6 +228,10 @@ func (in index) setChart(r *Release, t chartTemplate) {
 	r.RepositoryID = sourceID(t.SourceRef)
 	r.IsPlain = valueAt(in[r.RepositoryID], "spec", "insecure") == true
 	r.setRepository(textAt(in[r.RepositoryID], "spec", "url"))
+	if within, name := path.Split(t.Chart); within != "" && strings.HasPrefix(r.Repository, "oci://") {
+		r.Chart = name
+		r.setRepository(r.Repository + "/" + within)
+	}
 }
 
 // setPath sets the value at a path, as helm-controller does.

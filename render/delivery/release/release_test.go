@@ -11,6 +11,7 @@ import (
 
 	"example.com/gatehouse/render/delivery/application"
 	"example.com/gatehouse/render/manifest"
+	"example.com/gatehouse/render/source/fetched"
 	"example.com/gatehouse/test/sources"
 )
 
@@ -153,7 +154,12 @@ func TestFilesOfValues(t *testing.T) {
 		"nothing, as declared":  {"{valueFiles: ['x*.yaml'], ignoreMissingValueFiles: true}", ""},
 	} {
 		o := objects(t, "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web}\nspec: {sources: [{path: app, repoURL: u, helm: "+test.helm+"}, {ref: v, repoURL: u}, {ref: o, repoURL: other}]}")
-		topOf := func(s application.Source) (string, bool) { return "/", s.RepoURL == "u" }
+		topOf := func(s application.Source) (string, error) {
+			if s.RepoURL == "u" {
+				return "/", nil
+			}
+			return "", fetched.ErrNotFetching
+		}
 		r, err := Find(o, false)[0].withFiles(files, application.Origin{}, topOf)
 		got := strings.Join(r.Files, " ")
 		if len(r.Unknown) > 0 {
@@ -212,5 +218,22 @@ func TestNullsOfHelmReleases(t *testing.T) {
 		if values, err := json.Marshal(r.Values); err != nil || string(values) != `{"a":null,"b":{"c":null,"d":1},"l":[null]}` {
 			t.Errorf("%s: %s, %v", name, values, err)
 		}
+	}
+}
+
+// source-controller joins the URL of a registry and the name of a chart.
+func TestChartsOfRegistriesHaveFolders(t *testing.T) {
+	o := objects(t, `apiVersion: source.toolkit.fluxcd.io/v1
+kind: HelmRepository
+metadata: {name: actions, namespace: dev}
+spec: {type: oci, url: "oci://ghcr.io/actions/"}
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: runners, namespace: dev}
+spec: {chart: {spec: {chart: charts/gha-runner-scale-set, version: 0.9.3, sourceRef: {kind: HelmRepository, name: actions}}}}`)
+	r := Find(o, true)[0]
+	if r.Chart != "gha-runner-scale-set" || r.Repository != "oci://ghcr.io/actions/charts" {
+		t.Errorf("chart %s of %s", r.Chart, r.Repository)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -455,5 +456,42 @@ func TestChartsAskForCustomKindsAlone(t *testing.T) {
 		if got := strings.Join(c.asked(), " "); got != want {
 			t.Errorf("%s: %s, want %s", template, got, want)
 		}
+	}
+}
+
+// A controller runs `helm dependency build`, which takes the charts of other folders of the repository.
+func TestMissingDependenciesOfTheRepositoryAreAdded(t *testing.T) {
+	files := tree{
+		"/apps/app/Chart.yaml": "apiVersion: v2\nname: app\nversion: 1.0.0\ndependencies:\n" +
+			"- {name: sub, version: 1.x, repository: 'file://../../charts/sub', alias: a}\n" +
+			"- {name: sub, version: 1.x, repository: 'file://../../charts/sub/', alias: b}\n",
+		"/charts/sub/Chart.yaml":          "apiVersion: v2\nname: sub\nversion: 1.2.0\n",
+		"/charts/sub/.helmignore":         "left.yaml\n",
+		"/charts/sub/templates/sub.yaml":  "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .Chart.Name }}'}\n",
+		"/charts/sub/templates/left.yaml": "left",
+	}
+	entry := Entry{HelmChart: types.HelmChart{Name: "app", ReleaseName: "app"}, Installed: &Installed{Archive: "/apps/app"}}
+	rendered, problems := Render(files, entry, Cluster{Kubernetes: "1.37.0"})
+	for _, name := range []string{"'a'", "'b'"} {
+		if !strings.Contains(string(rendered.Content), "name: "+name+"}") || len(problems) > 0 {
+			t.Errorf("no %s: %v\n%s", name, problems, rendered.Content)
+		}
+	}
+	files["/charts/sub/templates/sub.yaml"] = "{{ fail \"no\" }}"
+	_, problems = Render(files, entry, Cluster{Kubernetes: "1.37.0"})
+	if len(problems) != 1 || problems[0].File != "charts/sub/templates/sub.yaml" {
+		t.Errorf("%v", problems)
+	}
+	for from, to := range map[string]string{"1.2.0": "2.0.0", "name: sub": "name: other"} {
+		other := maps.Clone(files)
+		other["/charts/sub/Chart.yaml"] = strings.Replace(files["/charts/sub/Chart.yaml"], from, to, 1)
+		rendered, problems := Render(other, entry, Cluster{Kubernetes: "1.37.0"})
+		if len(rendered.Lacking) == 0 || len(problems) != 1 || !strings.Contains(problems[0].Message, "lacks charts") {
+			t.Errorf("%s: %q, %v", to, rendered.Lacking, problems)
+		}
+	}
+	files["/apps/app/Chart.yaml"] = strings.ReplaceAll(files["/apps/app/Chart.yaml"], "../../charts", "/charts")
+	if rendered, problems := Render(files, entry, Cluster{Kubernetes: "1.37.0"}); len(rendered.Lacking) == 0 {
+		t.Errorf("an absolute path: %v", problems)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/Masterminds/semver/v3"
 	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/chart/loader/archive"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
@@ -41,7 +42,7 @@ func load(repository Files, e Entry) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{files: repository, root: at}
+	r := &reader{files: repository, root: at, paths: map[*byte]string{}, isBuilt: isDir && e.Installed != nil}
 	var content []byte
 	if isDir {
 		err = r.readFolder("", ignore.Empty())
@@ -63,16 +64,10 @@ func load(repository Files, e Entry) (*loaded, error) {
 	}
 	sortDependencies(c)
 	result := &loaded{Chart: c, sources: map[*common.File]string{}, templates: map[string]string{}}
-	files := map[*byte]string{} // by content: Helm keeps the content of a file, and not its folder
-	for _, f := range r.found {
-		if len(f.Data) > 0 {
-			files[&f.Data[0]] = path.Join(at, strings.ReplaceAll(f.Name, archived, ".tgz"))
-		}
-	}
 	for _, of := range withDependencies(c) {
 		for _, f := range slices.Concat(of.Templates, of.Files) {
 			if len(f.Data) > 0 {
-				result.sources[f] = files[&f.Data[0]]
+				result.sources[f] = r.paths[&f.Data[0]]
 			}
 		}
 	}
@@ -161,7 +156,10 @@ type reader struct {
 	files Files
 	root  string
 	found []*archive.BufferedFile
+	paths map[*byte]string // by content: Helm keeps the content of a file, and not its folder
 	size  int
+	// isBuilt reports whether a controller adds the charts of other folders before it installs this one.
+	isBuilt bool
 }
 
 func (r *reader) add(name string, data []byte) error {
@@ -172,7 +170,11 @@ func (r *reader) add(name string, data []byte) error {
 	if strings.HasSuffix(name, ".tgz") && isDependency(name) {
 		return r.unpack(strings.TrimSuffix(name, ".tgz")+archived, data)
 	}
-	r.found = append(r.found, &archive.BufferedFile{Name: name, Data: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))})
+	f := &archive.BufferedFile{Name: name, Data: bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))}
+	r.found = append(r.found, f)
+	if len(f.Data) > 0 {
+		r.paths[&f.Data[0]] = path.Join(r.root, strings.ReplaceAll(name, archived, ".tgz"))
+	}
 	return nil
 }
 
@@ -392,20 +394,76 @@ func (r *reader) fetch(c *chart.Chart) error {
 				}
 			}
 		}
-		files, err := r.files.Fetch(from)
-		var content []byte
-		if err == nil {
-			content, err = r.files.ReadAny(files.Path)
-		}
-		folder := path.Join("charts", d.Name+"-"+files.Resolved+archived)
-		isThere := func(f *archive.BufferedFile) bool { return strings.HasPrefix(f.Name, folder+"/") }
-		if err == nil && !slices.ContainsFunc(r.found, isThere) { // it may have two aliases
-			err = r.unpack(folder, content)
+		var err error
+		if folder, isLocal := strings.CutPrefix(d.Repository, "file://"); isLocal && r.isBuilt {
+			from.Chart = "" // its URL is the whole folder
+			err = r.addLocal(folder, d.Name, cmp.Or(from.Version, from.Range))
+		} else {
+			err = r.addFetched(from)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", from, err)
 		}
 	}
+	return nil
+}
+
+// addFetched adds a chart of a repository of charts.
+func (r *reader) addFetched(from fetched.Source) error {
+	files, err := r.files.Fetch(from)
+	if err != nil {
+		return err
+	}
+	content, err := r.files.ReadAny(files.Path)
+	if err != nil {
+		return err
+	}
+	folder := path.Join("charts", from.Chart+"-"+files.Resolved+archived)
+	if r.has(folder) {
+		return nil
+	}
+	return r.unpack(folder, content)
+}
+
+// has reports whether a folder is read already: of a chart with two aliases.
+func (r *reader) has(folder string) bool {
+	return slices.ContainsFunc(r.found, func(f *archive.BufferedFile) bool {
+		return strings.HasPrefix(f.Name, folder+"/")
+	})
+}
+
+// addLocal adds the chart in another folder of the repository, at a version or in a range.
+func (r *reader) addLocal(folder, name, version string) error {
+	within := path.Join("charts", name)
+	root, isDir, err := r.files.Resolve(path.Join(r.root, folder))
+	switch {
+	case err != nil || r.has(within):
+		return err
+	case !isDir || path.IsAbs(folder) || fetched.Top(root) != fetched.Top(r.root):
+		return errors.New("is no folder of the repository")
+	}
+	local := &reader{files: r.files, root: root, found: r.found, paths: r.paths, size: r.size}
+	if err := local.readFolder("", ignore.Empty()); err != nil {
+		return err
+	}
+	added := local.found[len(r.found):]
+	c, err := loader.LoadFiles(added)
+	if err != nil {
+		return err
+	}
+	wanted, err := semver.NewConstraint(version)
+	if err != nil {
+		return err
+	}
+	is, err := semver.NewVersion(c.Metadata.Version)
+	if err != nil || !wanted.Check(is) || c.Name() != name {
+		return fmt.Errorf("is chart %s %s", c.Name(), c.Metadata.Version)
+	}
+	for _, f := range added {
+		f.Name = path.Join(within, f.Name)
+	}
+	r.found = local.found
+	r.size = local.size
 	return nil
 }
 
