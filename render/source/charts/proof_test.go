@@ -1,8 +1,12 @@
 package charts
 
 import (
+	"path"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/kustomize/api/types"
 )
 
 // Two charts with the values of a user, and the files whose change no rendering shows.
@@ -60,4 +64,69 @@ func TestUnprovenNamesWhatNoRenderingShows(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
+}
+
+// Two versions of an archive, whose values only its author and the release set.
+func TestUnprovenOfAnArchiveFollowsWhatAsked(t *testing.T) {
+	const (
+		always  = "kind: A\nvalue: {{ .Values.a }}\n"
+		idle    = "{{ if .Values.b }}kind: B\n{{ end }}"
+		asks    = "{{ if .Capabilities.APIVersions.Has \"b/v1\" }}kind: C\n{{ end }}"
+		mayAsk  = "{{ if .Values.b }}" + asks + "{{ end }}"
+		answer  = "{{ define \"answer\" }}{{ if lookup \"v1\" \"A\" \"\" \"a\" }}yes{{ end }}{{ end }}"
+		decides = "{{ if include \"answer\" . }}kind: B\nvalue: {{ .Values.b }}{{ end }}"
+	)
+	for name, test := range map[string]struct {
+		before, after []string
+		set           string // values after
+		want          string
+	}{
+		"a branch that the values leave out":      {[]string{"x", always}, []string{"x", always + idle}, "", ""},
+		"a question that the values leave out":    {[]string{"x", always}, []string{"x", always + mayAsk}, "", ""},
+		"a question that runs":                    {[]string{"x", always}, []string{"x", always + asks}, "", "x.yaml"},
+		"a branch in another file":                {[]string{"x", asks, "y", ""}, []string{"x", asks, "y", idle}, "", ""},
+		"a branch in the file that asks":          {[]string{"x", asks}, []string{"x", idle + asks}, "", "x.yaml"},
+		"a branch of a definition that it calls":  {[]string{"x", asks + "\n# {{ include \"i\" . }}", "_i", "{{ define \"i\" }}{{ end }}"}, []string{"x", asks + "\n# {{ include \"i\" . }}", "_i", "{{ define \"i\" }}" + idle + "{{ end }}"}, "", "_i.yaml"},
+		"a branch in another file, by values":     {[]string{"x", asks + "{{ $_ := set .Values \"c\" 1 }}", "y", ""}, []string{"x", asks + "{{ $_ := set .Values \"c\" 1 }}", "y", idle}, "", "y.yaml"},
+		"a text that may call each definition":    {[]string{"x", asks + "\n# {{ tpl .Values.t . }}", "_i", "{{ define \"i\" }}{{ end }}"}, []string{"x", asks + "\n# {{ tpl .Values.t . }}", "_i", "{{ define \"i\" }}" + idle + "{{ end }}"}, "", "_i.yaml"},
+		"a text that calls no file":               {[]string{"x", asks + "\n# {{ tpl .Values.t . }}", "y", ""}, []string{"x", asks + "\n# {{ tpl .Values.t . }}", "y", idle}, "", ""},
+		"a text that may call each file":          {[]string{"x", asks + "\n# {{ tpl .Values.t . }}", "y", ""}, []string{"x", asks + "\n# {{ tpl .Values.t . }}", "y", idle}, "t: '{{ include (print .Template.BasePath \"/y.yaml\") . }}'", "y.yaml"},
+		"a file that the file calls":              {[]string{"x", asks + "{{ $_ := include (print $.Template.BasePath \"/y.yaml\") . }}", "y", ""}, []string{"x", asks + "{{ $_ := include (print $.Template.BasePath \"/y.yaml\") . }}", "y", idle}, "", "y.yaml"},
+		"a file beside the one that it calls":     {[]string{"x", asks + "{{ $_ := include (print $.Template.BasePath \"/y.yaml\") . }}", "y", "", "z", ""}, []string{"x", asks + "{{ $_ := include (print $.Template.BasePath \"/y.yaml\") . }}", "y", "", "z", idle}, "", ""},
+		"a definition beside one that asks":       {[]string{"x", decides, "_i", answer}, []string{"x", decides, "_i", answer + "{{ define \"i\" }}" + idle + "{{ end }}"}, "", ""},
+		"a value in a branch of the caller":       {[]string{"x", decides, "_i", answer}, []string{"x", decides, "_i", answer}, "b: true", "x.yaml"},
+		"notes that ask":                          {[]string{"NOTES.txt", "a"}, []string{"NOTES.txt", "b" + asks}, "", ""},
+		"a file that nothing reads":               {[]string{"x", asks, "../README.md", "a"}, []string{"x", asks, "../README.md", "b"}, "", ""},
+		"a file of a branch that the values omit": {[]string{"x", "{{ if .Values.b }}{{ .Files.Get \"f\" }}{{ end }}", "../f", "a"}, []string{"x", "{{ if .Values.b }}{{ .Files.Get \"f\" }}{{ end }}", "../f", "b"}, "", ""},
+		"a file of a branch by an answer":         {[]string{"x", asks + "{{ if .Values.b }}{{ .Files.Get \"f\" }}{{ end }}", "../f", "a"}, []string{"x", asks + "{{ if .Values.b }}{{ .Files.Get \"f\" }}{{ end }}", "../f", "b"}, "", "/f"},
+	} {
+		was := ofArchive(t, "", test.before)
+		is := ofArchive(t, test.set, test.after)
+		got := strings.Join(is.Unproven(was), " ")
+		if !strings.HasSuffix(got, test.want) || (got != "") != (test.want != "") {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// ofArchive returns the settings of a chart in an archive.
+func ofArchive(t *testing.T, set string, templates []string) *Settings {
+	t.Helper()
+	files := map[string]string{"app/Chart.yaml": "apiVersion: v2\nname: app\nversion: 1.0.0\n",
+		"app/values.yaml": "a: 1\nb: false\nt: text\n"}
+	for i := 0; i < len(templates); i += 2 {
+		name := templates[i]
+		if path.Ext(name) == "" && !strings.HasPrefix(name, "..") {
+			name += ".yaml"
+		}
+		files[path.Join("app/templates", name)] = templates[i+1]
+	}
+	all := tree{"/set.yaml": set, "/charts/app-1.0.0.tgz": archiveOf(t, files)}
+	e := Entry{HelmChart: types.HelmChart{Name: "app", Version: "1.0.0", ReleaseName: "web", ValuesFile: "set.yaml"},
+		Home: "/charts", Folder: "/", File: "kustomization.yaml", Node: &yaml.Node{Kind: yaml.MappingNode, Line: 1}}
+	rendered, problems := Render(all, e, Cluster{Kubernetes: "1.37.0"})
+	for _, p := range problems {
+		t.Log(p)
+	}
+	return rendered.Settings
 }

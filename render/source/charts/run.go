@@ -13,6 +13,7 @@ import (
 
 	"helm.sh/helm/v4/pkg/chart/common"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"example.com/gatehouse/render/templates"
 )
@@ -30,8 +31,11 @@ type run struct {
 	texts  []passage
 	ofTpl  map[string]string // rewritten texts
 	parts  map[string]*part  // by name
+	asked  sets.Set[*part]   // see ask
 	chart  string            // that is rewritten
-	roots  [][]string        // keys of the values of each chart, from the values of the whole
+	// roots are the keys of the values of each chart, from the values of the whole: by the path of the chart, several
+	// of one with several names.
+	roots map[string][][]string
 	// makesValues reports whether a template may make a context with other values than those of a chart: it has the
 	// text Values.
 	makesValues bool
@@ -74,13 +78,14 @@ type change struct {
 }
 
 func newRun() *run {
-	return &run{always: reads{}, ofTpl: map[string]string{}, parts: map[string]*part{}, paths: map[uintptr][]string{},
+	return &run{always: reads{}, ofTpl: map[string]string{}, parts: map[string]*part{}, asked: sets.Set[*part]{}, roots: map[string][][]string{},
+		paths:  map[uintptr][]string{},
 		pieces: map[string][]piece{}}
 }
 
-// rootsOf returns the keys of the values of a chart and of those below it, under each of their names.
-func rootsOf(c *chart.Chart, keys []string) [][]string {
-	all := [][]string{keys}
+// addRoots adds the keys of the values of a chart and of those below it, under each of their names.
+func (r *run) addRoots(c *chart.Chart, keys []string) {
+	r.roots[c.ChartFullPath()] = append(r.roots[c.ChartFullPath()], keys)
 	for _, below := range c.Dependencies() {
 		names := []string{below.Name()}
 		for _, d := range c.Metadata.Dependencies {
@@ -89,21 +94,20 @@ func rootsOf(c *chart.Chart, keys []string) [][]string {
 			}
 		}
 		for _, name := range names {
-			all = append(all, rootsOf(below, append(slices.Clip(keys), name))...)
+			r.addRoots(below, append(slices.Clip(keys), name))
 		}
 	}
-	return all
 }
 
 func (r *run) rewriteAll(c *loaded) {
-	r.roots = rootsOf(c.Chart, nil)
+	r.addRoots(c.Chart, nil)
 	for _, of := range withDependencies(c.Chart) {
 		r.chart = of.ChartFullPath()
 		for _, f := range of.Templates {
 			f.Data = []byte(r.rewrite(f.Name, c.sources[f], string(f.Data), nil))
 		}
 		for _, f := range of.Files {
-			r.newPart(otherFile+r.chart+"/"+f.Name, c.sources[f], f.Data)
+			r.newPart("file "+r.chart+"/"+f.Name, c.sources[f], f.Data).isFile = true
 		}
 		for _, m := range of.Metadata.Maintainers {
 			r.addresses = append(r.addresses, fmt.Sprintf("%p", m))
@@ -152,8 +156,12 @@ func (r *run) enterFile(context any) string {
 
 // enter begins an action.
 func (r *run) enter(i int) string {
-	r.sites[i].isRun = true
-	r.at.Store(r.sites[i])
+	s := r.sites[i]
+	s.isRun = true
+	r.at.Store(s)
+	if s.asks {
+		r.ask(s)
+	}
 	return ""
 }
 
