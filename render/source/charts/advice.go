@@ -1,6 +1,7 @@
 package charts
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/templates"
 )
@@ -117,12 +119,74 @@ func (a *adviser) isSame(values map[string]any, r *run, documents []document) bo
 
 // try renders the chart with values, unless that was done too often.
 func (a *adviser) try(values map[string]any, r *run) ([]document, []manifest.Problem) {
-	c, err := load(a.files, a.Entry)
-	if a.left--; err != nil || a.left < 0 {
+	if a.left--; a.left < 0 {
 		return nil, []manifest.Problem{{Code: manifest.InvalidChart, Message: "not tried"}}
 	}
-	trial := newRun()
-	trial.others, trial.isOtherEverywhere = r.others, r.isOtherEverywhere
-	documents, _, found := a.template(nil, c, trial, values, a.cluster)
+	again := newRun()
+	again.others, again.isOtherEverywhere = r.others, r.isOtherEverywhere
+	return trial{a.Entry, a.files, values, a.cluster}.render(again)
+}
+
+// trial is a rendering of a chart.
+type trial struct {
+	Entry
+	files   Files
+	values  map[string]any
+	cluster Cluster
+}
+
+func (t trial) render(r *run) (documents []document, found []manifest.Problem) {
+	defer fault.Part(&found, func() manifest.Problem { return t.current(r) })()
+	c, err := load(t.files, t.Entry)
+	if err != nil {
+		return nil, []manifest.Problem{{Code: manifest.InvalidChart, Message: "not tried"}}
+	}
+	documents, _, found = t.template(nil, c, r, t.values, t.cluster)
 	return documents, found
 }
+
+// digestOf returns the digest of documents.
+func digestOf(documents []document) (digest [sha256.Size]byte) {
+	hash := sha256.New()
+	for _, d := range documents {
+		fmt.Fprintf(hash, "%q %q\n", d.template, d.content)
+	}
+	copy(digest[:], hash.Sum(nil))
+	return digest
+}
+
+// isOpen reports whether another answer to a question, of versions with the custom APIs that the chart names, may make
+// other documents. Without a controller of Helm, rendering has no cluster either, and always installs.
+func (t trial) isOpen(of question, named []string, was [sha256.Size]byte) bool {
+	if isTemplate := t.Installed == nil || !t.Installed.HasCluster; isTemplate && of&(ofStep|ofCluster) != 0 {
+		return false
+	}
+	others := []trial{t}
+	switch of {
+	case ofVersions:
+		others = others[:0]
+		for _, c := range append(slices.Clip(t.cluster.Others), t.cluster) {
+			with := t
+			with.cluster = Cluster{c.Kubernetes, slices.Concat(c.APIVersions, named), otherHelm, nil}
+			without := t
+			without.cluster = c
+			others = append(others, with, without)
+		}
+	case ofStep:
+		installed := *t.Installed
+		installed.IsUpgrade = !installed.IsUpgrade
+		others[0].Installed = &installed
+	case ofChance:
+	default:
+		return true
+	}
+	return slices.ContainsFunc(others, func(other trial) bool {
+		r := newRun()
+		r.isOtherEverywhere = of == ofChance
+		made, found := other.render(r)
+		return manifest.HasErrors(found) || digestOf(made) != was
+	})
+}
+
+// otherHelm is a version of Helm that other controllers may have.
+const otherHelm = "v3.14.0"

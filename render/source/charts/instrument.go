@@ -19,7 +19,7 @@ type site struct {
 	reads   reads
 	part    *part
 	isRun   bool
-	question
+	asks    question
 }
 
 // chain is a value that an action names: keys from a base.

@@ -17,36 +17,44 @@ type part struct {
 	name    string
 	file    string // in the repository
 	content [sha256.Size]byte
-	chart   string // whose values it gets from Helm; none of a definition, which any part may call
-	isFile  bool   // no template
-	asks    bool   // by an action that ran
-	isIdle  bool   // some of it did not run
-	files   bool   // it may read other files of the chart
-	changes bool   // it may change values that other templates read
-	defines string // the name of the definition
+	chart   string   // whose values it gets from Helm; none of a definition, which any part may call
+	isFile  bool     // no template
+	asks    question // by actions that ran
+	isIdle  bool     // some of it did not run
+	files   bool     // it may read other files of the chart
+	changes bool     // it may change values that other templates read
+	defines string   // the name of the definition
 	// calls are the names of the templates that it calls, and callsBeside the ends of their paths. With callsAny it may
 	// call any one, and with evaluates texts, which may call any definition.
 	calls, callsBeside  []string
 	callsAny, evaluates bool
 }
 
-// question is what an action asks.
-type question struct {
-	asks   bool // the cluster, the clock or chance, so that a controller may install other objects
-	ofStep bool // whether an installation or an upgrade makes the objects
-}
+// question is what actions ask of the world beside the values, which may answer a controller otherwise.
+type question int
 
-// asking are the functions, and the fields of .Release and .Capabilities, whose results a controller may see otherwise.
-var asking = []string{
-	"lookup", "now", "ago", "date", "dateInZone", "htmlDate", "htmlDateInZone", "getHostByName",
-	"randAlpha", "randAlphaNum", "randAscii", "randBytes", "randInt", "randNumeric", "shuffle", "uuidv4",
-	"bcrypt", "htpasswd", "encryptAES", "genCA", "genCAWithKey", "genPrivateKey", "genSelfSignedCert",
-	"genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey",
-	"APIVersions", "HelmVersion", "KubeVersion", "IsInstall", "IsUpgrade", "Revision",
-}
+const (
+	ofVersions question = 1 << iota // which Kubernetes and Helm, and which APIs
+	ofStep                          // an installation or an upgrade
+	ofChance                        // the clock or chance
+	ofCluster                       // its objects, or the history of the release
+)
 
-// ofStep are the fields of asking that differ between an installation and an upgrade.
-var ofStep = []string{"IsInstall", "IsUpgrade", "Revision"}
+// asking are the functions, and the fields of .Release and .Capabilities, that ask.
+var asking = func() map[string]question {
+	all := map[string]question{
+		"APIVersions": ofVersions, "HelmVersion": ofVersions, "KubeVersion": ofVersions,
+		"IsInstall": ofStep, "IsUpgrade": ofStep,
+		"lookup": ofCluster, "getHostByName": ofCluster, "Revision": ofCluster | ofStep,
+	}
+	for _, name := range []string{"now", "ago", "date", "dateInZone", "htmlDate", "htmlDateInZone",
+		"randAlpha", "randAlphaNum", "randAscii", "randBytes", "randInt", "randNumeric", "shuffle", "uuidv4",
+		"bcrypt", "htpasswd", "encryptAES", "genCA", "genCAWithKey", "genPrivateKey", "genSelfSignedCert",
+		"genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey"} {
+		all[name] = ofChance
+	}
+	return all
+}()
 
 // changers are the functions that change a mapping that they get.
 var changers = []string{"set", "unset", "merge", "mergeOverwrite", "mustMerge", "mustMergeOverwrite"}
@@ -61,35 +69,36 @@ func (r *run) newPart(name, file string, content []byte) *part {
 
 // note records that the current action names a function, a field or a text, which may be the name of a field.
 func (w *rewriter) note(names ...string) {
-	isIn := func(all []string) bool {
-		return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(all, name) })
+	for _, name := range names {
+		w.site.asks |= asking[name]
+		w.part.files = w.part.files || name == "Files"
+		w.part.changes = w.part.changes || slices.Contains(changers, name)
 	}
-	w.site.asks = w.site.asks || isIn(asking)
-	w.site.ofStep = w.site.ofStep || isIn(ofStep)
-	w.part.files = w.part.files || slices.Contains(names, "Files")
-	w.part.changes = w.part.changes || isIn(changers)
 }
 
 // noteWhole records that the current action uses a value with all below.
 func (w *rewriter) noteWhole(names []string) {
-	last := ""
-	if len(names) > 0 {
-		last = names[len(names)-1]
+	switch {
+	case len(names) == 0:
+	case names[len(names)-1] == "Capabilities":
+		w.site.asks |= ofVersions
+	case names[len(names)-1] == "Release":
+		w.site.asks |= ofStep | ofCluster
 	}
-	w.site.asks = w.site.asks || last == "Capabilities" || last == "Release"
-	w.site.ofStep = w.site.ofStep || last == "Release"
 }
 
 // AsksStep reports whether an action of the chart asked whether this is an installation or an upgrade.
 func (s *Settings) AsksStep() bool {
-	return slices.ContainsFunc(s.run.sites, func(at *site) bool { return at.isRun && at.ofStep })
+	return slices.ContainsFunc(s.run.sites, func(at *site) bool { return at.isRun && at.asks&ofStep != 0 })
 }
 
 // settle records which parts did not run as a whole.
 func (r *run) settle() {
 	for _, s := range r.sites {
 		s.part.isIdle = s.part.isIdle || !s.isRun
-		s.part.asks = s.part.asks || s.isRun && s.asks
+		if s.isRun {
+			s.part.asks |= s.asks
+		}
 	}
 	for _, t := range r.texts {
 		t.part.isIdle = t.part.isIdle || !t.isRun && strings.TrimSpace(t.content) != ""
@@ -108,7 +117,7 @@ func (r *run) ask(s *site) {
 		executed = r.calls[0].part
 	}
 	if !executed.isNotes() {
-		r.asked.Insert(executed)
+		r.asked[executed] |= s.asks
 	}
 }
 
@@ -120,15 +129,38 @@ func (s *Settings) Unproven(was *Settings) (files []string) {
 	if s == nil || was == nil || s == was {
 		return nil
 	}
+	const all = ofVersions | ofStep | ofChance | ofCluster
+	if files = s.unproven(was, all, all); len(files) > 0 {
+		files = s.unproven(was, s.open(), was.open())
+	}
+	return files
+}
+
+// open returns the questions of a chart whose other answers may make other objects.
+func (s *Settings) open() (open question) {
+	var asks question
+	for _, of := range s.run.asked {
+		asks |= of
+	}
+	for _, of := range []question{ofVersions, ofStep, ofChance, ofCluster} {
+		if asks&of != 0 && s.trial.isOpen(of, s.named, s.made) {
+			open |= of
+		}
+	}
+	return open
+}
+
+// unproven returns the files that are unproven as long as some questions are open, now and before.
+func (s *Settings) unproven(was *Settings, open, openBefore question) (files []string) {
 	changed := changedKeys(nil, was.run.values, s.run.values)
-	asked := s.run.askedParts()
+	asked := s.run.askedParts(open)
 	for _, c := range s.run.chains {
 		mayBe := func(keys []string) bool { return s.run.mayBe(c, keys) }
 		if !c.isRun && asked.Has(c.part) && slices.ContainsFunc(changed, mayBe) {
 			files = append(files, strings.TrimPrefix(c.part.file, "/"))
 		}
 	}
-	askedBefore := was.run.askedParts()
+	askedBefore := was.run.askedParts(openBefore)
 	names := slices.Concat(slices.Collect(maps.Keys(s.run.parts)), slices.Collect(maps.Keys(was.run.parts)))
 	for _, name := range names {
 		is := s.run.parts[name]
@@ -136,7 +168,7 @@ func (s *Settings) Unproven(was *Settings) (files []string) {
 		if is != nil && old != nil && is.content == old.content {
 			continue
 		}
-		if s.run.isUnproven(is, asked) || was.run.isUnproven(old, askedBefore) {
+		if s.run.isUnproven(is, open, asked) || was.run.isUnproven(old, openBefore, askedBefore) {
 			files = append(files, strings.TrimPrefix(cmp.Or(is, old).file, "/"))
 		}
 	}
@@ -145,23 +177,28 @@ func (s *Settings) Unproven(was *Settings) (files []string) {
 }
 
 // isUnproven reports whether the rendering may not show a change of a part as a whole, or of a file that a part may read.
-func (r *run) isUnproven(p *part, asked sets.Set[*part]) bool {
+func (r *run) isUnproven(p *part, open question, asked sets.Set[*part]) bool {
 	switch {
 	case p == nil, p.isNotes():
 		return false
 	case p.isFile:
 		return slices.ContainsFunc(slices.Collect(maps.Values(r.parts)), func(of *part) bool {
-			return of.files && r.isUnproven(of, asked)
+			return of.files && r.isUnproven(of, open, asked)
 		})
 	}
-	return p.asks || p.isIdle && (asked.Has(p) || !strings.Contains(p.file, ".tgz"))
+	return p.asks&open != 0 || p.isIdle && (asked.Has(p) || !strings.Contains(p.file, ".tgz"))
 }
 
-// askedParts returns the parts of which another answer may run more: the files in which an action asked, with all that
-// they may call.
-func (r *run) askedParts() sets.Set[*part] {
+// askedParts returns the parts of which another answer may run more: the files in which an action asked an
+// open question, with all that they may call.
+func (r *run) askedParts(open question) sets.Set[*part] {
 	asked := sets.Set[*part]{}
-	rest := r.asked.UnsortedList()
+	var rest []*part
+	for p, asks := range r.asked {
+		if asks&open != 0 {
+			rest = append(rest, p)
+		}
+	}
 	textsName := r.valuesNameTemplates()
 	for len(rest) > 0 {
 		p := rest[0]

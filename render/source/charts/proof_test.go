@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/types"
 )
 
@@ -58,8 +57,8 @@ func TestUnprovenNamesWhatNoRenderingShows(t *testing.T) {
 		"a file that may be read": {[]string{"templates/x.yaml", "{{ $f := .Files }}{{ if lookup \"v1\" \"A\" \"\" \"a\" }}{{ $f.Get \"f\" }}{{ end }}", "f", "1"},
 			[]string{"templates/x.yaml", "{{ $f := .Files }}{{ if lookup \"v1\" \"A\" \"\" \"a\" }}{{ $f.Get \"f\" }}{{ end }}", "f", "2"}, values, "f"},
 	} {
-		was := settings(t, values, test.before...)
-		is := settings(t, test.set, test.after...)
+		was := released(t, values, ofFolder(test.before))
+		is := released(t, test.set, ofFolder(test.after))
 		if got := is.Unproven(was); !strings.HasSuffix(strings.Join(got, " "), test.want) || (len(got) > 0) != (test.want != "") {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
@@ -71,11 +70,14 @@ func TestUnprovenOfAnArchiveFollowsWhatAsked(t *testing.T) {
 	const (
 		always  = "kind: A\nvalue: {{ .Values.a }}\n"
 		idle    = "{{ if .Values.b }}kind: B\n{{ end }}"
-		asks    = "{{ if .Capabilities.APIVersions.Has \"b/v1\" }}kind: C\n{{ end }}"
+		asks    = "{{ if .Capabilities.APIVersions.Has \"b.example.com/v1\" }}kind: C\n{{ end }}"
 		mayAsk  = "{{ if .Values.b }}" + asks + "{{ end }}"
 		answer  = "{{ define \"answer\" }}{{ if lookup \"v1\" \"A\" \"\" \"a\" }}yes{{ end }}{{ end }}"
 		decides = "{{ if include \"answer\" . }}kind: B\nvalue: {{ .Values.b }}{{ end }}"
 	)
+	version := func(constraint string) string {
+		return "{{ if semverCompare \"" + constraint + "\" .Capabilities.KubeVersion.Version }}kind: D\n{{ end }}"
+	}
 	for name, test := range map[string]struct {
 		before, after []string
 		set           string // values after
@@ -84,6 +86,13 @@ func TestUnprovenOfAnArchiveFollowsWhatAsked(t *testing.T) {
 		"a branch that the values leave out":      {[]string{"x", always}, []string{"x", always + idle}, "", ""},
 		"a question that the values leave out":    {[]string{"x", always}, []string{"x", always + mayAsk}, "", ""},
 		"a question that runs":                    {[]string{"x", always}, []string{"x", always + asks}, "", "x.yaml"},
+		"a Kubernetes that none is":               {[]string{"x", always}, []string{"x", always + version("< 1.30-0")}, "", ""},
+		"a Kubernetes that may be":                {[]string{"x", always}, []string{"x", always + version("< 1.36-0")}, "", "x.yaml"},
+		"an API of Kubernetes":                    {[]string{"x", always}, []string{"x", always + "{{ if .Capabilities.APIVersions.Has \"policy/v1beta1\" }}kind: C\n{{ end }}"}, "", ""},
+		"an upgrade that makes the same":          {[]string{"x", always}, []string{"x", always + "{{ if .Release.IsUpgrade }}{{ end }}"}, "", ""},
+		"an upgrade":                              {[]string{"x", always}, []string{"x", always + "u: {{ .Release.IsUpgrade }}\n"}, "", "x.yaml"},
+		"a name that chance makes":                {[]string{"x", always}, []string{"x", always + "u: {{ randAlphaNum 3 }}\n"}, "", "x.yaml"},
+		"a name in place of chance":               {[]string{"x", always}, []string{"x", always + "u: {{ default (randAlphaNum 3) .Values.t }}\n"}, "", ""},
 		"a branch in another file":                {[]string{"x", asks, "y", ""}, []string{"x", asks, "y", idle}, "", ""},
 		"a branch in the file that asks":          {[]string{"x", asks}, []string{"x", idle + asks}, "", "x.yaml"},
 		"a branch of a definition that it calls":  {[]string{"x", asks + "\n# {{ include \"i\" . }}", "_i", "{{ define \"i\" }}{{ end }}"}, []string{"x", asks + "\n# {{ include \"i\" . }}", "_i", "{{ define \"i\" }}" + idle + "{{ end }}"}, "", "_i.yaml"},
@@ -100,8 +109,8 @@ func TestUnprovenOfAnArchiveFollowsWhatAsked(t *testing.T) {
 		"a file of a branch that the values omit": {[]string{"x", "{{ if .Values.b }}{{ .Files.Get \"f\" }}{{ end }}", "../f", "a"}, []string{"x", "{{ if .Values.b }}{{ .Files.Get \"f\" }}{{ end }}", "../f", "b"}, "", ""},
 		"a file of a branch by an answer":         {[]string{"x", asks + "{{ if .Values.b }}{{ .Files.Get \"f\" }}{{ end }}", "../f", "a"}, []string{"x", asks + "{{ if .Values.b }}{{ .Files.Get \"f\" }}{{ end }}", "../f", "b"}, "", "/f"},
 	} {
-		was := ofArchive(t, "", test.before)
-		is := ofArchive(t, test.set, test.after)
+		was := released(t, "", ofArchive(t, test.before))
+		is := released(t, test.set, ofArchive(t, test.after))
 		got := strings.Join(is.Unproven(was), " ")
 		if !strings.HasSuffix(got, test.want) || (got != "") != (test.want != "") {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
@@ -109,8 +118,17 @@ func TestUnprovenOfAnArchiveFollowsWhatAsked(t *testing.T) {
 	}
 }
 
-// ofArchive returns the settings of a chart in an archive.
-func ofArchive(t *testing.T, set string, templates []string) *Settings {
+// ofFolder returns a chart in a folder.
+func ofFolder(files []string) tree {
+	all := tree{"/app/Chart.yaml": "apiVersion: v2\nname: app\nversion: 1.0.0\n"}
+	for i := 0; i < len(files); i += 2 {
+		all["/app/"+files[i]] = files[i+1]
+	}
+	return all
+}
+
+// ofArchive returns a chart in an archive.
+func ofArchive(t *testing.T, templates []string) tree {
 	t.Helper()
 	files := map[string]string{"app/Chart.yaml": "apiVersion: v2\nname: app\nversion: 1.0.0\n",
 		"app/values.yaml": "a: 1\nb: false\nt: text\n"}
@@ -121,10 +139,21 @@ func ofArchive(t *testing.T, set string, templates []string) *Settings {
 		}
 		files[path.Join("app/templates", name)] = templates[i+1]
 	}
-	all := tree{"/set.yaml": set, "/charts/app-1.0.0.tgz": archiveOf(t, files)}
-	e := Entry{HelmChart: types.HelmChart{Name: "app", Version: "1.0.0", ReleaseName: "web", ValuesFile: "set.yaml"},
-		Home: "/charts", Folder: "/", File: "kustomization.yaml", Node: &yaml.Node{Kind: yaml.MappingNode, Line: 1}}
-	rendered, problems := Render(all, e, Cluster{Kubernetes: "1.37.0"})
+	return tree{"/app.tgz": archiveOf(t, files)}
+}
+
+// released returns the settings of a release of Helm with the values in a text.
+func released(t *testing.T, set string, files tree) *Settings {
+	t.Helper()
+	archive := "/app.tgz"
+	if files[archive] == "" {
+		archive = "/app"
+	}
+	files["/set.yaml"] = set
+	e := Entry{HelmChart: types.HelmChart{Name: "app", ReleaseName: "web"},
+		Installed: &Installed{Archive: archive, Files: []string{"/set.yaml"}, HasCluster: true}}
+	oldest := Cluster{Kubernetes: "1.34.0", APIVersions: []string{"v1"}}
+	rendered, problems := Render(files, e, Cluster{Kubernetes: "1.37.0", APIVersions: []string{"v1"}, Others: []Cluster{oldest}})
 	for _, p := range problems {
 		t.Log(p)
 	}

@@ -13,7 +13,6 @@ import (
 
 	"helm.sh/helm/v4/pkg/chart/common"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"example.com/gatehouse/render/templates"
 )
@@ -29,10 +28,10 @@ type run struct {
 	sites  []*site
 	chains []chain
 	texts  []passage
-	ofTpl  map[string]string // rewritten texts
-	parts  map[string]*part  // by name
-	asked  sets.Set[*part]   // see ask
-	chart  string            // that is rewritten
+	ofTpl  map[string]string  // rewritten texts
+	parts  map[string]*part   // by name
+	asked  map[*part]question // by the file that Helm executes
+	chart  string             // that is rewritten
 	// roots are the keys of the values of each chart, from the values of the whole: by the path of the chart, several
 	// of one with several names.
 	roots map[string][][]string
@@ -78,7 +77,7 @@ type change struct {
 }
 
 func newRun() *run {
-	return &run{always: reads{}, ofTpl: map[string]string{}, parts: map[string]*part{}, asked: sets.Set[*part]{}, roots: map[string][][]string{},
+	return &run{always: reads{}, ofTpl: map[string]string{}, parts: map[string]*part{}, asked: map[*part]question{}, roots: map[string][][]string{},
 		paths:  map[uintptr][]string{},
 		pieces: map[string][]piece{}}
 }
@@ -159,7 +158,7 @@ func (r *run) enter(i int) string {
 	s := r.sites[i]
 	s.isRun = true
 	r.at.Store(s)
-	if s.asks {
+	if s.asks != 0 {
 		r.ask(s)
 	}
 	return ""
