@@ -152,22 +152,22 @@ func (s *Settings) open() (open question) {
 
 // unproven returns the files that are unproven as long as some questions are open, now and before.
 func (s *Settings) unproven(was *Settings, open, openBefore question) (files []string) {
-	changed := changedKeys(nil, was.run.values, s.run.values)
+	values := changedKeys(nil, was.run.values, s.run.values)
+	parts := s.run.changedParts(was.run)
+	if len(values)+len(parts) == 0 {
+		return nil
+	}
 	asked := s.run.askedParts(open)
 	for _, c := range s.run.chains {
 		mayBe := func(keys []string) bool { return s.run.mayBe(c, keys) }
-		if !c.isRun && asked.Has(c.part) && slices.ContainsFunc(changed, mayBe) {
+		if !c.isRun && asked.Has(c.part) && slices.ContainsFunc(values, mayBe) {
 			files = append(files, strings.TrimPrefix(c.part.file, "/"))
 		}
 	}
 	askedBefore := was.run.askedParts(openBefore)
-	names := slices.Concat(slices.Collect(maps.Keys(s.run.parts)), slices.Collect(maps.Keys(was.run.parts)))
-	for _, name := range names {
+	for _, name := range parts {
 		is := s.run.parts[name]
 		old := was.run.parts[name]
-		if is != nil && old != nil && is.content == old.content {
-			continue
-		}
 		if s.run.isUnproven(is, open, asked) || was.run.isUnproven(old, openBefore, askedBefore) {
 			files = append(files, strings.TrimPrefix(cmp.Or(is, old).file, "/"))
 		}
@@ -176,7 +176,23 @@ func (s *Settings) unproven(was *Settings, open, openBefore question) (files []s
 	return slices.Compact(files)
 }
 
-// isUnproven reports whether the rendering may not show a change of a part as a whole, or of a file that a part may read.
+// changedParts returns the names of the parts with another content.
+func (r *run) changedParts(was *run) (names []string) {
+	for name, is := range r.parts {
+		if old := was.parts[name]; old == nil || is.content != old.content {
+			names = append(names, name)
+		}
+	}
+	for name := range was.parts {
+		if r.parts[name] == nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// isUnproven reports whether the rendering may not show a change of a part as a whole, or of a file that a part may
+// read.
 func (r *run) isUnproven(p *part, open question, asked sets.Set[*part]) bool {
 	switch {
 	case p == nil, p.isNotes():
