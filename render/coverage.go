@@ -53,6 +53,7 @@ type NotJudged struct {
 const (
 	noDefinition    = "without a definition"
 	otherRepository = "other repository"
+	undelivered     = "nothing delivers it"
 )
 
 // fetchable are the reasons of a run without --fetch that it may take away.

@@ -116,7 +116,7 @@ func (g *graph) entries(isNone func(folder string) bool) (all []Entry) {
 			continue
 		case r.sync == nil:
 			all = append(all, Entry{Name: CleanName("./" + r.folder), WithFolder: true, isDelivered: r.delivers(),
-				MayBeSubstituted: len(g.syncs) > 0})
+				MayBeSubstituted: slices.ContainsFunc(g.syncs, func(s *sync) bool { return s.isFlux })})
 		case !r.isMoved() && !r.sync.isFlux && EnvironmentOf(g.files, r.sync.file) == "":
 			byHand = append(byHand, r)
 			continue
@@ -421,4 +421,39 @@ func (g *graph) beside(name string, seen map[vertex]bool) (names []string) {
 		}
 	}
 	return names
+}
+
+// undelivered returns the folders with files of objects that no entry has, that no kustomization lists, also none in a
+// comment, and that no object delivers. A path that is a variable may lead to any.
+func (g *graph) undelivered(entries []Entry) (folders []string) {
+	if g.leadsAnywhere || len(entries) == 0 {
+		return nil
+	}
+	had := map[string]bool{}   // files
+	whole := map[string]bool{} // folders that a tool reads with all below
+	for _, e := range entries {
+		for _, name := range e.Resources {
+			had[name] = true
+		}
+		if !e.IsByHand() && !e.WithFolder && !e.IsChart {
+			whole[FolderOf(e.Name)] = true
+		}
+	}
+	for _, of := range g.folders {
+		for _, name := range of.kustomization {
+			had[name] = true
+		}
+	}
+	_, seen := g.roots()
+	for name, isObject := range g.objects {
+		folder := path.Dir(name)
+		isRead := had[name] || g.loaded[name] || g.in[name] != nil || seen[vertex{file: name}]
+		isOff := g.off[name] || isBelowAny(folder, g.off) || g.folders[folder].isHidden
+		isOwn := EnvironmentOf(g.files, folder) != "" || source.IsWithin(folder, tree.Folder)
+		if isObject && !isRead && !isOff && !isOwn && !isBelowAny(folder, whole) && !whole["."] {
+			folders = append(folders, folder)
+		}
+	}
+	slices.Sort(folders)
+	return slices.Compact(folders)
 }
