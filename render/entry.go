@@ -33,8 +33,8 @@ func (r *Repository) Entries() entry.Repository {
 	return entries
 }
 
-// entries are the entries of a repository, others that its settings exclude, and the folders of objects that no entry
-// has.
+// entries are the entries of a repository, others that its settings exclude, and the folders and files of objects that
+// no entry has.
 type entries struct {
 	all, leftOut []entry.Entry
 	undelivered  []string

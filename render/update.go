@@ -11,6 +11,7 @@ import (
 	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
+	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/fetched"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/watchdog"
@@ -27,7 +28,7 @@ type Update struct {
 	Fetched []fetched.Files
 
 	leftOut []string // the entries that the settings exclude
-	// undelivered are the folders of objects that no environment has.
+	// undelivered are the folders and files of objects that no environment has.
 	undelivered []string
 }
 
@@ -203,7 +204,11 @@ func (u *Update) Coverage() Coverage {
 		all.Add(e.Coverage)
 	}
 	for _, name := range u.undelivered {
-		all.NotJudged = append(all.NotJudged, NotJudged{Environment: name, What: "folder", Reason: undelivered, File: name})
+		what := "folder"
+		if source.IsYAML(name) {
+			what = "file"
+		}
+		all.NotJudged = append(all.NotJudged, NotJudged{Environment: name, What: what, Reason: undelivered, File: name})
 	}
 	return all
 }

@@ -352,7 +352,7 @@ func TestFoldersOfObjectsThatNothingDelivers(t *testing.T) {
 	const object = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"
 	files := ""
 	for _, name := range []string{"manual/a.yaml", "apps/web/a.yaml", "apps/web/more/a.yaml", "listed/a.yaml", "off/a.yaml",
-		".hidden/a.yaml", "chart/templates/a.yaml", "left/out/a.yaml", "hand/b.yaml", "environments/prod/a.yaml"} {
+		".hidden/a.yaml", "chart/templates/a.yaml", "left/out/a.yaml", "hand/b.yaml", "environments/prod/a.yaml", "listed/b.yaml"} {
 		files += "-- " + name + " --\n" + object
 	}
 	files += "-- chart/Chart.yaml --\nname: c\n-- notes/values.yaml --\na: 1\n-- environments/prod/kustomization.yaml --\n" +
@@ -360,7 +360,7 @@ func TestFoldersOfObjectsThatNothingDelivers(t *testing.T) {
 		app("hand/app.yaml", "web", "source: {path: apps/web}")
 	r := open(t, files)
 	r.Settings = settings.Settings{NotEntries: []settings.Folder{{Name: "left", Reason: "old"}}}
-	want := []string{"apps/web/more", "manual"}
+	want := []string{"apps/web/more", "listed/b.yaml", "manual"}
 	if _, _, got := r.All(); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -424,8 +424,9 @@ func (g *graph) beside(name string, seen map[vertex]bool) (names []string) {
 }
 
 // undelivered returns the folders with files of objects that no entry has, that no kustomization lists, also none in a
-// comment, and that no object delivers. A path that is a variable may lead to any.
-func (g *graph) undelivered(entries []Entry) (folders []string) {
+// comment, and that no object delivers; beside a kustomization, the files themselves. A path that is a variable may
+// lead to any.
+func (g *graph) undelivered(entries []Entry) (names []string) {
 	if g.leadsAnywhere || len(entries) == 0 {
 		return nil
 	}
@@ -450,10 +451,14 @@ func (g *graph) undelivered(entries []Entry) (folders []string) {
 		isRead := had[name] || g.loaded[name] || g.in[name] != nil || seen[vertex{file: name}]
 		isOff := g.off[name] || isBelowAny(folder, g.off) || g.folders[folder].isHidden
 		isOwn := EnvironmentOf(g.files, folder) != "" || source.IsWithin(folder, tree.Folder)
-		if isObject && !isRead && !isOff && !isOwn && !isBelowAny(folder, whole) && !whole["."] {
-			folders = append(folders, folder)
+		switch {
+		case !isObject || isRead || isOff || isOwn || isBelowAny(folder, whole) || whole["."]:
+		case g.folders[folder].kustomization != nil:
+			names = append(names, name)
+		default:
+			names = append(names, folder)
 		}
 	}
-	slices.Sort(folders)
-	return slices.Compact(folders)
+	slices.Sort(names)
+	return slices.Compact(names)
 }
