@@ -145,7 +145,7 @@ func (r *Repository) checkFolder(name string) error {
 	switch {
 	case !r.Entries().IsOutside(name):
 		return r.invalidName(name)
-	case !entry.CanBuild(r.fileSystem(), name) && !r.entryOf(name).IsChart:
+	case !entry.CanBuild(r.fileSystem(), name) && !r.entryOf(name).IsChart && !r.entryOf(name).IsByHand():
 		return fmt.Errorf("%s has neither a kustomization nor YAML files", name)
 	}
 	return nil

@@ -225,7 +225,8 @@ func (both *Comparison) Consumes(file string, isAfter bool) bool {
 
 // Reads reports whether a part of the environment consumes a file, before or after the change.
 func (both *Comparison) Reads(file string, isAfter bool) bool {
-	return slices.ContainsFunc(both.consumersOf(isAfter), func(c render.Consumer) bool { return c.Looks.Consumes(file) })
+	reads := func(c render.Consumer) bool { return c.Looks.Consumes(file) }
+	return slices.ContainsFunc(both.consumersOf(isAfter), reads)
 }
 
 func (both *Comparison) consumersOf(isAfter bool) []render.Consumer {

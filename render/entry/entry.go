@@ -106,8 +106,8 @@ func CanBuild(files *source.FileSystem, name string) bool {
 }
 
 // All returns the entries: the roots of the graph of deliveries, the kustomizations that nothing leads to, and the
-// folders that the settings name. LeftOut are others, which the settings exclude, and undelivered the folders and files of
-// objects that no entry has.
+// folders that the settings name. LeftOut are others, which the settings exclude, and undelivered the folders and
+// files of objects that no entry has.
 func (r Repository) All() (entries, leftOut []Entry, undelivered []string) {
 	g := newGraph(r)
 	isNone := func(folder string) bool { return r.Settings.WhyNone(folder) != "" }

@@ -423,13 +423,30 @@ func (g *graph) beside(name string, seen map[vertex]bool) (names []string) {
 	return names
 }
 
-// undelivered returns the folders with files of objects that no entry has, that no kustomization lists, also none in a
-// comment, and that no object delivers; beside a kustomization, the files themselves. A path that is a variable may
-// lead to any.
+// undelivered returns the folders with YAML files of objects that no entry has, that no kustomization lists, also none
+// in a comment, and that no object delivers; beside a kustomization, the files themselves. A path that is a variable
+// may lead to any.
 func (g *graph) undelivered(entries []Entry) (names []string) {
 	if g.leadsAnywhere || len(entries) == 0 {
 		return nil
 	}
+	isHad := g.hadBy(entries)
+	for name, isObject := range g.objects {
+		folder := path.Dir(name)
+		switch {
+		case !isObject, !source.IsYAML(name), isHad(name), g.isAside(name):
+		case g.folders[folder].kustomization != nil:
+			names = append(names, name)
+		default:
+			names = append(names, folder)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// hadBy returns a function that reports whether an entry, a kustomization or an object that delivers has a file.
+func (g *graph) hadBy(entries []Entry) func(name string) bool {
 	had := map[string]bool{}   // files
 	whole := map[string]bool{} // folders that a tool reads with all below
 	for _, e := range entries {
@@ -446,19 +463,15 @@ func (g *graph) undelivered(entries []Entry) (names []string) {
 		}
 	}
 	_, seen := g.roots()
-	for name, isObject := range g.objects {
-		folder := path.Dir(name)
-		isRead := had[name] || g.loaded[name] || g.in[name] != nil || seen[vertex{file: name}]
-		isOff := g.off[name] || isBelowAny(folder, g.off) || g.folders[folder].isHidden
-		isOwn := EnvironmentOf(g.files, folder) != "" || source.IsWithin(folder, tree.Folder)
-		switch {
-		case !isObject || isRead || isOff || isOwn || isBelowAny(folder, whole) || whole["."]:
-		case g.folders[folder].kustomization != nil:
-			names = append(names, name)
-		default:
-			names = append(names, folder)
-		}
+	return func(name string) bool {
+		return had[name] || whole["."] || isBelowAny(path.Dir(name), whole) || g.loaded[name] || g.in[name] != nil ||
+			seen[vertex{file: name}]
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+}
+
+// isAside reports whether a file is switched off, hidden, or of environments/ or rendered/.
+func (g *graph) isAside(name string) bool {
+	folder := path.Dir(name)
+	return g.off[name] || isBelowAny(folder, g.off) || g.folders[folder].isHidden ||
+		EnvironmentOf(g.files, folder) != "" || source.IsWithin(folder, tree.Folder)
 }

@@ -77,9 +77,8 @@ type change struct {
 }
 
 func newRun() *run {
-	return &run{always: reads{}, ofTpl: map[string]string{}, parts: map[string]*part{}, asked: map[*part]question{}, roots: map[string][][]string{},
-		paths:  map[uintptr][]string{},
-		pieces: map[string][]piece{}}
+	return &run{always: reads{}, ofTpl: map[string]string{}, parts: map[string]*part{}, asked: map[*part]question{},
+		roots: map[string][][]string{}, paths: map[uintptr][]string{}, pieces: map[string][]piece{}}
 }
 
 // addRoots adds the keys of the values of a chart and of those below it, under each of their names.
