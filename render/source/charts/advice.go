@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
@@ -155,37 +156,61 @@ func digestOf(documents []document) (digest [sha256.Size]byte) {
 	return digest
 }
 
-// isOpen reports whether another answer to a question, of versions with the custom APIs that the chart names, may make
+// isOpen reports whether another answer to a question, of versions with all custom APIs that the chart asks for, may make
 // other documents. Without a controller of Helm, rendering has no cluster either, and always installs.
-func (t trial) isOpen(of question, named []string, was [sha256.Size]byte) bool {
-	if isTemplate := t.Installed == nil || !t.Installed.HasCluster; isTemplate && of&(ofStep|ofCluster) != 0 {
+func (t trial) isOpen(of question, apis sets.Set[string], was [sha256.Size]byte) bool {
+	isTemplate := t.Installed == nil || !t.Installed.HasCluster
+	switch {
+	case isTemplate && (of == ofStep || of == ofCluster):
 		return false
-	}
-	others := []trial{t}
-	switch of {
-	case ofVersions:
-		others = others[:0]
-		for _, c := range append(slices.Clip(t.cluster.Others), t.cluster) {
-			with := t
-			with.cluster = Cluster{c.Kubernetes, slices.Concat(c.APIVersions, named), otherHelm, nil}
-			without := t
-			without.cluster = c
-			others = append(others, with, without)
-		}
-	case ofStep:
+	case of == ofVersions:
+		return t.isOpenFor(apis, was)
+	case of == ofStep:
 		installed := *t.Installed
 		installed.IsUpgrade = !installed.IsUpgrade
-		others[0].Installed = &installed
-	case ofChance:
-	default:
+		t.Installed = &installed
+	case of != ofChance:
 		return true
 	}
-	return slices.ContainsFunc(others, func(other trial) bool {
-		r := newRun()
-		r.isOtherEverywhere = of == ofChance
-		made, found := other.render(r)
-		return manifest.HasErrors(found) || digestOf(made) != was
-	})
+	r := newRun()
+	r.isOtherEverywhere = of == ofChance
+	return t.differs(r, was)
+}
+
+// isOpenFor reports whether another version of Kubernetes or Helm, or more APIs, may make other documents. With more
+// APIs a chart may ask for others.
+func (t trial) isOpenFor(apis sets.Set[string], was [sha256.Size]byte) bool {
+	for _, c := range append(slices.Clip(t.cluster.Others), t.cluster) {
+		t.cluster = c
+		if t.differs(newRun(), was) {
+			return true
+		}
+		for count := -1; count < len(apis); {
+			count = len(apis)
+			custom := slices.DeleteFunc(sets.List(apis), func(api string) bool { return isBuiltIn(api, c.APIVersions) })
+			t.cluster = Cluster{c.Kubernetes, slices.Concat(c.APIVersions, custom), otherHelm, nil}
+			r := newRun()
+			if t.differs(r, was) {
+				return true
+			}
+			apis = apis.Union(r.apis)
+		}
+	}
+	return false
+}
+
+// differs reports whether the chart makes other documents, or none.
+func (t trial) differs(r *run, was [sha256.Size]byte) bool {
+	made, found := t.render(r)
+	return manifest.HasErrors(found) || digestOf(made) != was
+}
+
+// isBuiltIn reports whether an API has a group of Kubernetes, so that its version says whether it serves it.
+func isBuiltIn(api string, served []string) bool {
+	group, _, isGroup := strings.Cut(api, "/")
+	isServed := func(other string) bool { return strings.HasPrefix(other, group+"/") }
+	return !isGroup || !strings.Contains(group, ".") ||
+		strings.HasSuffix(group, ".k8s.io") && slices.ContainsFunc(served, isServed)
 }
 
 // otherHelm is a version of Helm that other controllers may have.

@@ -165,7 +165,6 @@ func Render(files Files, e Entry, cluster Cluster) (rendered Rendered, problems 
 	rendered.Settings = newSettings(layers, r)
 	rendered.Settings.trial = trial{e, files, values, cluster}
 	rendered.Settings.made = digestOf(documents)
-	rendered.Settings.named = asked
 	rendered.Asked = asked
 	return rendered, append(found, changing...)
 }

@@ -59,6 +59,7 @@ type rewriter struct {
 	site       *site
 	variables  map[string][]*site
 	passed     parse.Node // the key of values that a context has of another
+	isHas      bool       // in the name of a call of .APIVersions.Has
 }
 
 // rewrite returns a template that writes the same as the text of a file, or of tpl at a caller. A text that is no
@@ -260,7 +261,11 @@ func (w *rewriter) words(c *parse.CommandNode, name string, usesWhole bool) (wor
 		case i == 0 && name != "":
 			words = append(words, name)
 		case i == 0:
+			w.isHas = asksAPI(c)
 			words = append(words, w.operand(n, false))
+			w.isHas = false
+		case i == 1 && asksAPI(c):
+			words = append(words, "(gatehouseAPI "+w.operand(n, false)+")")
 		case i == 1 && len(c.Args) > 2 && slices.Contains([]string{"index", "get", "hasKey"}, name):
 			words = append(words, w.item(n, c.Args[2:], usesWhole))
 		default:
@@ -268,6 +273,11 @@ func (w *rewriter) words(c *parse.CommandNode, name string, usesWhole bool) (wor
 		}
 	}
 	return words
+}
+
+// asksAPI reports whether a command calls .APIVersions.Has with an argument.
+func asksAPI(c *parse.CommandNode) bool {
+	return len(c.Args) == 2 && strings.HasSuffix(c.Args[0].String(), ".APIVersions.Has")
 }
 
 // argument returns the argument number i of a function.

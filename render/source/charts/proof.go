@@ -38,6 +38,7 @@ const (
 	ofStep                          // an installation or an upgrade
 	ofChance                        // the clock or chance
 	ofCluster                       // its objects, or the history of the release
+	ofAny                           // anything, as an action uses the APIs otherwise than by Has
 )
 
 // asking are the functions, and the fields of .Release and .Capabilities, that ask.
@@ -71,6 +72,9 @@ func (r *run) newPart(name, file string, content []byte) *part {
 func (w *rewriter) note(names ...string) {
 	for _, name := range names {
 		w.site.asks |= asking[name]
+		if name == "APIVersions" && !w.isHas {
+			w.site.asks |= ofAny
+		}
 		w.part.files = w.part.files || name == "Files"
 		w.part.changes = w.part.changes || slices.Contains(changers, name)
 	}
@@ -129,7 +133,7 @@ func (s *Settings) Unproven(was *Settings) (files []string) {
 	if s == nil || was == nil || s == was {
 		return nil
 	}
-	const all = ofVersions | ofStep | ofChance | ofCluster
+	const all = ofVersions | ofStep | ofChance | ofCluster | ofAny
 	if files = s.unproven(was, all, all); len(files) > 0 {
 		files = s.unproven(was, s.open(), was.open())
 	}
@@ -142,8 +146,8 @@ func (s *Settings) open() (open question) {
 	for _, of := range s.run.asked {
 		asks |= of
 	}
-	for _, of := range []question{ofVersions, ofStep, ofChance, ofCluster} {
-		if asks&of != 0 && s.trial.isOpen(of, s.named, s.made) {
+	for _, of := range []question{ofVersions, ofStep, ofChance, ofCluster, ofAny} {
+		if asks&of != 0 && s.trial.isOpen(of, s.run.apis, s.made) {
 			open |= of
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"helm.sh/helm/v4/pkg/chart/common"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"example.com/gatehouse/render/templates"
 )
@@ -49,7 +50,8 @@ type run struct {
 	pieces   map[string][]piece   // by file
 	files    map[string]string    // the files that Helm made
 	changing []change
-	hasAsked bool // the cluster, by lookup
+	hasAsked bool             // the cluster, by lookup
+	apis     sets.Set[string] // that actions asked .Capabilities.APIVersions for
 	// others are the lines whose random values are others than usual, or all lines if isOtherEverywhere.
 	others            Position
 	isOtherEverywhere bool
@@ -78,7 +80,7 @@ type change struct {
 
 func newRun() *run {
 	return &run{always: reads{}, ofTpl: map[string]string{}, parts: map[string]*part{}, asked: map[*part]question{},
-		roots: map[string][][]string{}, paths: map[uintptr][]string{}, pieces: map[string][]piece{}}
+		apis: sets.Set[string]{}, roots: map[string][][]string{}, paths: map[uintptr][]string{}, pieces: map[string][]piece{}}
 }
 
 // addRoots adds the keys of the values of a chart and of those below it, under each of their names.
@@ -121,7 +123,7 @@ func (r *run) actions() template.FuncMap {
 	return template.FuncMap{
 		"gatehouseFile": r.enterFile, "gatehouseAt": r.enter, "gatehouseText": r.text, "gatehousePrint": r.print,
 		"gatehouseCall": r.call, "gatehouseInline": r.inline, "gatehouseTpl": r.tpl, "gatehouseReturn": r.leave,
-		"gatehouseRead": r.read, "gatehouseResult": r.result,
+		"gatehouseRead": r.read, "gatehouseResult": r.result, "gatehouseAPI": r.ofAPI,
 	}
 }
 
@@ -242,6 +244,12 @@ func (r *run) tpl(text string) (string, error) {
 		r.ofTpl[key] = rewritten
 	}
 	return rewritten, r.open(call{r.at.Load(), false})
+}
+
+// ofAPI records that an action asks for an API, and returns its name.
+func (r *run) ofAPI(name string) string {
+	r.apis.Insert(name)
+	return name
 }
 
 // leave ends a call.

@@ -29,7 +29,6 @@ type Settings struct {
 
 	trial trial             // makes the documents again
 	made  [sha256.Size]byte // the digest of the documents
-	named []string          // the custom APIs that the chart names
 }
 
 // IsEqual reports whether the values that users set are equal. With problems of the chart they are unknown.
