@@ -37,8 +37,8 @@ type Coverage struct {
 // NotJudged is a delivery, or a kind, whose objects are not all judged as the cluster has them.
 type NotJudged struct {
 	Environment string `json:"environment"`
-	// What is "release", "kind", "cluster" or "folder" for a whole environment, or the kind of another object that
-	// delivers.
+	// What is "release", "kind", "cluster" or "folder" for a whole environment, "folder" or "file" for objects that no
+	// environment has, or the kind of another object that delivers.
 	What string `json:"what"`
 	// Name is the object that delivers, or the kind.
 	Name string `json:"name,omitempty"`
@@ -53,6 +53,7 @@ type NotJudged struct {
 const (
 	noDefinition    = "without a definition"
 	otherRepository = "other repository"
+	undelivered     = "without a delivery"
 )
 
 // fetchable are the reasons of a run without --fetch that it may take away.

@@ -33,11 +33,15 @@ func (r *Repository) Entries() entry.Repository {
 	return entries
 }
 
-// entries are the entries of a repository, and others that its settings exclude.
-type entries struct{ all, leftOut []entry.Entry }
+// entries are the entries of a repository, others that its settings exclude, and the folders and files of objects that
+// no entry has.
+type entries struct {
+	all, leftOut []entry.Entry
+	undelivered  []string
+}
 
 func (r *Repository) findEntries() (found entries) {
-	found.all, found.leftOut = r.Entries().All()
+	found.all, found.leftOut, found.undelivered = r.Entries().All()
 	return found
 }
 
@@ -141,7 +145,7 @@ func (r *Repository) checkFolder(name string) error {
 	switch {
 	case !r.Entries().IsOutside(name):
 		return r.invalidName(name)
-	case !entry.CanBuild(r.fileSystem(), name) && !r.entryOf(name).IsChart:
+	case !entry.CanBuild(r.fileSystem(), name) && !r.entryOf(name).IsChart && !r.entryOf(name).IsByHand():
 		return fmt.Errorf("%s has neither a kustomization nor YAML files", name)
 	}
 	return nil

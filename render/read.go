@@ -169,13 +169,23 @@ func withKustomization(files *source.FileSystem, folder string) *source.FileSyst
 
 // clusterOf returns the cluster that the charts of an environment with CustomResourceDefinitions are rendered for.
 func (c *common) clusterOf(environment *source.Kustomization, definitions []manifest.Object) charts.Cluster {
-	version := apiserver.Newest
 	text, _ := annotationOf(environment, tree.KubernetesAnnotation)
-	if v, err := apiserver.ParseVersion(cmp.Or(text, c.known.Kubernetes)); err == nil { // reported where it is read
-		version = v
-	}
 	enabled, _ := annotationOf(environment, apiserver.RuntimeConfigAnnotation)
-	enabled = cmp.Or(enabled, c.known.RuntimeConfig)
+	served := release.Served(definitions)
+	of := func(version apiserver.Version) charts.Cluster {
+		return clusterAt(version, cmp.Or(enabled, c.known.RuntimeConfig), served)
+	}
+	version, err := apiserver.ParseVersion(cmp.Or(text, c.known.Kubernetes))
+	if err == nil {
+		return of(version)
+	}
+	cluster := of(apiserver.Newest) // an error is reported where it is read
+	cluster.Others = []charts.Cluster{of(apiserver.Oldest)}
+	return cluster
+}
+
+// clusterAt returns the cluster with a version of Kubernetes, with the apiVersions of its definitions.
+func clusterAt(version apiserver.Version, enabled string, served []string) charts.Cluster {
 	config, _ := version.ParseRuntimeConfig(enabled) // readRuntimeConfig reports the error
 	cluster := charts.Cluster{Kubernetes: version.String() + ".0"}
 	for _, kind := range version.Kinds() {
@@ -187,7 +197,7 @@ func (c *common) clusterOf(environment *source.Kustomization, definitions []mani
 	}
 	slices.Sort(cluster.APIVersions)
 	cluster.APIVersions = slices.Compact(cluster.APIVersions)
-	cluster.APIVersions = append(cluster.APIVersions, release.Served(definitions)...)
+	cluster.APIVersions = append(cluster.APIVersions, served...)
 	return cluster
 }
 

@@ -11,6 +11,7 @@ import (
 	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/parallel"
+	"example.com/gatehouse/render/source"
 	"example.com/gatehouse/render/source/fetched"
 	"example.com/gatehouse/render/tree"
 	"example.com/gatehouse/render/watchdog"
@@ -27,6 +28,8 @@ type Update struct {
 	Fetched []fetched.Files
 
 	leftOut []string // the entries that the settings exclude
+	// undelivered are the folders and files of objects that no environment has.
+	undelivered []string
 }
 
 // TreeUpdate is the planned change of one rendered environment. The plan of an environment that
@@ -87,6 +90,7 @@ func NewUpdate(ctx context.Context, repository *Repository, selection Selection,
 	}
 	if selection.All {
 		update.leftOut = repository.LeftOut()
+		update.undelivered = repository.found().undelivered
 	}
 	if selection.All && repository.fileSystem().IsDir("/"+tree.EnvironmentsFolder) {
 		update.Orphans = append(update.Orphans, tree.Orphans(repository.root, names)...)
@@ -198,6 +202,13 @@ func (u *Update) Coverage() Coverage {
 	all := Coverage{NotJudged: []NotJudged{}, Entries: u.leftOut, Fetched: u.Fetched}
 	for _, e := range u.Environments {
 		all.Add(e.Coverage)
+	}
+	for _, name := range u.undelivered {
+		what := "folder"
+		if source.IsYAML(name) {
+			what = "file"
+		}
+		all.NotJudged = append(all.NotJudged, NotJudged{Environment: name, What: what, Reason: undelivered, File: name})
 	}
 	return all
 }

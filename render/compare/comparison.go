@@ -213,10 +213,7 @@ func (both *Comparison) Untold(file string, isAll bool) (untold *render.Untold) 
 // Consumes reports whether a known part of the environment consumes a file, before or after the change, and its objects
 // are all known, or have rows. It reports true for an environment with errors, and without consumers.
 func (both *Comparison) Consumes(file string, isAfter bool) bool {
-	consumers := both.consumers[0]
-	if isAfter {
-		consumers = both.consumers[1]
-	}
+	consumers := both.consumersOf(isAfter)
 	hasRows := func(of manifest.ID) bool {
 		return slices.ContainsFunc(both.Changes, func(c Change) bool { return c.InstalledBy == of })
 	}
@@ -224,6 +221,19 @@ func (both *Comparison) Consumes(file string, isAfter bool) bool {
 		slices.ContainsFunc(consumers, func(c render.Consumer) bool {
 			return c.Looks.Consumes(file) && (c.IsKnown || hasRows(c.Of))
 		})
+}
+
+// Reads reports whether a part of the environment consumes a file, before or after the change.
+func (both *Comparison) Reads(file string, isAfter bool) bool {
+	reads := func(c render.Consumer) bool { return c.Looks.Consumes(file) }
+	return slices.ContainsFunc(both.consumersOf(isAfter), reads)
+}
+
+func (both *Comparison) consumersOf(isAfter bool) []render.Consumer {
+	if isAfter {
+		return both.consumers[1]
+	}
+	return both.consumers[0]
 }
 
 // ConsumesUnknown reports whether a part of the environment consumes a file, and not all objects of the part are known.

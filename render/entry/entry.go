@@ -106,20 +106,22 @@ func CanBuild(files *source.FileSystem, name string) bool {
 }
 
 // All returns the entries: the roots of the graph of deliveries, the kustomizations that nothing leads to, and the
-// folders that the settings name. LeftOut are others, which the settings exclude.
-func (r Repository) All() (entries, leftOut []Entry) {
+// folders that the settings name. LeftOut are others, which the settings exclude, and undelivered the folders and
+// files of objects that no entry has.
+func (r Repository) All() (entries, leftOut []Entry, undelivered []string) {
 	g := newGraph(r)
 	isNone := func(folder string) bool { return r.Settings.WhyNone(folder) != "" }
 	entries = slices.DeleteFunc(r.found(g.entries(isNone)), func(e Entry) bool { return r.WhyNone(e) != "" })
+	undelivered = slices.DeleteFunc(g.undelivered(entries), isNone)
 	if len(r.Settings.NotEntries) == 0 {
-		return entries, nil
+		return entries, nil, undelivered
 	}
 	for _, e := range r.found(g.entries(func(string) bool { return false })) {
 		if !slices.ContainsFunc(entries, func(other Entry) bool { return other.Name == e.Name }) {
 			leftOut = append(leftOut, e)
 		}
 	}
-	return entries, leftOut
+	return entries, leftOut, undelivered
 }
 
 // WhyNone returns the reason why the settings exclude an entry, by its name or its folder, or nothing.

@@ -142,7 +142,7 @@ spec: {path: ./cluster, sourceRef: {kind: GitRepository, name: flux-system}}
 			[]string{"./cluster"}},
 	} {
 		var got []string
-		entries, _ := open(t, test.files).All()
+		entries, _, _ := open(t, test.files).All()
 		for _, e := range entries {
 			got = append(got, strings.TrimSpace(e.Name+" "+strings.Join(slices.Concat(e.Resources, e.ValueFiles), " ")))
 		}
@@ -174,7 +174,7 @@ func TestSettingsNameEntriesAndLeaveOthersOut(t *testing.T) {
 		repository := open(t, overlays+"-- plain/a.yaml --\na: b\n-- chart/Chart.yaml --\nname: chart\n")
 		repository.Settings = test.settings
 		var got, leftOut []string
-		entries, others := repository.All()
+		entries, others, _ := repository.All()
 		for _, e := range entries {
 			got = append(got, strings.TrimSpace(e.Name+" "+strings.Join(e.ValueFiles, " ")))
 		}
@@ -299,7 +299,7 @@ func TestEntriesAreTheRootsOfWhatDelivers(t *testing.T) {
 			".(root.yaml) ./other(other/web.yaml)"},
 	} {
 		var got []string
-		entries, _ := open(t, test.files).All()
+		entries, _, _ := open(t, test.files).All()
 		for _, e := range entries {
 			name := e.Name
 			if len(e.Resources) > 0 {
@@ -345,6 +345,45 @@ spec: {source: {path: clusters/c}}
 		if got := fmt.Sprint(files, isDirectory); got != want {
 			t.Errorf("syncs of %s: %s, want %s", folder, got, want)
 		}
+	}
+}
+
+func TestFoldersOfObjectsThatNothingDelivers(t *testing.T) {
+	const object = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"
+	files := ""
+	for _, name := range []string{"manual/a.yaml", "apps/web/a.yaml", "apps/web/more/a.yaml", "listed/a.yaml", "off/a.yaml",
+		".hidden/a.yaml", "chart/templates/a.yaml", "left/out/a.yaml", "hand/b.yaml", "environments/prod/a.yaml", "listed/b.yaml"} {
+		files += "-- " + name + " --\n" + object
+	}
+	files += "-- chart/Chart.yaml --\nname: c\n-- notes/values.yaml --\na: 1\n-- environments/prod/kustomization.yaml --\n" +
+		"-- listed/kustomization.yaml --\nresources: [a.yaml]\n# - ../off\n" +
+		app("hand/app.yaml", "web", "source: {path: apps/web}")
+	r := open(t, files)
+	r.Settings = settings.Settings{NotEntries: []settings.Folder{{Name: "left", Reason: "old"}}}
+	want := []string{"apps/web/more", "listed/b.yaml", "manual"}
+	if _, _, got := r.All(); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A folder that nothing delivers may have variables of Flux where Flux is, and Argo CD leaves them alone.
+func TestVariablesAreOfFlux(t *testing.T) {
+	const folders = "-- apps/a/kustomization.yaml --\nresources: [a.yaml]\n-- apps/b/kustomization.yaml --\nresources: [b.yaml]\n"
+	source := "sourceRef: {kind: GitRepository, name: other}"
+	isSubstituted := func(archive string) (is bool) {
+		entries, _, _ := open(t, archive).All()
+		for _, e := range entries {
+			is = is || e.MayBeSubstituted
+		}
+		return is
+	}
+	unknown := applicationSet("set.yaml", "clusterDecisionResource: {}", "apps/c")
+	if isSubstituted(folders + unknown) {
+		t.Error("an ApplicationSet substitutes variables")
+	}
+	flux := "-- flux/ks.yaml --\napiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: c}\nspec: {path: ./elsewhere, " + source + "}\n"
+	if !isSubstituted(folders + unknown + flux) {
+		t.Error("nothing substitutes variables beside a Kustomization of Flux")
 	}
 }
 

@@ -89,7 +89,8 @@ var chartFolders = []string{"charts", "ci", "crds", "templates", "tests"}
 const chartFile = "Chart.yaml"
 
 // fixtures are the folders with manifests of tests, and of other projects.
-var fixtures = []string{"testdata", "fixtures", "tests", "e2e", "node_modules", "third_party", "vendor"}
+var fixtures = []string{"testdata", "fixtures", "tests", "e2e", "node_modules", "third_party", "vendor",
+	"cue.mod"}
 
 // newGraph reads each YAML file once, without rendered environments.
 func newGraph(r Repository) *graph {

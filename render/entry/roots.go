@@ -116,7 +116,7 @@ func (g *graph) entries(isNone func(folder string) bool) (all []Entry) {
 			continue
 		case r.sync == nil:
 			all = append(all, Entry{Name: CleanName("./" + r.folder), WithFolder: true, isDelivered: r.delivers(),
-				MayBeSubstituted: len(g.syncs) > 0})
+				MayBeSubstituted: slices.ContainsFunc(g.syncs, func(s *sync) bool { return s.isFlux })})
 		case !r.isMoved() && !r.sync.isFlux && EnvironmentOf(g.files, r.sync.file) == "":
 			byHand = append(byHand, r)
 			continue
@@ -421,4 +421,57 @@ func (g *graph) beside(name string, seen map[vertex]bool) (names []string) {
 		}
 	}
 	return names
+}
+
+// undelivered returns the folders with YAML files of objects that no entry has, that no kustomization lists, also none
+// in a comment, and that no object delivers; beside a kustomization, the files themselves. A path that is a variable
+// may lead to any.
+func (g *graph) undelivered(entries []Entry) (names []string) {
+	if g.leadsAnywhere || len(entries) == 0 {
+		return nil
+	}
+	isHad := g.hadBy(entries)
+	for name, isObject := range g.objects {
+		folder := path.Dir(name)
+		switch {
+		case !isObject, !source.IsYAML(name), isHad(name), g.isAside(name):
+		case g.folders[folder].kustomization != nil:
+			names = append(names, name)
+		default:
+			names = append(names, folder)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// hadBy returns a function that reports whether an entry, a kustomization or an object that delivers has a file.
+func (g *graph) hadBy(entries []Entry) func(name string) bool {
+	had := map[string]bool{}   // files
+	whole := map[string]bool{} // folders that a tool reads with all below
+	for _, e := range entries {
+		for _, name := range e.Resources {
+			had[name] = true
+		}
+		if !e.IsByHand() && !e.WithFolder && !e.IsChart {
+			whole[FolderOf(e.Name)] = true
+		}
+	}
+	for _, of := range g.folders {
+		for _, name := range of.kustomization {
+			had[name] = true
+		}
+	}
+	_, seen := g.roots()
+	return func(name string) bool {
+		return had[name] || whole["."] || isBelowAny(path.Dir(name), whole) || g.loaded[name] || g.in[name] != nil ||
+			seen[vertex{file: name}]
+	}
+}
+
+// isAside reports whether a file is switched off, hidden, or of environments/ or rendered/.
+func (g *graph) isAside(name string) bool {
+	folder := path.Dir(name)
+	return g.off[name] || isBelowAny(folder, g.off) || g.folders[folder].isHidden ||
+		EnvironmentOf(g.files, folder) != "" || source.IsWithin(folder, tree.Folder)
 }

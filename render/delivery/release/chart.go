@@ -55,7 +55,7 @@ func (r Release) entry(archive string) charts.Entry {
 			ApiVersions: r.APIVersions},
 		Installed: &charts.Installed{Archive: archive, Values: r.Values, Files: r.Files, SkipSchemas: r.SkipSchemas,
 			IgnoreMissing: r.IgnoreMissing, FilesAreDefaults: r.FilesAreDefaults,
-			IsUpgrade: r.IsUpgrade},
+			IsUpgrade: r.IsUpgrade, HasCluster: r.UpgradeCRDs != ""},
 	}
 }
 

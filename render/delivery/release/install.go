@@ -108,7 +108,7 @@ func (i Installer) installAll(releases []Release, locked lock) []installation {
 	brought := Served(objects)
 	if len(brought) > 0 {
 		all := i.Cluster()
-		all.APIVersions = slices.Concat(all.APIVersions, brought)
+		all = all.With(brought)
 		i.Cluster = func() charts.Cluster { return all }
 	}
 	isBrought := func(version string) bool { return slices.Contains(brought, version) }

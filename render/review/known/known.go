@@ -87,6 +87,14 @@ var rows = []row{
 		fields: regexp.MustCompile(`^spec\.imageName$`), when: isNewVersion,
 	},
 	{
+		name: "versions of monitors", kinds: monitors,
+		fields: regexp.MustCompile(`^spec\.image$`), when: isNewVersion,
+	},
+	{
+		name: "numbers of monitors", kinds: monitors,
+		fields: regexp.MustCompile(`^spec\.version$`), when: isNewNumber,
+	},
+	{
 		name: "settings of deliveries", // the rows of the delivered objects tell them
 		kinds: regexp.MustCompile(`^(HelmRelease\.helm|Kustomization\.kustomize)\.toolkit\.fluxcd\.io$|` +
 			`^Application\.argoproj\.io$`),
@@ -106,6 +114,9 @@ var rows = []row{
 			`sources?(\[[^\]]*\])?\.targetRevision)$`), when: changesVersion,
 	},
 }
+
+// monitors matches the kinds whose Pods the Prometheus operator replaces one after the other.
+var monitors = regexp.MustCompile(`^(Alertmanager|Prometheus(Agent)?|ThanosRuler)\.monitoring\.coreos\.com$`)
 
 // OfSets matches the settings of sets that decide nothing beyond the objects that a set makes.
 var OfSets = regexp.MustCompile(`^spec\.(inputs\[[^\]]*\]|` +
@@ -170,6 +181,10 @@ var unplain = regexp.MustCompile(`[^A-Za-z0-9_]`)
 
 func isNewVersion(both *compare.Comparison, c compare.Change, f compare.FieldChange) bool {
 	return isSet(both, c, f) && (image.IsNewVersion(*f.Before, *f.After) || isOwnDigest(both, *f.Before, *f.After))
+}
+
+func isNewNumber(_ *compare.Comparison, _ compare.Change, f compare.FieldChange) bool {
+	return image.IsNewTag(f.Before, f.After)
 }
 
 // isOwnDigest reports whether an image gets the digest that its tag has in the registry.

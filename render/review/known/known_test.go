@@ -29,6 +29,9 @@ const (
 	cluster = `{apiVersion: postgresql.cnpg.io/v1, kind: Cluster, metadata: {name: d, namespace: ns}, spec: {instances: 3, imageName: "ghcr.io/cloudnative-pg/postgresql:16.4"}}
 ---
 `
+	monitor = `{apiVersion: monitoring.coreos.com/v1, kind: Prometheus, metadata: {name: d, namespace: ns}, spec: {replicas: 2, image: "quay.io/prometheus/prometheus:v3.4.0", version: v3.4.0}}
+---
+`
 	set = `{apiVersion: argoproj.io/v1alpha1, kind: ApplicationSet, metadata: {name: r, namespace: ns}, spec: {generators: [{list: {elements: [{name: x, tag: a}]}}]}}
 ---
 `
@@ -124,6 +127,14 @@ func TestRowsTellOrdinaryChanges(t *testing.T) {
 			{"", strings.Replace(cluster, "postgresql.cnpg.io/v1, kind: Cluster", "example.com/v1, kind: Widget", 1), "postgresql:16.4", "postgresql:16.5"},
 			{"", strings.Replace(cluster, "imageName", "imageNameMore", 1), "postgresql:16.4", "postgresql:16.5"},
 			{"", strings.Replace(cluster, "spec: {", "more: {spec: {imageName: 'a/b:1.1'}}, spec: {", 1), "a/b:1.1", "a/b:1.2"}}},
+		"versions of monitors": {monitor, []edit{{"prometheus:v3.4.0", "prometheus:v3.4.1"}, {"prometheus:v3.4.0", "prometheus:v3.5.0"}}, []edit{{"prometheus:v3.4.0", "prometheus:v4.0.0"}, {"prometheus:v3.4.0", "prometheus:v3.3.0"},
+			{"", strings.Replace(monitor, "monitoring.coreos.com/v1, kind: Prometheus", "example.com/v1, kind: Prometheus", 1), "prometheus:v3.4.0", "prometheus:v3.4.1"},
+			{"", strings.Replace(monitor, "spec: {", "more: {spec: {image: 'a/b:1.1'}}, spec: {", 1), "a/b:1.1", "a/b:1.2"},
+			{"", strings.Replace(monitor, "image:", "imageMore:", 1), "prometheus:v3.4.0", "prometheus:v3.4.1"}}},
+		"numbers of monitors": {monitor, []edit{{" v3.4.0", " v3.4.1"}}, []edit{{" v3.4.0", " v4.0.0"}, {" v3.4.0", " v3.3.0"},
+			{"", strings.Replace(monitor, "monitoring.coreos.com/v1, kind: Prometheus", "example.com/v1, kind: Prometheus", 1), " v3.4.0", " v3.4.1"},
+			{"", strings.Replace(monitor, "spec: {", "more: {spec: {version: v1.1.0}}, spec: {", 1), "v1.1.0", "v1.2.0"},
+			{"", strings.Replace(monitor, "version:", "versionMore:", 1), " v3.4.0", " v3.4.1"}}},
 		"elements of sets": {set + service, []edit{{"tag: a", "tag: b", "port: 80", "port: 81"},
 			{"", strings.Replace(set, "list: {elements: [{name: x, tag: a}]}", "matrix: {generators: [{list: {elements: [{tag: a}]}}]}", 1) + service, "tag: a", "tag: b", "port: 80", "port: 81"},
 			{"", strings.Replace(set, "spec: {", "spec: {template: {spec: {source: {helm: {values: 'tag: c'}}}}, ", 1) + service, "tag: c", "tag: d", "port: 80", "port: 81"}}, []edit{

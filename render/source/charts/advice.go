@@ -1,13 +1,16 @@
 package charts
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
+	"k8s.io/apimachinery/pkg/util/sets"
 
+	"example.com/gatehouse/render/fault"
 	"example.com/gatehouse/render/manifest"
 	"example.com/gatehouse/render/templates"
 )
@@ -117,12 +120,98 @@ func (a *adviser) isSame(values map[string]any, r *run, documents []document) bo
 
 // try renders the chart with values, unless that was done too often.
 func (a *adviser) try(values map[string]any, r *run) ([]document, []manifest.Problem) {
-	c, err := load(a.files, a.Entry)
-	if a.left--; err != nil || a.left < 0 {
+	if a.left--; a.left < 0 {
 		return nil, []manifest.Problem{{Code: manifest.InvalidChart, Message: "not tried"}}
 	}
-	trial := newRun()
-	trial.others, trial.isOtherEverywhere = r.others, r.isOtherEverywhere
-	documents, _, found := a.template(nil, c, trial, values, a.cluster)
+	again := newRun()
+	again.others, again.isOtherEverywhere = r.others, r.isOtherEverywhere
+	return trial{a.Entry, a.files, values, a.cluster}.render(again)
+}
+
+// trial is a rendering of a chart.
+type trial struct {
+	Entry
+	files   Files
+	values  map[string]any
+	cluster Cluster
+}
+
+func (t trial) render(r *run) (documents []document, found []manifest.Problem) {
+	defer fault.Part(&found, func() manifest.Problem { return t.current(r) })()
+	c, err := load(t.files, t.Entry)
+	if err != nil {
+		return nil, []manifest.Problem{{Code: manifest.InvalidChart, Message: "not tried"}}
+	}
+	documents, _, found = t.template(nil, c, r, t.values, t.cluster)
 	return documents, found
 }
+
+// digestOf returns the digest of documents.
+func digestOf(documents []document) (digest [sha256.Size]byte) {
+	hash := sha256.New()
+	for _, d := range documents {
+		fmt.Fprintf(hash, "%q %q\n", d.template, d.content)
+	}
+	copy(digest[:], hash.Sum(nil))
+	return digest
+}
+
+// isOpen reports whether another answer to a question, of versions with all custom APIs that the chart asks for, may make
+// other documents. Without a controller of Helm, rendering has no cluster either, and always installs.
+func (t trial) isOpen(of question, apis sets.Set[string], was [sha256.Size]byte) bool {
+	isTemplate := t.Installed == nil || !t.Installed.HasCluster
+	switch {
+	case isTemplate && (of == ofStep || of == ofCluster):
+		return false
+	case of == ofVersions:
+		return t.isOpenFor(apis, was)
+	case of == ofStep:
+		installed := *t.Installed
+		installed.IsUpgrade = !installed.IsUpgrade
+		t.Installed = &installed
+	case of != ofChance:
+		return true
+	}
+	r := newRun()
+	r.isOtherEverywhere = of == ofChance
+	return t.differs(r, was)
+}
+
+// isOpenFor reports whether another version of Kubernetes or Helm, or more APIs, may make other documents. With more
+// APIs a chart may ask for others.
+func (t trial) isOpenFor(apis sets.Set[string], was [sha256.Size]byte) bool {
+	for _, c := range append(slices.Clip(t.cluster.Others), t.cluster) {
+		t.cluster = c
+		if t.differs(newRun(), was) {
+			return true
+		}
+		for count := -1; count < len(apis); {
+			count = len(apis)
+			custom := slices.DeleteFunc(sets.List(apis), func(api string) bool { return isBuiltIn(api, c.APIVersions) })
+			t.cluster = Cluster{c.Kubernetes, slices.Concat(c.APIVersions, custom), otherHelm, nil}
+			r := newRun()
+			if t.differs(r, was) {
+				return true
+			}
+			apis = apis.Union(r.apis)
+		}
+	}
+	return false
+}
+
+// differs reports whether the chart makes other documents, or none.
+func (t trial) differs(r *run, was [sha256.Size]byte) bool {
+	made, found := t.render(r)
+	return manifest.HasErrors(found) || digestOf(made) != was
+}
+
+// isBuiltIn reports whether an API has a group of Kubernetes, so that its version says whether it serves it.
+func isBuiltIn(api string, served []string) bool {
+	group, _, isGroup := strings.Cut(api, "/")
+	isServed := func(other string) bool { return strings.HasPrefix(other, group+"/") }
+	return !isGroup || !strings.Contains(group, ".") ||
+		strings.HasSuffix(group, ".k8s.io") && slices.ContainsFunc(served, isServed)
+}
+
+// otherHelm is a version of Helm that other controllers may have.
+const otherHelm = "v3.14.0"

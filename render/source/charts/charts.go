@@ -81,12 +81,27 @@ type Installed struct {
 	SkipSchemas bool
 	// IsUpgrade tells the templates that the release was there before.
 	IsUpgrade bool
+	// HasCluster reports whether the templates of the controller may ask the cluster.
+	HasCluster bool
 }
 
 // Cluster is the default of kubeVersion and apiVersions.
 type Cluster struct {
 	Kubernetes  string
 	APIVersions []string
+	Helm        string // Helm, if empty
+	// Others are the clusters that this one may be as well: no file of the repository says which Kubernetes it has.
+	Others []Cluster
+}
+
+// With returns the cluster with more apiVersions.
+func (c Cluster) With(versions []string) Cluster {
+	c.APIVersions = slices.Concat(c.APIVersions, versions)
+	c.Others = slices.Clone(c.Others)
+	for i, other := range c.Others {
+		c.Others[i] = other.With(versions)
+	}
+	return c
 }
 
 // Position is a line of a template.
@@ -148,6 +163,8 @@ func Render(files Files, e Entry, cluster Cluster) (rendered Rendered, problems 
 	}
 	rendered = c.join(r, documents)
 	rendered.Settings = newSettings(layers, r)
+	rendered.Settings.trial = trial{e, files, values, cluster}
+	rendered.Settings.made = digestOf(documents)
 	rendered.Asked = asked
 	return rendered, append(found, changing...)
 }
@@ -319,7 +336,7 @@ func (e Entry) capabilities(cluster Cluster) (*common.Capabilities, error) {
 		return nil, err
 	}
 	c := common.DefaultCapabilities.Copy()
-	c.KubeVersion, c.HelmVersion.Version = *version, Helm
+	c.KubeVersion, c.HelmVersion.Version = *version, cmp.Or(cluster.Helm, Helm)
 	c.HelmVersion.KubeClientVersion = "v" + version.Major + "." + version.Minor
 	c.APIVersions = slices.Concat(cluster.APIVersions, e.ApiVersions)
 	return c, nil
@@ -375,7 +392,7 @@ func (e Entry) malformed(layers []layer, c *loaded, r *run, err error) []manifes
 		p := manifest.Problem{Code: manifest.InvalidChart,
 			File: strings.TrimPrefix(c.templates[of.file], "/"), Line: lines[at.Line-1],
 			Message: "chart " + e.Name + ": " + at.Error()}
-		settings := Settings{layers, mergeLayers(layers), r}
+		settings := Settings{layers: layers, values: mergeLayers(layers), run: r}
 		if cause, ok := settings.writes(Position{c.templates[of.file], p.Line}, content); ok {
 			p.Message += "; set by the value " + cause.String()
 			if e.Installed != nil {

@@ -3,6 +3,7 @@ package charts
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -18,6 +19,7 @@ type site struct {
 	reads   reads
 	part    *part
 	isRun   bool
+	asks    question
 }
 
 // chain is a value that an action names: keys from a base.
@@ -57,6 +59,7 @@ type rewriter struct {
 	site       *site
 	variables  map[string][]*site
 	passed     parse.Node // the key of values that a context has of another
+	isHas      bool       // in the name of a call of .APIVersions.Has
 }
 
 // rewrite returns a template that writes the same as the text of a file, or of tpl at a caller. A text that is no
@@ -70,9 +73,11 @@ func (r *run) rewrite(template, file, original string, caller *site) string {
 	}
 	w := &rewriter{run: r, file: file, starts: []int{0}, caller: caller, line: 1, variables: map[string][]*site{}}
 	if caller == nil {
-		w.part = r.newPart(r.chart+"/"+template, file, written(trees))
+		w.part = r.newPart(r.chart+"/"+template, file, []byte(main.Root.String()))
+		w.part.chart = r.chart
 	} else {
-		w.part = r.newPart("tpl "+original, caller.File, written(trees))
+		w.part = r.newPart("tpl "+original, caller.File, []byte(main.Root.String()))
+		caller.part.calls = append(caller.part.calls, "tpl "+original)
 	}
 	for i, c := range []byte(original) {
 		if c == '\n' {
@@ -99,7 +104,10 @@ func (r *run) rewrite(template, file, original string, caller *site) string {
 }
 
 func (w *rewriter) define(t *parse.Tree) {
-	w.part.defines = append(w.part.defines, t.Name)
+	around := w.part
+	defer func() { w.part = around }()
+	w.part = w.newPart(around.name+" "+t.Name, around.file, []byte(t.Root.String()))
+	w.part.defines = t.Name
 	w.open(w.lineOf(t.Root.Pos))
 	w.write("define " + strconv.Quote(t.Name) + "}}")
 	if parse.IsEmptyTree(t.Root) { // such a template replaces none
@@ -226,7 +234,7 @@ func function(c *parse.CommandNode) string {
 // command returns a command, and reports whether it uses its arguments with all below.
 func (w *rewriter) command(c *parse.CommandNode, isWhole bool) (command string, usesWhole bool) {
 	name := function(c)
-	w.part.note(name)
+	w.note(name)
 	if name == "" && len(c.Args) == 1 {
 		return w.operand(c.Args[0], isWhole), isWhole
 	}
@@ -253,7 +261,11 @@ func (w *rewriter) words(c *parse.CommandNode, name string, usesWhole bool) (wor
 		case i == 0 && name != "":
 			words = append(words, name)
 		case i == 0:
+			w.isHas = asksAPI(c)
 			words = append(words, w.operand(n, false))
+			w.isHas = false
+		case i == 1 && asksAPI(c):
+			words = append(words, "(gatehouseAPI "+w.operand(n, false)+")")
 		case i == 1 && len(c.Args) > 2 && slices.Contains([]string{"index", "get", "hasKey"}, name):
 			words = append(words, w.item(n, c.Args[2:], usesWhole))
 		default:
@@ -263,29 +275,48 @@ func (w *rewriter) words(c *parse.CommandNode, name string, usesWhole bool) (wor
 	return words
 }
 
+// asksAPI reports whether a command calls .APIVersions.Has with an argument.
+func asksAPI(c *parse.CommandNode) bool {
+	return len(c.Args) == 2 && strings.HasSuffix(c.Args[0].String(), ".APIVersions.Has")
+}
+
 // argument returns the argument number i of a function.
 func (w *rewriter) argument(i int, n parse.Node, function string, isWhole bool) string {
 	word := w.operand(n, isWhole)
 	switch {
 	case i == 1 && function == "include":
-		name, isText := n.(*parse.StringNode)
-		if isText {
-			w.part.calls = append(w.part.calls, name.Text)
-		}
-		w.part.callsAny = w.part.callsAny || !isText
+		w.call(n)
 		return "(gatehouseCall " + word + ")"
 	case i == 1 && function == "tpl":
+		w.part.evaluates = true
 		return "(gatehouseTpl " + word + ")"
 	}
 	return word
 }
 
+// fileOf matches the expression of a template beside the one that Helm executes.
+var fileOf = regexp.MustCompile(`^print \$?\.Template\.BasePath "([^"\\]+)"$`)
+
+// call records that the part calls a template by a name.
+func (w *rewriter) call(name parse.Node) {
+	text, isText := name.(*parse.StringNode)
+	file := fileOf.FindStringSubmatch(name.String())
+	switch {
+	case isText:
+		w.part.calls = append(w.part.calls, text.Text)
+	case file != nil:
+		w.part.callsBeside = append(w.part.callsBeside, file[1])
+	default:
+		w.part.callsAny = true
+	}
+}
+
 func (w *rewriter) operand(n parse.Node, isWhole bool) string {
 	base, keys := w.split(n, isWhole)
 	w.noteText(n)
-	w.part.note(append(slices.Clip(keys), strings.Trim(base, `"`))...)
+	w.note(append(slices.Clip(keys), strings.Trim(base, `"`))...)
 	if isWhole {
-		w.part.noteWhole(keys)
+		w.noteWhole(keys)
 	}
 	return w.read(base, keys, nil, isWhole)
 }
@@ -322,7 +353,7 @@ func (w *rewriter) split(n parse.Node, isWhole bool) (base string, fields []stri
 		return n.Ident[0], n.Ident[1:]
 	case *parse.ChainNode:
 		base, fields = w.split(n.Node, false)
-		w.part.note(append(slices.Clip(fields), n.Field...)...)
+		w.note(append(slices.Clip(fields), n.Field...)...)
 		return w.read(base, fields, nil, false), n.Field
 	case *parse.PipeNode:
 		return "(" + w.pipe(n, isWhole) + ")", nil
@@ -337,7 +368,7 @@ func (w *rewriter) item(n parse.Node, keys []parse.Node, isWhole bool) string {
 		switch key.(type) {
 		case *parse.StringNode, *parse.NumberNode, *parse.VariableNode, *parse.FieldNode, *parse.DotNode:
 			w.noteText(key)
-			w.part.note(strings.Trim(key.String(), "\"`"))
+			w.note(strings.Trim(key.String(), "\"`"))
 			more = append(more, key.String())
 		default: // evaluated once
 			return w.operand(n, true)

@@ -1,135 +1,225 @@
 package charts
 
 import (
+	"cmp"
 	"crypto/sha256"
-	"fmt"
 	"maps"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
-	"text/template/parse"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// part is a template of a chart, a text that a template evaluates, or another file of the chart.
+// part is a template of the chart, a definition, a text that a template evaluates, or another file of the chart.
 type part struct {
+	name    string
 	file    string // in the repository
 	content [sha256.Size]byte
-	asks    bool // the cluster, the clock or chance, so that a controller may install other objects
-	isIdle  bool // some of it did not run
-	ofStep  bool // it asks whether an installation or an upgrade makes the objects
-	files   bool // it may read other files of the chart
-	// defines and calls are the names of the definitions in it, and of the ones that it calls, any of all if callsAny.
-	defines, calls []string
-	callsAny       bool
+	chart   string   // whose values it gets from Helm; none of a definition, which any part may call
+	isFile  bool     // no template
+	asks    question // by actions that ran
+	isIdle  bool     // some of it did not run
+	files   bool     // it may read other files of the chart
+	changes bool     // it may change values that other templates read
+	defines string   // the name of the definition
+	// calls are the names of the templates that it calls, and callsBeside the ends of their paths. With callsAny it may
+	// call any one, and with evaluates texts, which may call any definition.
+	calls, callsBeside  []string
+	callsAny, evaluates bool
 }
 
-// asking are the functions, and the fields of .Release and .Capabilities, whose results a controller may see otherwise.
-var asking = []string{
-	"lookup", "now", "ago", "date", "dateInZone", "htmlDate", "htmlDateInZone", "getHostByName",
-	"randAlpha", "randAlphaNum", "randAscii", "randBytes", "randInt", "randNumeric", "shuffle", "uuidv4",
-	"bcrypt", "htpasswd", "encryptAES", "genCA", "genCAWithKey", "genPrivateKey", "genSelfSignedCert",
-	"genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey",
-	"APIVersions", "HelmVersion", "KubeVersion", "IsInstall", "IsUpgrade", "Revision",
-}
+// question is what actions ask of the world beside the values, which may answer a controller otherwise.
+type question int
 
-// ofStep are the fields of asking that differ between an installation and an upgrade.
-var ofStep = []string{"IsInstall", "IsUpgrade", "Revision"}
+const (
+	ofVersions question = 1 << iota // which Kubernetes and Helm, and which APIs
+	ofStep                          // an installation or an upgrade
+	ofChance                        // the clock or chance
+	ofCluster                       // its objects, or the history of the release
+	ofAny                           // anything, as an action uses the APIs otherwise than by Has
+)
+
+// asking are the functions, and the fields of .Release and .Capabilities, that ask.
+var asking = func() map[string]question {
+	all := map[string]question{
+		"APIVersions": ofVersions, "HelmVersion": ofVersions, "KubeVersion": ofVersions,
+		"IsInstall": ofStep, "IsUpgrade": ofStep,
+		"lookup": ofCluster, "getHostByName": ofCluster, "Revision": ofCluster | ofStep,
+	}
+	for _, name := range []string{"now", "ago", "date", "dateInZone", "htmlDate", "htmlDateInZone",
+		"randAlpha", "randAlphaNum", "randAscii", "randBytes", "randInt", "randNumeric", "shuffle", "uuidv4",
+		"bcrypt", "htpasswd", "encryptAES", "genCA", "genCAWithKey", "genPrivateKey", "genSelfSignedCert",
+		"genSelfSignedCertWithKey", "genSignedCert", "genSignedCertWithKey"} {
+		all[name] = ofChance
+	}
+	return all
+}()
+
+// changers are the functions that change a mapping that they get.
+var changers = []string{"set", "unset", "merge", "mergeOverwrite", "mustMerge", "mustMergeOverwrite"}
 
 // newPart records a part of the chart.
 func (r *run) newPart(name, file string, content []byte) *part {
 	if r.parts[name] == nil {
-		r.parts[name] = &part{file: file, content: sha256.Sum256(content)}
+		r.parts[name] = &part{name: name, file: file, content: sha256.Sum256(content)}
 	}
 	return r.parts[name]
 }
 
-// written returns the text of templates, without comments.
-func written(trees map[string]*parse.Tree) []byte {
-	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(trees)) {
-		fmt.Fprintf(&b, "%q %s\n", name, trees[name].Root)
+// note records that the current action names a function, a field or a text, which may be the name of a field.
+func (w *rewriter) note(names ...string) {
+	for _, name := range names {
+		w.site.asks |= asking[name]
+		if name == "APIVersions" && !w.isHas {
+			w.site.asks |= ofAny
+		}
+		w.part.files = w.part.files || name == "Files"
+		w.part.changes = w.part.changes || slices.Contains(changers, name)
 	}
-	return []byte(b.String())
 }
 
-// note records that a part names a function, a field or a text, which may be the name of a field.
-func (p *part) note(names ...string) {
-	isAsking := func(name string) bool { return slices.Contains(asking, name) }
-	p.asks = p.asks || slices.ContainsFunc(names, isAsking)
-	p.ofStep = p.ofStep || slices.ContainsFunc(names, func(name string) bool { return slices.Contains(ofStep, name) })
-	p.files = p.files || slices.Contains(names, "Files")
-}
-
-// noteWhole records that a part uses a value with all below.
-func (p *part) noteWhole(names []string) {
-	last := ""
-	if len(names) > 0 {
-		last = names[len(names)-1]
+// noteWhole records that the current action uses a value with all below.
+func (w *rewriter) noteWhole(names []string) {
+	switch {
+	case len(names) == 0:
+	case names[len(names)-1] == "Capabilities":
+		w.site.asks |= ofVersions
+	case names[len(names)-1] == "Release":
+		w.site.asks |= ofStep | ofCluster
 	}
-	p.asks = p.asks || last == "Capabilities" || last == "Release"
-	p.ofStep = p.ofStep || last == "Release"
 }
 
-// AsksStep reports whether a template of the chart asks whether this is an installation or an upgrade.
+// AsksStep reports whether an action of the chart asked whether this is an installation or an upgrade.
 func (s *Settings) AsksStep() bool {
-	return slices.ContainsFunc(slices.Collect(maps.Values(s.run.parts)), func(p *part) bool { return p.ofStep })
+	return slices.ContainsFunc(s.run.sites, func(at *site) bool { return at.isRun && at.asks&ofStep != 0 })
 }
 
 // settle records which parts did not run as a whole.
 func (r *run) settle() {
 	for _, s := range r.sites {
 		s.part.isIdle = s.part.isIdle || !s.isRun
+		if s.isRun {
+			s.part.asks |= s.asks
+		}
 	}
 	for _, t := range r.texts {
 		t.part.isIdle = t.part.isIdle || !t.isRun && strings.TrimSpace(t.content) != ""
 	}
-	readsFiles := false
-	for _, p := range r.parts {
-		readsFiles = readsFiles || p.files && p.isIdle
+}
+
+// isNotes reports whether a part decides nothing but the notes of a release.
+func (p *part) isNotes() bool {
+	return path.Base(p.file) == "NOTES.txt" && p.defines == "" && !p.changes
+}
+
+// ask records that an action asks: another answer may run other actions of the file that Helm executes.
+func (r *run) ask(s *site) {
+	executed := s.part
+	if len(r.calls) > 0 {
+		executed = r.calls[0].part
 	}
-	for name, p := range r.parts {
-		p.isIdle = p.isIdle || readsFiles && strings.HasPrefix(name, otherFile)
+	if !executed.isNotes() {
+		r.asked[executed] |= s.asks
 	}
 }
 
-// otherFile begins the name of a part that is no template.
-const otherFile = "file "
-
 // Unproven returns the files of a chart whose change, or the change of a value that they read, no rendering shows as a
-// whole: they ask the cluster, the clock or chance, or did not run as a whole. Of an archive, only its author
-// makes a part run, unless the chart asks.
+// whole: actions that ran ask the cluster, the clock or chance, or may run by another answer. As long as nothing
+// asks, the values alone decide what runs: then what did not run is unproven in a chart of the repository, whose
+// values the next change sets, and not in an archive.
 func (s *Settings) Unproven(was *Settings) (files []string) {
 	if s == nil || was == nil || s == was {
 		return nil
 	}
-	changed := changedKeys(nil, was.run.values, s.run.values)
-	asked := s.run.askedParts()
+	const all = ofVersions | ofStep | ofChance | ofCluster | ofAny
+	if files = s.unproven(was, all, all); len(files) > 0 {
+		files = s.unproven(was, s.open(), was.open())
+	}
+	return files
+}
+
+// open returns the questions of a chart whose other answers may make other objects.
+func (s *Settings) open() (open question) {
+	var asks question
+	for _, of := range s.run.asked {
+		asks |= of
+	}
+	for _, of := range []question{ofVersions, ofStep, ofChance, ofCluster, ofAny} {
+		if asks&of != 0 && s.trial.isOpen(of, s.run.apis, s.made) {
+			open |= of
+		}
+	}
+	return open
+}
+
+// unproven returns the files that are unproven as long as some questions are open, now and before.
+func (s *Settings) unproven(was *Settings, open, openBefore question) (files []string) {
+	values := changedKeys(nil, was.run.values, s.run.values)
+	parts := s.run.changedParts(was.run)
+	if len(values)+len(parts) == 0 {
+		return nil
+	}
+	asked := s.run.askedParts(open)
 	for _, c := range s.run.chains {
 		mayBe := func(keys []string) bool { return s.run.mayBe(c, keys) }
-		if !c.isRun && asked.Has(c.part) && slices.ContainsFunc(changed, mayBe) {
+		if !c.isRun && asked.Has(c.part) && slices.ContainsFunc(values, mayBe) {
 			files = append(files, strings.TrimPrefix(c.part.file, "/"))
 		}
 	}
-	files = append(files, s.unprovenParts(was)...)
+	askedBefore := was.run.askedParts(openBefore)
+	for _, name := range parts {
+		is := s.run.parts[name]
+		old := was.run.parts[name]
+		if s.run.isUnproven(is, open, asked) || was.run.isUnproven(old, openBefore, askedBefore) {
+			files = append(files, strings.TrimPrefix(cmp.Or(is, old).file, "/"))
+		}
+	}
 	slices.Sort(files)
 	return slices.Compact(files)
 }
 
-// askedParts returns the parts that ask, and those whose definitions they call, which may run by the answer.
-func (r *run) askedParts() sets.Set[*part] {
-	asked := sets.Set[*part]{}
-	byName := map[string][]*part{}
-	var rest []*part
-	for _, p := range r.parts {
-		for _, name := range p.defines {
-			byName[name] = append(byName[name], p)
+// changedParts returns the names of the parts with another content.
+func (r *run) changedParts(was *run) (names []string) {
+	for name, is := range r.parts {
+		if old := was.parts[name]; old == nil || is.content != old.content {
+			names = append(names, name)
 		}
-		if p.asks {
+	}
+	for name := range was.parts {
+		if r.parts[name] == nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// isUnproven reports whether the rendering may not show a change of a part as a whole, or of a file that a part may
+// read.
+func (r *run) isUnproven(p *part, open question, asked sets.Set[*part]) bool {
+	switch {
+	case p == nil, p.isNotes():
+		return false
+	case p.isFile:
+		return slices.ContainsFunc(slices.Collect(maps.Values(r.parts)), func(of *part) bool {
+			return of.files && r.isUnproven(of, open, asked)
+		})
+	}
+	return p.asks&open != 0 || p.isIdle && (asked.Has(p) || !strings.Contains(p.file, ".tgz"))
+}
+
+// askedParts returns the parts of which another answer may run more: the files in which an action asked an
+// open question, with all that they may call.
+func (r *run) askedParts(open question) sets.Set[*part] {
+	asked := sets.Set[*part]{}
+	var rest []*part
+	for p, asks := range r.asked {
+		if asks&open != 0 {
 			rest = append(rest, p)
 		}
 	}
+	textsName := r.valuesNameTemplates()
 	for len(rest) > 0 {
 		p := rest[0]
 		rest = rest[1:]
@@ -137,34 +227,25 @@ func (r *run) askedParts() sets.Set[*part] {
 			continue
 		}
 		asked.Insert(p)
-		for _, name := range p.calls {
-			rest = append(rest, byName[name]...)
-		}
-		if p.callsAny {
-			rest = slices.AppendSeq(rest, maps.Values(r.parts))
+		for _, other := range r.parts {
+			mayCall := p.changes || p.callsAny || p.evaluates && (other.defines != "" || textsName)
+			isBeside := func(end string) bool { return strings.HasSuffix(other.name, end) }
+			if mayCall || slices.Contains(p.calls, other.name) || slices.Contains(p.calls, other.defines) ||
+				slices.ContainsFunc(p.callsBeside, isBeside) {
+				rest = append(rest, other)
+			}
 		}
 	}
 	return asked
 }
 
-// unprovenParts returns the changed files of a chart that ask, or did not run as a whole.
-func (s *Settings) unprovenParts(was *Settings) (files []string) {
-	asks := func(p *part) bool { return p.asks }
-	asksAnywhere := slices.ContainsFunc(slices.Collect(maps.Values(s.run.parts)), asks)
-	names := slices.Concat(slices.Collect(maps.Keys(s.run.parts)), slices.Collect(maps.Keys(was.run.parts)))
-	for _, name := range names {
-		is := s.run.parts[name]
-		old := was.run.parts[name]
-		if is != nil && old != nil && is.content == old.content {
-			continue
-		}
-		for _, p := range []*part{is, old} {
-			if p != nil && (p.asks || p.isIdle && (asksAnywhere || !strings.Contains(p.file, ".tgz"))) {
-				files = append(files, strings.TrimPrefix(p.file, "/"))
-			}
-		}
-	}
-	return files
+// valuesNameTemplates reports whether a text in the values may call a template by its path.
+func (r *run) valuesNameTemplates() (may bool) {
+	each(r.values, func(_ []string, value any) {
+		text, _ := value.(string)
+		may = may || strings.Contains(text, "{{") && strings.Contains(text, "emplate")
+	})
+	return may
 }
 
 // changedKeys returns the keys of the values that differ.

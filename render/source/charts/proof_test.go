@@ -1,8 +1,11 @@
 package charts
 
 import (
+	"path"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/kustomize/api/types"
 )
 
 // Two charts with the values of a user, and the files whose change no rendering shows.
@@ -54,10 +57,110 @@ func TestUnprovenNamesWhatNoRenderingShows(t *testing.T) {
 		"a file that may be read": {[]string{"templates/x.yaml", "{{ $f := .Files }}{{ if lookup \"v1\" \"A\" \"\" \"a\" }}{{ $f.Get \"f\" }}{{ end }}", "f", "1"},
 			[]string{"templates/x.yaml", "{{ $f := .Files }}{{ if lookup \"v1\" \"A\" \"\" \"a\" }}{{ $f.Get \"f\" }}{{ end }}", "f", "2"}, values, "f"},
 	} {
-		was := settings(t, values, test.before...)
-		is := settings(t, test.set, test.after...)
+		was := released(t, values, ofFolder(test.before))
+		is := released(t, test.set, ofFolder(test.after))
 		if got := is.Unproven(was); !strings.HasSuffix(strings.Join(got, " "), test.want) || (len(got) > 0) != (test.want != "") {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
+}
+
+// Two versions of an archive, whose values only its author and the release set.
+func TestUnprovenOfAnArchiveFollowsWhatAsked(t *testing.T) {
+	const (
+		always  = "kind: A\nvalue: {{ .Values.a }}\n"
+		idle    = "{{ if .Values.b }}kind: B\n{{ end }}"
+		asks    = "{{ if .Capabilities.APIVersions.Has \"b.example.com/v1\" }}kind: C\n{{ end }}"
+		mayAsk  = "{{ if .Values.b }}" + asks + "{{ end }}"
+		answer  = "{{ define \"answer\" }}{{ if lookup \"v1\" \"A\" \"\" \"a\" }}yes{{ end }}{{ end }}"
+		decides = "{{ if include \"answer\" . }}kind: B\nvalue: {{ .Values.b }}{{ end }}"
+	)
+	version := func(constraint string) string {
+		return "{{ if semverCompare \"" + constraint + "\" .Capabilities.KubeVersion.Version }}kind: D\n{{ end }}"
+	}
+	for name, test := range map[string]struct {
+		before, after []string
+		set           string // values after
+		want          string
+	}{
+		"a branch that the values leave out":      {[]string{"x", always}, []string{"x", always + idle}, "", ""},
+		"a question that the values leave out":    {[]string{"x", always}, []string{"x", always + mayAsk}, "", ""},
+		"a question that runs":                    {[]string{"x", always}, []string{"x", always + asks}, "", "x.yaml"},
+		"a Kubernetes that none is":               {[]string{"x", always}, []string{"x", always + version("< 1.30-0")}, "", ""},
+		"a Kubernetes that may be":                {[]string{"x", always}, []string{"x", always + version("< 1.36-0")}, "", "x.yaml"},
+		"an API of Kubernetes":                    {[]string{"x", always}, []string{"x", always + "{{ if .Capabilities.APIVersions.Has \"policy/v1beta1\" }}kind: C\n{{ end }}"}, "", ""},
+		"a kind of another project":               {[]string{"x", always}, []string{"x", always + "{{ if .Capabilities.APIVersions.Has \"b.example.com/v1/B\" }}kind: C\n{{ end }}"}, "", "x.yaml"},
+		"an API in the values":                    {[]string{"x", always}, []string{"x", always + "{{ if .Capabilities.APIVersions.Has .Values.api }}kind: C\n{{ end }}"}, "api: b.example.com/v1", "x.yaml"},
+		"an API behind another":                   {[]string{"x", always}, []string{"x", always + "{{ if .Capabilities.APIVersions.Has \"b.example.com/v1\" }}{{ if $.Capabilities.APIVersions.Has \"c.example.com/v1\" }}kind: C\n{{ end }}{{ end }}"}, "", "x.yaml"},
+		"an API that changes nothing":             {[]string{"x", always}, []string{"x", always + "{{ if .Capabilities.APIVersions.Has \"b.example.com/v1\" }}{{ end }}"}, "", ""},
+		"the list of APIs":                        {[]string{"x", always}, []string{"x", always + "{{ if has \"b.example.com/v1\" .Capabilities.APIVersions }}{{ end }}"}, "", "x.yaml"},
+		"an upgrade that makes the same":          {[]string{"x", always}, []string{"x", always + "{{ if .Release.IsUpgrade }}{{ end }}"}, "", ""},
+		"an upgrade":                              {[]string{"x", always}, []string{"x", always + "u: {{ .Release.IsUpgrade }}\n"}, "", "x.yaml"},
+		"a name that chance makes":                {[]string{"x", always}, []string{"x", always + "u: {{ randAlphaNum 3 }}\n"}, "", "x.yaml"},
+		"a name in place of chance":               {[]string{"x", always}, []string{"x", always + "u: {{ default (randAlphaNum 3) .Values.t }}\n"}, "", ""},
+		"a branch in another file":                {[]string{"x", asks, "y", ""}, []string{"x", asks, "y", idle}, "", ""},
+		"a branch in the file that asks":          {[]string{"x", asks}, []string{"x", idle + asks}, "", "x.yaml"},
+		"a branch of a definition that it calls":  {[]string{"x", asks + "\n# {{ include \"i\" . }}", "_i", "{{ define \"i\" }}{{ end }}"}, []string{"x", asks + "\n# {{ include \"i\" . }}", "_i", "{{ define \"i\" }}" + idle + "{{ end }}"}, "", "_i.yaml"},
+		"a branch in another file, by values":     {[]string{"x", asks + "{{ $_ := set .Values \"c\" 1 }}", "y", ""}, []string{"x", asks + "{{ $_ := set .Values \"c\" 1 }}", "y", idle}, "", "y.yaml"},
+		"a text that may call each definition":    {[]string{"x", asks + "\n# {{ tpl .Values.t . }}", "_i", "{{ define \"i\" }}{{ end }}"}, []string{"x", asks + "\n# {{ tpl .Values.t . }}", "_i", "{{ define \"i\" }}" + idle + "{{ end }}"}, "", "_i.yaml"},
+		"a text that calls no file":               {[]string{"x", asks + "\n# {{ tpl .Values.t . }}", "y", ""}, []string{"x", asks + "\n# {{ tpl .Values.t . }}", "y", idle}, "", ""},
+		"a text that may call each file":          {[]string{"x", asks + "\n# {{ tpl .Values.t . }}", "y", ""}, []string{"x", asks + "\n# {{ tpl .Values.t . }}", "y", idle}, "t: '{{ include (print .Template.BasePath \"/y.yaml\") . }}'", "y.yaml"},
+		"a file that the file calls":              {[]string{"x", asks + "{{ $_ := include (print $.Template.BasePath \"/y.yaml\") . }}", "y", ""}, []string{"x", asks + "{{ $_ := include (print $.Template.BasePath \"/y.yaml\") . }}", "y", idle}, "", "y.yaml"},
+		"a file beside the one that it calls":     {[]string{"x", asks + "{{ $_ := include (print $.Template.BasePath \"/y.yaml\") . }}", "y", "", "z", ""}, []string{"x", asks + "{{ $_ := include (print $.Template.BasePath \"/y.yaml\") . }}", "y", "", "z", idle}, "", ""},
+		"a definition beside one that asks":       {[]string{"x", decides, "_i", answer}, []string{"x", decides, "_i", answer + "{{ define \"i\" }}" + idle + "{{ end }}"}, "", ""},
+		"a value in a branch of the caller":       {[]string{"x", decides, "_i", answer}, []string{"x", decides, "_i", answer}, "b: true", "x.yaml"},
+		"notes that ask":                          {[]string{"NOTES.txt", "a"}, []string{"NOTES.txt", "b" + asks}, "", ""},
+		"a file that nothing reads":               {[]string{"x", asks, "../README.md", "a"}, []string{"x", asks, "../README.md", "b"}, "", ""},
+		"a file of a branch that the values omit": {[]string{"x", "{{ if .Values.b }}{{ .Files.Get \"f\" }}{{ end }}", "../f", "a"}, []string{"x", "{{ if .Values.b }}{{ .Files.Get \"f\" }}{{ end }}", "../f", "b"}, "", ""},
+		"a file of a branch by an answer":         {[]string{"x", asks + "{{ if .Values.b }}{{ .Files.Get \"f\" }}{{ end }}", "../f", "a"}, []string{"x", asks + "{{ if .Values.b }}{{ .Files.Get \"f\" }}{{ end }}", "../f", "b"}, "", "/f"},
+	} {
+		was := released(t, "", ofArchive(t, test.before))
+		is := released(t, test.set, ofArchive(t, test.after))
+		got := strings.Join(is.Unproven(was), " ")
+		if !strings.HasSuffix(got, test.want) || (got != "") != (test.want != "") {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// ofFolder returns a chart in a folder.
+func ofFolder(files []string) tree {
+	all := tree{"/app/Chart.yaml": "apiVersion: v2\nname: app\nversion: 1.0.0\n"}
+	for i := 0; i < len(files); i += 2 {
+		all["/app/"+files[i]] = files[i+1]
+	}
+	return all
+}
+
+// ofArchive returns a chart in an archive.
+func ofArchive(t *testing.T, templates []string) tree {
+	t.Helper()
+	files := map[string]string{"app/Chart.yaml": "apiVersion: v2\nname: app\nversion: 1.0.0\n",
+		"app/values.yaml": "a: 1\nb: false\nt: text\n"}
+	for i := 0; i < len(templates); i += 2 {
+		name := templates[i]
+		if path.Ext(name) == "" && !strings.HasPrefix(name, "..") {
+			name += ".yaml"
+		}
+		files[path.Join("app/templates", name)] = templates[i+1]
+	}
+	return tree{"/app.tgz": archiveOf(t, files)}
+}
+
+// released returns the settings of a release of Helm with the values in a text.
+func released(t *testing.T, set string, files tree) *Settings {
+	t.Helper()
+	archive := "/app.tgz"
+	if files[archive] == "" {
+		archive = "/app"
+	}
+	files["/set.yaml"] = set
+	e := Entry{HelmChart: types.HelmChart{Name: "app", ReleaseName: "web"},
+		Installed: &Installed{Archive: archive, Files: []string{"/set.yaml"}, HasCluster: true}}
+	oldest := Cluster{Kubernetes: "1.34.0", APIVersions: []string{"v1"}}
+	rendered, problems := Render(files, e, Cluster{Kubernetes: "1.37.0", APIVersions: []string{"v1"}, Others: []Cluster{oldest}})
+	for _, p := range problems {
+		t.Log(p)
+	}
+	return rendered.Settings
 }

@@ -92,14 +92,18 @@ func (r *run) mayBe(c chain, keys []string) bool {
 	if len(names) == 0 {
 		return isAbsolute && c.isWhole
 	}
+	roots := r.rootsOf(c.part)
 	isRoot := func(above []string) bool {
-		return slices.ContainsFunc(r.roots, func(root []string) bool { return slices.Equal(root, above) })
+		return slices.ContainsFunc(roots, func(root []string) bool { return slices.Equal(root, above) })
+	}
+	if !slices.ContainsFunc(roots, func(root []string) bool { return startsAlike(root, keys) }) {
+		return false
 	}
 	for i := range keys {
 		rest := keys[i:]
 		shared := min(len(names), len(rest))
 		switch {
-		case !slices.Equal(names[:shared], rest[:shared]):
+		case !startsAlike(names, rest):
 		case isAbsolute && (r.makesValues || isRoot(keys[:i])):
 			return true
 		case !isAbsolute && shared == len(names) && (c.isWhole || shared == len(rest)):
@@ -107,6 +111,24 @@ func (r *run) mayBe(c chain, keys []string) bool {
 		}
 	}
 	return isAbsolute && isRoot(keys)
+}
+
+// rootsOf returns the roots of the values that a part sees: the ones of its chart, or of any chart for a part that
+// others call.
+func (r *run) rootsOf(p *part) (roots [][]string) {
+	if p.chart != "" {
+		return r.roots[p.chart]
+	}
+	for _, of := range r.roots {
+		roots = append(roots, of...)
+	}
+	return roots
+}
+
+// startsAlike reports whether one of two lists begins with the other.
+func startsAlike(a, b []string) bool {
+	n := min(len(a), len(b))
+	return slices.Equal(a[:n], b[:n])
 }
 
 // readDependencies records the values that Helm reads of a chart: conditions, tags and imports of Chart.yaml.

@@ -13,6 +13,7 @@ import (
 
 	"helm.sh/helm/v4/pkg/chart/common"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"example.com/gatehouse/render/templates"
 )
@@ -28,10 +29,13 @@ type run struct {
 	sites  []*site
 	chains []chain
 	texts  []passage
-	ofTpl  map[string]string // rewritten texts
-	parts  map[string]*part  // by name
-	chart  string            // that is rewritten
-	roots  [][]string        // keys of the values of each chart, from the values of the whole
+	ofTpl  map[string]string  // rewritten texts
+	parts  map[string]*part   // by name
+	asked  map[*part]question // by the file that Helm executes
+	chart  string             // that is rewritten
+	// roots are the keys of the values of each chart, from the values of the whole: by the path of the chart, several
+	// of one with several names.
+	roots map[string][][]string
 	// makesValues reports whether a template may make a context with other values than those of a chart: it has the
 	// text Values.
 	makesValues bool
@@ -46,7 +50,8 @@ type run struct {
 	pieces   map[string][]piece   // by file
 	files    map[string]string    // the files that Helm made
 	changing []change
-	hasAsked bool // the cluster, by lookup
+	hasAsked bool             // the cluster, by lookup
+	apis     sets.Set[string] // that actions asked .Capabilities.APIVersions for
 	// others are the lines whose random values are others than usual, or all lines if isOtherEverywhere.
 	others            Position
 	isOtherEverywhere bool
@@ -74,13 +79,13 @@ type change struct {
 }
 
 func newRun() *run {
-	return &run{always: reads{}, ofTpl: map[string]string{}, parts: map[string]*part{}, paths: map[uintptr][]string{},
-		pieces: map[string][]piece{}}
+	return &run{always: reads{}, ofTpl: map[string]string{}, parts: map[string]*part{}, asked: map[*part]question{},
+		apis: sets.Set[string]{}, roots: map[string][][]string{}, paths: map[uintptr][]string{}, pieces: map[string][]piece{}}
 }
 
-// rootsOf returns the keys of the values of a chart and of those below it, under each of their names.
-func rootsOf(c *chart.Chart, keys []string) [][]string {
-	all := [][]string{keys}
+// addRoots adds the keys of the values of a chart and of those below it, under each of their names.
+func (r *run) addRoots(c *chart.Chart, keys []string) {
+	r.roots[c.ChartFullPath()] = append(r.roots[c.ChartFullPath()], keys)
 	for _, below := range c.Dependencies() {
 		names := []string{below.Name()}
 		for _, d := range c.Metadata.Dependencies {
@@ -89,21 +94,20 @@ func rootsOf(c *chart.Chart, keys []string) [][]string {
 			}
 		}
 		for _, name := range names {
-			all = append(all, rootsOf(below, append(slices.Clip(keys), name))...)
+			r.addRoots(below, append(slices.Clip(keys), name))
 		}
 	}
-	return all
 }
 
 func (r *run) rewriteAll(c *loaded) {
-	r.roots = rootsOf(c.Chart, nil)
+	r.addRoots(c.Chart, nil)
 	for _, of := range withDependencies(c.Chart) {
 		r.chart = of.ChartFullPath()
 		for _, f := range of.Templates {
 			f.Data = []byte(r.rewrite(f.Name, c.sources[f], string(f.Data), nil))
 		}
 		for _, f := range of.Files {
-			r.newPart(otherFile+r.chart+"/"+f.Name, c.sources[f], f.Data)
+			r.newPart("file "+r.chart+"/"+f.Name, c.sources[f], f.Data).isFile = true
 		}
 		for _, m := range of.Metadata.Maintainers {
 			r.addresses = append(r.addresses, fmt.Sprintf("%p", m))
@@ -119,7 +123,7 @@ func (r *run) actions() template.FuncMap {
 	return template.FuncMap{
 		"gatehouseFile": r.enterFile, "gatehouseAt": r.enter, "gatehouseText": r.text, "gatehousePrint": r.print,
 		"gatehouseCall": r.call, "gatehouseInline": r.inline, "gatehouseTpl": r.tpl, "gatehouseReturn": r.leave,
-		"gatehouseRead": r.read, "gatehouseResult": r.result,
+		"gatehouseRead": r.read, "gatehouseResult": r.result, "gatehouseAPI": r.ofAPI,
 	}
 }
 
@@ -152,8 +156,12 @@ func (r *run) enterFile(context any) string {
 
 // enter begins an action.
 func (r *run) enter(i int) string {
-	r.sites[i].isRun = true
-	r.at.Store(r.sites[i])
+	s := r.sites[i]
+	s.isRun = true
+	r.at.Store(s)
+	if s.asks != 0 {
+		r.ask(s)
+	}
 	return ""
 }
 
@@ -236,6 +244,12 @@ func (r *run) tpl(text string) (string, error) {
 		r.ofTpl[key] = rewritten
 	}
 	return rewritten, r.open(call{r.at.Load(), false})
+}
+
+// ofAPI records that an action asks for an API, and returns its name.
+func (r *run) ofAPI(name string) string {
+	r.apis.Insert(name)
+	return name
 }
 
 // leave ends a call.

@@ -3,6 +3,7 @@ package charts
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"reflect"
@@ -25,6 +26,9 @@ type Settings struct {
 	layers []layer
 	values map[string]any
 	run    *run
+
+	trial trial             // makes the documents again
+	made  [sha256.Size]byte // the digest of the documents
 }
 
 // IsEqual reports whether the values that users set are equal. With problems of the chart they are unknown.
@@ -58,7 +62,7 @@ type layer struct {
 }
 
 func newSettings(layers []layer, r *run) *Settings {
-	s := &Settings{layers, mergeLayers(layers), r}
+	s := &Settings{layers: layers, values: mergeLayers(layers), run: r}
 	r.settle()
 	r.texts = nil
 	r.ofTpl = nil

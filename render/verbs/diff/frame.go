@@ -131,9 +131,26 @@ func (f *frame) changes(ctx context.Context, environments []*compare.Comparison)
 	all := make([]compare.FrameChange, len(changes))
 	for i, c := range changes {
 		all[i] = c.FrameChange
+		if c.Risk == maySync {
+			all[i].Risk = f.sayUnread(f.git.InFolder(c.File))
+		}
 		all[i].IsOrdinary = c.Risk == "" && isOrdinary(c.File)
 	}
 	return all, nil
+}
+
+// sayUnread returns the risk of a file that no environment reads, or not both before the change and after it.
+func (f *frame) sayUnread(name string) kind.Sentence {
+	isRead := func(isAfter bool) bool {
+		return slices.ContainsFunc(f.compared, func(both *compare.Comparison) bool { return both.Reads(name, isAfter) })
+	}
+	switch {
+	case isRead(true):
+		return maySyncBefore
+	case isRead(false):
+		return maySyncAfter
+	}
+	return maySync
 }
 
 // withoutOthers leaves out the files whose content known deliveries of other environments consume, and no unknown one

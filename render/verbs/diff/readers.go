@@ -27,6 +27,9 @@ const (
 	// remarked: a change of such a comment changes no object.
 	remarked = "its comments name another policy for an image: Flux commits later images by it, and nobody reviews them"
 	maySync  = "no environment reads it, and a tool may sync its folder"
+	// maySyncBefore and maySyncAfter are of a file that an environment reads on the other side of the change.
+	maySyncBefore = "no environment read it before the change, and a tool may have synced its folder"
+	maySyncAfter  = "no environment reads it any more, and a tool may sync its folder"
 )
 
 // readers are in the order of a review.

@@ -180,7 +180,7 @@ func Entries(dir string, kinds *registry.Kinds) []string {
 	if err != nil || len(names) > 0 && !render.IsFolder(names[0]) || repository.HasEnvironment("base") {
 		return nil
 	}
-	entries, _ := repository.Entries().All()
+	entries, _, _ := repository.Entries().All()
 	slices.SortStableFunc(entries, func(a, b entry.Entry) int {
 		return cmp.Compare(strconv.FormatBool(b.IsDelivered()), strconv.FormatBool(a.IsDelivered()))
 	})
