@@ -24,7 +24,8 @@ import (
 // open builds the folder of a delivery, unless it is of another repository, or another cluster or another environment
 // gets its objects.
 func (f *following) open(d *Delivery, files *source.FileSystem) []manifest.Problem {
-	isOther := !d.IsFlux && f.world.origin.IsOtherRepository(d.Application) // its folders may have the names of folders here
+	// its folders may have the names of folders here
+	isOther := !d.IsFlux && f.world.origin.IsOtherRepository(d.Application)
 	isThere := files.IsDir(d.Folder)
 	switch {
 	case !d.IsFlux && d.Application.CheckPath() != nil:
@@ -106,7 +107,8 @@ func (f *following) isForeign(p folder.Place) bool {
 		return false
 	case f.sources.files.IsDir(p.Folder) && !isWholeImage:
 		from, _ := folder.SourceOf(of)
-		return of.GetKind() == "GitRepository" && f.world.origin.Elsewhere(application.Source{RepoURL: from.Repository}) != ""
+		elsewhere := f.world.origin.Elsewhere(application.Source{RepoURL: from.Repository})
+		return of.GetKind() == "GitRepository" && elsewhere != ""
 	}
 	return isArtifact || isThere
 }

@@ -134,7 +134,8 @@ func (f Files) part(above string, names []string) Files {
 		for _, name := range f.below(at) {
 			within[strings.TrimPrefix(name, strings.TrimPrefix(at+"/", "./"))] = f[name]
 		}
-		if slices.ContainsFunc(names, func(name string) bool { return within[name].From != nil || within.isFolder(name) }) {
+		isThere := func(name string) bool { return within[name].From != nil || within.isFolder(name) }
+		if slices.ContainsFunc(names, isThere) {
 			return within
 		}
 	}
