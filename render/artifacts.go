@@ -83,7 +83,7 @@ type otherSource struct{ manifest.ID }
 // Error implements error.
 func (s otherSource) Error() string { return "other repository: " + s.String() }
 
-// filesOf returns the files of a source, if it is this repository, or a folder of it, or an artifact that is made of it.
+// filesOf returns the files of a source, if it is this repository, or a folder of it, or an artifact made of it.
 func (f *following) filesOf(id, own manifest.ID, top string) (artifact.Files, error) {
 	g := f.artifacts[id]
 	isGit := id.Kind == "GitRepository" || id.Kind == "OCIRepository"
