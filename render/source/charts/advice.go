@@ -156,8 +156,8 @@ func digestOf(documents []document) (digest [sha256.Size]byte) {
 	return digest
 }
 
-// isOpen reports whether another answer to a question, of versions with all custom APIs that the chart asks for, may make
-// other documents. Without a controller of Helm, rendering has no cluster either, and always installs.
+// isOpen reports whether another answer to a question may make other documents: of versions, with all custom APIs that
+// the chart asks for. Without a controller of Helm, rendering has no cluster either, and always installs.
 func (t trial) isOpen(of question, apis sets.Set[string], was [sha256.Size]byte) bool {
 	isTemplate := t.Installed == nil || !t.Installed.HasCluster
 	switch {
