@@ -29,6 +29,9 @@ const (
 	cluster = `{apiVersion: postgresql.cnpg.io/v1, kind: Cluster, metadata: {name: d, namespace: ns}, spec: {instances: 3, imageName: "ghcr.io/cloudnative-pg/postgresql:16.4"}}
 ---
 `
+	text = `{apiVersion: v1, kind: ConfigMap, metadata: {name: t, namespace: ns}, data: {a: "TEXT"}}
+---
+`
 	monitor = `{apiVersion: monitoring.coreos.com/v1, kind: Prometheus, metadata: {name: d, namespace: ns}, spec: {replicas: 2, image: "quay.io/prometheus/prometheus:v3.4.0", version: v3.4.0}}
 ---
 `
@@ -62,13 +65,15 @@ func TestRowsTellOrdinaryChanges(t *testing.T) {
 			[]edit{{"chart: a-1", "chart: a-2"},
 				{"", labelled("helm.sh/chart: a-1") + selecting("helm.sh/chart: b-1"), "labels: {helm.sh/chart: a-1}", "labels: {helm.sh/chart: a-2}"},
 				{"", labelled("chart: r-1") + strings.Replace(release, "name: r", "name: q", 1), "labels: {chart: r-1}", "labels: {chart: r-2}"},
-				{"", labelled("chart: r-1") + application("chart: r"), "labels: {chart: r-1}", "labels: {chart: r-2}"}},
+				{"", labelled("chart: r-1") + application("chart: r"), "labels: {chart: r-1}", "labels: {chart: r-2}"},
+				{"", labelled("chart: r-1") + strings.Replace(text, "TEXT", `# of the chart\na: 1`, 1), "labels: {chart: r-1}", "labels: {chart: r-2}"}},
 			[]edit{{"interval: 1h", "interval: 1m"}, {"helm.sh/chart: a-1", "helm.sh/other: a-1"},
 				{"", labelled("helm.sh/chart: a") + selecting("helm.sh/chart: b"), "labels: {helm.sh/chart: a}", "labels: {helm.sh/chart: b}"},
 				{"", labelled("helm.sh/chart: a-1") + selecting("helm.sh/chart: a"), "labels: {helm.sh/chart: a-1}", "labels: {helm.sh/chart: a-2}"},
 				{"", labelled("helm.sh/chart: a-1") + selecting("helm.sh/chart: ''"), "labels: {helm.sh/chart: a-1}", "labels: {helm.sh/chart: a-2}"},
 				{"", labelled("helm.sh/chart: a-1") + selecting("helm.sh/chart: 'b*'"), "labels: {helm.sh/chart: a-1}", "labels: {helm.sh/chart: a-2}"},
 				{"", labelled("helm.sh/chart: a-1") + selecting("label_helm_sh_chart: b"), "labels: {helm.sh/chart: a-1}", "labels: {helm.sh/chart: a-2}"},
+				{"", labelled("chart: r-1") + strings.Replace(text, "TEXT", `# by\na: chart`, 1), "labels: {chart: r-1}", "labels: {chart: r-2}"},
 				{"", labelled("chart: r-1") + application("helm: {valuesObject: {chart: r}}"), "labels: {chart: r-1}", "labels: {chart: r-2}"},
 				{"", labelled("helm.sh/chart: a") + selecting("helm.sh/chart: a"), "labels: {helm.sh/chart: a}", "labels: {helm.sh/chart: b}"},
 				{"", labelled("helm.sh/chart: a") + "{apiVersion: example.com/v1, kind: Scrape, metadata: {name: s}, spec: {keep: [__meta_kubernetes_pod_label_helm_sh_chart]}}", "labels: {helm.sh/chart: a}", "labels: {helm.sh/chart: b}"},

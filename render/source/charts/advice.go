@@ -156,8 +156,8 @@ func digestOf(documents []document) (digest [sha256.Size]byte) {
 	return digest
 }
 
-// isOpen reports whether another answer to a question, of versions with all custom APIs that the chart asks for, may make
-// other documents. Without a controller of Helm, rendering has no cluster either, and always installs.
+// isOpen reports whether another answer to a question may make other documents: of versions, with all custom APIs that
+// the chart asks for. Without a controller of Helm, rendering has no cluster either, and always installs.
 func (t trial) isOpen(of question, apis sets.Set[string], was [sha256.Size]byte) bool {
 	isTemplate := t.Installed == nil || !t.Installed.HasCluster
 	switch {
@@ -180,14 +180,16 @@ func (t trial) isOpen(of question, apis sets.Set[string], was [sha256.Size]byte)
 // isOpenFor reports whether another version of Kubernetes or Helm, or more APIs, may make other documents. With more
 // APIs a chart may ask for others.
 func (t trial) isOpenFor(apis sets.Set[string], was [sha256.Size]byte) bool {
-	for _, c := range append(slices.Clip(t.cluster.Others), t.cluster) {
+	own := len(t.cluster.Others)
+	for i, c := range append(slices.Clip(t.cluster.Others), t.cluster) {
+		isCustom := func(api string) bool { return !isBuiltIn(api, c.APIVersions) }
 		t.cluster = c
-		if t.differs(newRun(), was) {
+		if i < own && slices.ContainsFunc(sets.List(apis), isCustom) && t.differs(newRun(), was) {
 			return true
 		}
 		for count := -1; count < len(apis); {
 			count = len(apis)
-			custom := slices.DeleteFunc(sets.List(apis), func(api string) bool { return isBuiltIn(api, c.APIVersions) })
+			custom := slices.DeleteFunc(sets.List(apis), func(api string) bool { return !isCustom(api) })
 			t.cluster = Cluster{c.Kubernetes, slices.Concat(c.APIVersions, custom), otherHelm, nil}
 			r := newRun()
 			if t.differs(r, was) {

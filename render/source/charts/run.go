@@ -80,7 +80,8 @@ type change struct {
 
 func newRun() *run {
 	return &run{always: reads{}, ofTpl: map[string]string{}, parts: map[string]*part{}, asked: map[*part]question{},
-		apis: sets.Set[string]{}, roots: map[string][][]string{}, paths: map[uintptr][]string{}, pieces: map[string][]piece{}}
+		apis: sets.Set[string]{}, roots: map[string][][]string{},
+		paths: map[uintptr][]string{}, pieces: map[string][]piece{}}
 }
 
 // addRoots adds the keys of the values of a chart and of those below it, under each of their names.
