@@ -229,12 +229,16 @@ func (r *Release) valueFile(s application.Source, written, field string, topOf t
 	if !expanded.Unknown && !strings.Contains(name, "://") && notFetched == nil && !isOutside {
 		return valueFile{at, written}
 	}
-	unknown := written
-	if notFetched != nil && !errors.Is(notFetched, fetched.ErrNotFetching) {
-		unknown += ": " + notFetched.Error()
-	}
-	r.Unknown = append(r.Unknown, unknown)
+	r.Unknown = append(r.Unknown, because(written, notFetched))
 	return valueFile{written: written}
+}
+
+// because returns a file of values that is unknown, with the error of fetching its source.
+func because(written string, notFetched error) string {
+	if notFetched == nil || errors.Is(notFetched, fetched.ErrNotFetching) {
+		return written
+	}
+	return written + ": " + notFetched.Error()
 }
 
 // addFile adds a file of values. A missing one is an error of the chart, unless it may be in the repository of another
