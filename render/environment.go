@@ -148,8 +148,10 @@ func (e *Environment) Below() []*Delivery { return e.root.below() }
 // or at another revision.
 type Untold struct {
 	*source.Looks // the paths that it looks at
-	// Of is the object that delivers, and Reason says why this cluster does not get the objects, or is empty.
-	Of     manifest.Object
+	// Of is the object in git that delivers, and By the object in the cluster, which a set may make of it.
+	Of manifest.Object
+	By manifest.ID
+	// Reason says why this cluster does not get the objects, or is empty.
 	Reason string
 	// Why says why the objects are unknown, or is empty.
 	Why string
@@ -167,7 +169,8 @@ func (e *Environment) Untold() (all []Untold) {
 	for _, d := range e.root.all() {
 		if e.isUntold(d) {
 			why, _, _ := strings.Cut(strings.Join(d.Unknown, ": "), ": ")
-			all = append(all, Untold{d.Looks, d.Of, d.Elsewhere(), why, e.isForEntry(d), d.Revision != ""})
+			all = append(all, Untold{Looks: d.Looks, Of: d.Of, By: d.By(), Reason: d.Elsewhere(), Why: why,
+				IsForEntry: e.isForEntry(d), IsUnaffected: d.Revision != ""})
 		}
 	}
 	return all

@@ -158,7 +158,7 @@ func Differ(kinds *registry.Kinds, before, after Input) Differences {
 		unknown:   sets.Set[manifest.ID]{}, was: bringers{}, is: bringers{}}
 	for _, part := range d.untold { // such as one of several sources of an Application
 		if part.Of.Unstructured != nil && (part.Reason == "" || part.IsUnaffected) {
-			d.unknown.Insert(part.Of.ID())
+			d.unknown.Insert(part.By)
 		}
 	}
 	was, is := d.joinDelivered(before, after)

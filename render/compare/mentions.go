@@ -167,15 +167,16 @@ type words struct {
 	visitPair func(key, value string)
 }
 
-// commentLine matches a comment in a text of YAML or a script, which selects nothing.
-var commentLine = regexp.MustCompile(`(?m)^[ \t]*#.*$`)
+// comment matches a comment in a text of YAML or a script, which selects nothing: a line, or the end of one without
+// quotes, as its beginning may be in a text.
+var comment = regexp.MustCompile(`(?m)^[ \t]*#.*$|[ \t]#[ \t][^"'\n]*$`)
 
 // visitAll visits the keys and the words of texts below a value, without the names and labels of an object and of its
 // templates.
 func (w words) visitAll(content any) {
 	switch content := content.(type) {
 	case string:
-		content = commentLine.ReplaceAllString(content, "")
+		content = comment.ReplaceAllString(content, "")
 		texts := word.FindAllString(content, -1)
 		if plain := strings.ReplaceAll(content, `\.`, "."); plain != content { // of a JSONPath
 			texts = append(texts, word.FindAllString(plain, -1)...)
