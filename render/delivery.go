@@ -200,8 +200,12 @@ func (d *Delivery) applied(are func(delivered) bool) (objects []manifest.Object)
 	return objects
 }
 
-// By returns the object that delivers: of a chart an Application or a HelmRelease, which a set may make.
+// By returns the object that delivers: of a chart an Application or a HelmRelease, which a set may make. It is empty for
+// the entry.
 func (d *Delivery) By() manifest.ID {
+	if d.isEntry() {
+		return manifest.ID{}
+	}
 	if id := d.Of.ID(); d.Chart == nil || d.Chart.ID.Kind == id.Kind {
 		return id
 	}

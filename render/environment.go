@@ -222,11 +222,7 @@ func (e *Environment) Consumers() []Consumer {
 		if e.isUntold(d) {
 			continue
 		}
-		c := Consumer{IsKnown: len(d.Unknown) == 0, Looks: d.Looks}
-		if !d.isEntry() {
-			c.Of = d.By()
-		}
-		all = append(all, c)
+		all = append(all, Consumer{Of: d.By(), IsKnown: len(d.Unknown) == 0, Looks: d.Looks})
 	}
 	return all
 }
