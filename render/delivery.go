@@ -200,8 +200,8 @@ func (d *Delivery) applied(are func(delivered) bool) (objects []manifest.Object)
 	return objects
 }
 
-// By returns the object that delivers: of a chart an Application or a HelmRelease, which a set may make. It is empty for
-// the entry.
+// By returns the object that delivers: of a chart an Application or a HelmRelease, which a set may make. It is empty
+// for the entry.
 func (d *Delivery) By() manifest.ID {
 	if d.isEntry() {
 		return manifest.ID{}
